@@ -51,4 +51,3 @@ type fault interface {
 	runtime.Error
 	Addr() uintptr
 }
-
