@@ -1,0 +1,120 @@
+package bpe
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// A decoder says how bytes become text.
+type decoder struct {
+	strip      int  // spaces to take from the beginning of the text
+	stripToken bool // take every space from the first token instead
+}
+
+// Decode returns the text of tokens. Special tokens and ids that are not in use are skipped.
+//
+// What is not UTF-8 becomes U+FFFD as in Hugging Face's tokenizers: at byte level, one for each maximal beginning of a
+// character (Unicode's "substitution of maximal subparts"); in a SentencePiece vocabulary, one for each token of a run of
+// byte tokens that is not UTF-8 as a whole. A SentencePiece text loses the space that encoding put before it.
+func (t *Tokenizer) Decode(tokens []int32) string {
+	var text []byte
+	first := true
+	run := 0 // byte tokens at the end of text
+	for _, id := range tokens {
+		if !t.vocab.has(id, inUse) || t.IsSpecial(id) {
+			continue
+		}
+		b := t.vocab.bytesOf(id)
+		if t.vocab.has(id, byteOnly) {
+			run++
+		} else {
+			text = replaceRun(text, run)
+			run = 0
+			if first && t.decoder.stripToken {
+				b = bytes.ReplaceAll(b, []byte(" "), nil)
+			}
+		}
+		first = false
+		text = append(text, b...)
+	}
+	text = replaceRun(text, run)
+	for i := 0; i < t.decoder.strip && len(text) > 0 && text[0] == ' '; i++ {
+		text = text[1:]
+	}
+	return lossy(text)
+}
+
+// AppendBytes appends the bytes that one token stands for to dst, for streaming: a character may be spread over several
+// tokens. It appends nothing for special tokens and ids that are not in use.
+func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
+	if t.IsSpecial(id) {
+		return dst
+	}
+	return append(dst, t.vocab.bytesOf(id)...)
+}
+
+// LeadingSpace reports whether Decode takes a space off the beginning of a text, because Encode puts one there. Whoever
+// streams a text from its beginning with AppendBytes has to drop that space; a continuation keeps its own.
+func (t *Tokenizer) LeadingSpace() bool { return t.decoder.strip > 0 || t.decoder.stripToken }
+
+// replaceRun replaces the n byte tokens at the end of text by as many U+FFFD, unless they are UTF-8.
+func replaceRun(text []byte, n int) []byte {
+	start := len(text) - n
+	if utf8.Valid(text[start:]) {
+		return text
+	}
+	text = text[:start]
+	for range n {
+		text = utf8.AppendRune(text, utf8.RuneError)
+	}
+	return text
+}
+
+// lossy returns b as a string, with one U+FFFD for each maximal subpart of a character that is not complete (The Unicode
+// Standard, section 3.9).
+func lossy(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	text := make([]byte, 0, len(b)+len(b)/4)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			n = maximalSubpart(b)
+		}
+		text = utf8.AppendRune(text, r)
+		b = b[n:]
+	}
+	return string(text)
+}
+
+// maximalSubpart returns the length of the longest beginning of b that also begins some character, at least 1. No whole
+// character begins b.
+func maximalSubpart(b []byte) int {
+	length := 0
+	low, high := byte(0x80), byte(0xBF) // of the second byte: table 3-7
+	switch c := b[0]; {
+	case 0xC2 <= c && c <= 0xDF:
+		length = 2
+	case 0xE0 <= c && c <= 0xEF:
+		length = 3
+	case 0xF0 <= c && c <= 0xF4:
+		length = 4
+	}
+	switch b[0] {
+	case 0xE0:
+		low = 0xA0
+	case 0xED:
+		high = 0x9F
+	case 0xF0:
+		low = 0x90
+	case 0xF4:
+		high = 0x8F
+	}
+	n := 1
+	for n < length && n < len(b) && low <= b[n] && b[n] <= high {
+		low, high = 0x80, 0xBF
+		n++
+	}
+	return n
+}

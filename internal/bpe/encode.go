@@ -1,0 +1,109 @@
+package bpe
+
+import "unicode/utf8"
+
+// An encoder is one call to Encode.
+type encoder struct {
+	*Tokenizer
+	merger
+	key []byte
+}
+
+// text appends the tokens of a stretch of text that holds no added token.
+func (e *encoder) text(dst []int32, s string, first bool) []int32 {
+	switch {
+	case s == "", s[0] == ' ':
+	case e.space == unlessPrefix, e.space == firstPrefix && first:
+		s = " " + s
+	}
+	if e.split == nil {
+		return e.piece(dst, s)
+	}
+	for i := 0; i < len(s); {
+		end := e.split(s, i)
+		dst = e.piece(dst, s[i:end])
+		i = end
+	}
+	return dst
+}
+
+// piece appends the tokens of a piece.
+func (e *encoder) piece(dst []int32, s string) []int32 {
+	if s == "" {
+		return dst
+	}
+	if e.ignoreMerges && len(s) <= e.vocab.longest {
+		e.key = append(e.key[:0], s...)
+		if id, ok := e.vocab.lookup(e.key); ok {
+			return append(dst, id)
+		}
+	}
+	if _, ok := e.vocab.codec.(byteLevel); ok {
+		e.byteSymbols(s)
+	} else {
+		e.charSymbols(s)
+	}
+	return e.merge(dst)
+}
+
+// byteSymbols cuts a piece into its bytes' tokens.
+func (e *encoder) byteSymbols(s string) {
+	e.ids = e.ids[:0]
+	for i := range len(s) {
+		if id := e.symbols[s[i]]; id >= 0 {
+			e.ids = append(e.ids, id)
+		} else {
+			e.unknownSymbol(i > 0 && e.symbols[s[i-1]] < 0)
+		}
+	}
+}
+
+// charSymbols cuts a piece into its characters' tokens, and what stands in for characters that have none.
+func (e *encoder) charSymbols(s string) {
+	e.ids = e.ids[:0]
+	unknown := false // the last character was
+	for i := 0; i < len(s); {
+		n := 1
+		id := e.symbols[s[i]]
+		if s[i] >= utf8.RuneSelf {
+			_, n = utf8.DecodeRuneInString(s[i:])
+			e.key = append(e.key[:0], s[i:i+n]...)
+			var ok bool
+			if id, ok = e.vocab.lookup(e.key); !ok {
+				id = -1
+			}
+		}
+		switch {
+		case id >= 0:
+			e.ids = append(e.ids, id)
+			unknown = false
+		case e.byteFallback && e.byteTokens(s[i:i+n]):
+			unknown = false
+		default:
+			e.unknownSymbol(unknown)
+			unknown = true
+		}
+		i += n
+	}
+}
+
+// byteTokens appends the byte tokens of a character, if there is one for each of its bytes.
+func (e *encoder) byteTokens(char string) bool {
+	n := len(e.ids)
+	for i := range len(char) {
+		id := e.vocab.bytes[char[i]]
+		if id < 0 {
+			e.ids = e.ids[:n]
+			return false
+		}
+		e.ids = append(e.ids, id)
+	}
+	return true
+}
+
+// unknownSymbol appends the unknown token, if there is one, unless it fuses with the one before.
+func (e *encoder) unknownSymbol(again bool) {
+	if e.unknown >= 0 && !(again && e.fuseUnknown) {
+		e.ids = append(e.ids, e.unknown)
+	}
+}

@@ -1,0 +1,232 @@
+package bpe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
+type Vocab struct {
+	Model string // "gpt2", byte-level BPE, or "llama", SentencePiece
+	Pre   string // the split rule of "gpt2": "llama-bpe" and its aliases, or "gpt-2"
+
+	Tokens []string
+	Scores []float32 // for "llama": of two merges, the one that makes the token of the higher score comes first
+	Types  []int32   // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte; empty: all normal
+	Merges []string  // for "gpt2": "left right", the first merge first
+
+	BOS, EOS, Unknown int32 // -1 for none
+
+	AddBOS         bool // EncodeSpecial puts BOS first when asked to
+	AddSpacePrefix bool // for "llama": a space is put before text
+}
+
+// The token types of GGUF.
+const (
+	typeNormal = iota + 1
+	typeUnknown
+	typeControl
+	typeUserDefined
+	typeUnused
+	typeByte
+)
+
+// maxPieceLen bounds the tokens of a SentencePiece vocabulary, in bytes: the merges come from cutting each token in every
+// way, which takes time quadratic in its length. SentencePiece's own default bound is 16 characters.
+const maxPieceLen = 512
+
+// preset is what llama.cpp ties to a name in tokenizer.ggml.pre.
+type preset struct {
+	split        splitter
+	ignoreMerges bool
+}
+
+func presetOf(pre string) (p preset, ok bool) {
+	switch pre {
+	case "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2":
+		return preset{splitLlama3, true}, true
+	case "gpt-2":
+		return preset{splitGPT2, false}, true
+	}
+	return preset{}, false
+}
+
+// FromVocab makes a tokenizer of a GGUF file's vocabulary. The error wraps ErrUnsupported for a Model or Pre that this
+// package does not implement. Nothing of v is retained.
+func FromVocab(v Vocab) (*Tokenizer, error) {
+	t, err := v.tokenizer()
+	if err != nil {
+		return nil, fmt.Errorf("bpe: reading a GGUF vocabulary: %w", err)
+	}
+	return t, nil
+}
+
+func (v *Vocab) tokenizer() (*Tokenizer, error) {
+	if len(v.Types) != 0 && len(v.Types) != len(v.Tokens) {
+		return nil, fmt.Errorf("%d token types for %d tokens; as many or none would be right", len(v.Types), len(v.Tokens))
+	}
+	for _, id := range []int32{v.BOS, v.EOS, v.Unknown} {
+		if id < -1 || int(id) >= len(v.Tokens) {
+			return nil, fmt.Errorf("special token %d in a vocabulary of %d tokens", id, len(v.Tokens))
+		}
+	}
+	var t *Tokenizer
+	var err error
+	switch v.Model {
+	case "gpt2":
+		t, err = v.byteLevel()
+	case "llama":
+		t, err = v.sentencePiece()
+	default:
+		err = fmt.Errorf("%w: tokenizer.ggml.model %q; \"gpt2\" and \"llama\" are implemented", ErrUnsupported, v.Model)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.bos = v.BOS
+	if v.AddBOS && v.BOS >= 0 {
+		t.prefix = []int32{v.BOS}
+	}
+	return t, t.finish(v.added())
+}
+
+// byteLevel makes a tokenizer of the model "gpt2".
+func (v *Vocab) byteLevel() (*Tokenizer, error) {
+	p, ok := presetOf(v.Pre)
+	if !ok {
+		return nil, fmt.Errorf("%w: tokenizer.ggml.pre %q; \"llama-bpe\" and \"gpt-2\" are implemented", ErrUnsupported, v.Pre)
+	}
+	vocab, err := v.index(byteLevel{})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]merge, len(v.Merges))
+	for i, text := range v.Merges {
+		left, right, err := cutMerge(text)
+		if err != nil {
+			return nil, err
+		}
+		if list[i], err = vocab.merge(left, right); err != nil {
+			return nil, fmt.Errorf("merge %d: %w", i, err)
+		}
+		list[i].rank = uint32(i)
+	}
+	return &Tokenizer{
+		vocab:        vocab,
+		pairs:        mergeTable(vocab, list),
+		split:        p.split,
+		ignoreMerges: p.ignoreMerges,
+		unknown:      -1,
+	}, nil
+}
+
+// sentencePiece makes a tokenizer of the model "llama".
+func (v *Vocab) sentencePiece() (*Tokenizer, error) {
+	if len(v.Scores) != len(v.Tokens) {
+		return nil, fmt.Errorf("%d scores for %d tokens; as many would be right", len(v.Scores), len(v.Tokens))
+	}
+	vocab, err := v.index(metaspace{})
+	if err != nil {
+		return nil, err
+	}
+	list, err := scoredMerges(vocab, v.Scores)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{
+		vocab:        vocab,
+		pairs:        mergeTable(vocab, list),
+		byteFallback: true,
+		unknown:      v.Unknown,
+		fuseUnknown:  true,
+	}
+	if v.AddSpacePrefix {
+		t.space = alwaysPrefix
+		t.decoder.strip = 1
+	}
+	return t, nil
+}
+
+// typeOf returns the type of a token.
+func (v *Vocab) typeOf(id int) int32 {
+	if len(v.Types) == 0 {
+		return typeNormal
+	}
+	return v.Types[id]
+}
+
+// index builds the vocabulary.
+func (v *Vocab) index(c codec) (*vocabulary, error) {
+	b := newBuilder(c)
+	_, spm := c.(metaspace)
+	for id, text := range v.Tokens {
+		var f flag
+		switch kind := v.typeOf(id); kind {
+		case typeUnknown, typeControl:
+			f = special | literal
+		case typeUserDefined, typeUnused:
+			f = literal
+		case typeByte, typeNormal:
+			if _, ok := byteToken(text); ok && spm && (kind == typeByte || len(v.Types) == 0) {
+				f = byteOnly
+			}
+		default:
+			return nil, fmt.Errorf("token %d, %.40q, has type %d; 1 to %d would be right", id, text, kind, typeByte)
+		}
+		if err := b.add(int64(id), text, f); err != nil {
+			return nil, err
+		}
+	}
+	return b.index()
+}
+
+// added returns the tokens that are looked for in text before it is split.
+func (v *Vocab) added() []addedToken {
+	var added []addedToken
+	for id, text := range v.Tokens {
+		switch kind := v.typeOf(id); kind {
+		case typeUnknown, typeControl, typeUserDefined:
+			if text != "" {
+				added = append(added, addedToken{ID: int32(id), Content: text, Special: kind != typeUserDefined})
+			}
+		}
+	}
+	return added
+}
+
+// scoredMerges returns the merges that make tokens of a SentencePiece vocabulary, in the order of the tokens' scores. Equal
+// scores share a rank.
+func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
+	var list []merge
+	for id := range int32(len(v.flags)) {
+		if v.has(id, special|literal) {
+			continue
+		}
+		text := v.bytesOf(id)
+		if len(text) > maxPieceLen {
+			return nil, fmt.Errorf("token %d, %.40q…, has %d bytes; at most %d would be right", id, text, len(text), maxPieceLen)
+		}
+		for i := 1; i < len(text); i++ {
+			if !utf8.RuneStart(text[i]) {
+				continue
+			}
+			left, ok := v.lookup(text[:i])
+			if !ok {
+				continue
+			}
+			if right, ok := v.lookup(text[i:]); ok {
+				list = append(list, merge{left: left, right: right, id: id})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b merge) int { return cmp.Compare(scores[b.id], scores[a.id]) })
+	for i := 1; i < len(list); i++ {
+		list[i].rank = list[i-1].rank
+		if cmp.Compare(scores[list[i].id], scores[list[i-1].id]) != 0 {
+			list[i].rank++
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,284 @@
+package bpe
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported where the file asks
+// for a model, normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
+func ParseJSON(data []byte) (*Tokenizer, error) {
+	t, err := parseJSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("bpe: reading a tokenizer.json: %w", err)
+	}
+	return t, nil
+}
+
+func parseJSON(data []byte) (*Tokenizer, error) {
+	if int64(len(data)) > 1<<31 {
+		return nil, fmt.Errorf("%d bytes; at most %d would be right", len(data), 1<<31)
+	}
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("not UTF-8")
+	}
+	f, err := readFile(data)
+	if err != nil {
+		return nil, err
+	}
+	pl, err := f.pipeline()
+	if err != nil {
+		return nil, err
+	}
+	return pl.build(f)
+}
+
+// file is a tokenizer.json, its large parts unread.
+type file struct {
+	data     []byte
+	parts    map[string]span // the members of the file
+	settings map[string]span // the members of its model
+	model    model
+}
+
+// model is BPE's settings.
+type model struct {
+	Type         string   `json:"type"`
+	Dropout      *float64 `json:"dropout"`
+	Unknown      *string  `json:"unk_token"`
+	Prefix       string   `json:"continuing_subword_prefix"`
+	Suffix       string   `json:"end_of_word_suffix"`
+	FuseUnknown  bool     `json:"fuse_unk"`
+	ByteFallback bool     `json:"byte_fallback"`
+	IgnoreMerges bool     `json:"ignore_merges"`
+}
+
+func readFile(data []byte) (*file, error) {
+	r := reader{data: data}
+	f := &file{data: data, parts: map[string]span{}}
+	err := r.object(func(name []byte) (err error) {
+		key := string(name)
+		if _, ok := f.parts[key]; ok {
+			return r.errorf("%.40q comes twice", key)
+		}
+		if key == "model" && r.next() == '{' { // saves a pass over what is nearly all of the file
+			f.parts[key] = span{}
+			f.settings, err = r.members(2)
+			return err
+		}
+		f.parts[key], err = r.raw(1)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.next(); r.pos < len(data) {
+		return nil, r.unexpected("the end")
+	}
+	return f, f.readModel()
+}
+
+// readModel reads the model's settings, and refuses what is no BPE model or has settings that are not implemented.
+func (f *file) readModel() error {
+	small := map[string]json.RawMessage{}
+	for name, s := range f.settings {
+		if name != "vocab" && name != "merges" {
+			small[name] = f.data[s.start:s.end]
+		}
+	}
+	text, err := json.Marshal(small)
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	m := &f.model
+	if err := json.Unmarshal(text, m); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	_, vocab := f.settings["vocab"]
+	_, merges := f.settings["merges"]
+	switch {
+	case f.settings == nil:
+		return fmt.Errorf("no model")
+	case m.Type != "BPE" && (m.Type != "" || !merges): // files of 2020 do not name the type
+		return fmt.Errorf("%w: model %q; BPE is implemented", ErrUnsupported, m.Type)
+	case m.Dropout != nil && *m.Dropout != 0:
+		return fmt.Errorf("%w: model with dropout %g; 0 is implemented", ErrUnsupported, *m.Dropout)
+	case m.Prefix != "" || m.Suffix != "":
+		return fmt.Errorf("%w: model with continuing_subword_prefix %q and end_of_word_suffix %q; none is implemented", ErrUnsupported, m.Prefix, m.Suffix)
+	case !vocab || !merges:
+		return fmt.Errorf("model: no vocab or no merges")
+	}
+	return nil
+}
+
+// at returns a reader that is about to read a member of the model.
+func (f *file) at(name string) *reader {
+	return &reader{data: f.data, pos: int(f.settings[name].start)}
+}
+
+// decodePart decodes a part of the file; an absent one is left as it is.
+func (f *file) decodePart(name string, to any) error {
+	s, ok := f.parts[name]
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal(f.data[s.start:s.end], to); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// build makes the tokenizer that a file and its pipeline describe.
+func (pl *pipeline) build(f *file) (*Tokenizer, error) {
+	var added []addedToken
+	if err := f.decodePart("added_tokens", &added); err != nil {
+		return nil, err
+	}
+	b := newBuilder(pl.codec)
+	if err := pl.readVocab(b, f.at("vocab")); err != nil {
+		return nil, fmt.Errorf("model.vocab: %w", err)
+	}
+	added, err := b.mergeAdded(added)
+	if err != nil {
+		return nil, fmt.Errorf("added_tokens: %w", err)
+	}
+	v, err := b.index()
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{
+		vocab:        v,
+		bos:          -1,
+		split:        pl.split,
+		ignoreMerges: f.model.IgnoreMerges,
+		space:        pl.space,
+		byteFallback: f.model.ByteFallback,
+		unknown:      -1,
+		fuseUnknown:  f.model.FuseUnknown,
+		decoder:      pl.decoder,
+	}
+	if t.pairs, err = readMerges(v, f.at("merges")); err != nil {
+		return nil, fmt.Errorf("model.merges: %w", err)
+	}
+	if f.model.Unknown != nil {
+		var ok bool
+		if t.unknown, ok = v.id(*f.model.Unknown); !ok {
+			return nil, fmt.Errorf("model.unk_token: %.40q is no token", *f.model.Unknown)
+		}
+	}
+	if t.prefix, err = pl.prefixTokens(v); err != nil {
+		return nil, fmt.Errorf("post_processor: %w", err)
+	}
+	if len(t.prefix) > 0 {
+		t.bos = t.prefix[0]
+	}
+	return t, t.finish(added)
+}
+
+// readVocab reads {"text": id, …}.
+func (pl *pipeline) readVocab(b *builder, r *reader) error {
+	var f flag
+	if pl.byteTokens {
+		f = byteOnly
+	}
+	return r.object(func(name []byte) error {
+		text := string(name)
+		id, err := r.id()
+		if err != nil {
+			return err
+		}
+		if _, ok := byteToken(text); !ok {
+			return b.add(int64(id), text, 0)
+		}
+		return b.add(int64(id), text, f)
+	})
+}
+
+// mergeAdded adds the added tokens that the vocabulary lacks, marks the special ones, and returns those that have a text.
+func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
+	known := map[int32]*token{}
+	wanted := map[int32]bool{}
+	for _, a := range added {
+		wanted[a.ID] = true
+	}
+	for i := range b.tokens {
+		if wanted[b.tokens[i].id] {
+			known[b.tokens[i].id] = &b.tokens[i]
+		}
+	}
+	var kept []addedToken
+	seen := map[int32]bool{}
+	for _, a := range added {
+		if a.Content == "" {
+			continue
+		}
+		if seen[a.ID] {
+			return nil, fmt.Errorf("id %d comes twice", a.ID)
+		}
+		seen[a.ID] = true
+		kept = append(kept, a)
+		var f flag
+		if a.Special {
+			f = special
+		}
+		switch t := known[a.ID]; {
+		case t == nil:
+			if err := b.add(int64(a.ID), a.Content, f|literal); err != nil {
+				return nil, err
+			}
+		case b.textOf(*t) != a.Content:
+			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(*t))
+		default:
+			t.flag |= f
+		}
+	}
+	return kept, nil
+}
+
+// readMerges reads ["left right", …] or [["left", "right"], …].
+func readMerges(v *vocabulary, r *reader) (*pairs, error) {
+	list := make([]merge, 0, 2*len(v.flags))
+	err := r.array(func() error {
+		left, right, err := r.mergePair()
+		if err != nil {
+			return err
+		}
+		m, err := v.merge(left, right)
+		if err != nil {
+			return r.errorf("merge %d: %w", len(list), err)
+		}
+		m.rank = uint32(len(list))
+		list = append(list, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mergeTable(v, list), nil
+}
+
+// mergePair reads "left right" or ["left", "right"].
+func (r *reader) mergePair() (left, right string, err error) {
+	if r.next() == '"' {
+		text, err := r.str()
+		if err != nil {
+			return "", "", err
+		}
+		return cutMerge(string(text))
+	}
+	var parts [2]string
+	n := 0
+	err = r.array(func() error {
+		text, err := r.str()
+		if n < len(parts) {
+			parts[n] = string(text)
+		}
+		n++
+		return err
+	})
+	if err == nil && n != len(parts) {
+		err = r.errorf("a merge of %d tokens; 2 would be right", n)
+	}
+	return parts[0], parts[1], err
+}

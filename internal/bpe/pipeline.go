@@ -1,0 +1,289 @@
+package bpe
+
+import (
+	"fmt"
+	"slices"
+)
+
+// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json; which fields count depends on
+// the type.
+type component struct {
+	Type string `json:"type"`
+
+	// Sequence
+	Normalizers   []component `json:"normalizers"`
+	PreTokenizers []component `json:"pretokenizers"`
+	Processors    []component `json:"processors"`
+	Decoders      []component `json:"decoders"`
+
+	// Split, Replace, Prepend, Strip
+	Pattern  pattern `json:"pattern"`
+	Behavior string  `json:"behavior"`
+	Invert   bool    `json:"invert"`
+	Content  string  `json:"content"`
+	Prepend  string  `json:"prepend"`
+	Start    int     `json:"start"`
+	Stop     int     `json:"stop"`
+
+	// ByteLevel, Metaspace
+	AddPrefixSpace *bool  `json:"add_prefix_space"`
+	UseRegex       *bool  `json:"use_regex"`
+	Replacement    string `json:"replacement"`
+	PrependScheme  string `json:"prepend_scheme"`
+	Split          *bool  `json:"split"`
+
+	// TemplateProcessing
+	Single        []templatePart `json:"single"`
+	SpecialTokens map[string]struct {
+		IDs []int32 `json:"ids"`
+	} `json:"special_tokens"`
+}
+
+type pattern struct {
+	String string
+	Regex  string
+}
+
+// templatePart is one of its two.
+type templatePart struct {
+	SpecialToken *struct {
+		ID string `json:"id"`
+	}
+	Sequence *struct {
+		ID string `json:"id"`
+	}
+}
+
+// flatten returns the parts of a Sequence, of Sequences in it too, or the component itself; none for null.
+func flatten(c *component) []component {
+	if c == nil {
+		return nil
+	}
+	if c.Type != "Sequence" {
+		return []component{*c}
+	}
+	var flat []component
+	for _, part := range slices.Concat(c.Normalizers, c.PreTokenizers, c.Processors, c.Decoders) {
+		flat = append(flat, flatten(&part)...)
+	}
+	return flat
+}
+
+// orDefault returns *b, or byDefault where the file does not say.
+func orDefault(b *bool, byDefault bool) bool {
+	if b == nil {
+		return byDefault
+	}
+	return *b
+}
+
+// pipeline is what surrounds the model.
+type pipeline struct {
+	codec
+	split      splitter
+	space      spacePrefix
+	decoder    decoder
+	byteTokens bool // the decoder takes <0xNN> for a byte
+	marked     bool // spaces become space marks
+	template   *component
+}
+
+// unsupported returns the error for a component.
+func unsupported(kind string, c component, implemented string) error {
+	return fmt.Errorf("%w: %s %q as configured; implemented are %s", ErrUnsupported, kind, c.Type, implemented)
+}
+
+// pipeline reads everything but the vocabulary, the merges and the added tokens.
+func (f *file) pipeline() (*pipeline, error) {
+	pl := &pipeline{}
+	for _, step := range []struct {
+		part string
+		read func([]component) error
+	}{
+		{"normalizer", pl.normalizer},
+		{"pre_tokenizer", pl.preTokenizer},
+		{"post_processor", pl.postProcessor},
+		{"decoder", pl.readDecoder},
+	} {
+		var c *component
+		if err := f.decodePart(step.part, &c); err != nil {
+			return nil, err
+		}
+		if err := step.read(flatten(c)); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := pl.codec.(metaspace); ok && !pl.marked {
+		return nil, fmt.Errorf("%w: no normalizer or pre-tokenizer that makes spaces %q", ErrUnsupported, spaceMark)
+	}
+	if f.model.ByteFallback && !pl.byteTokens {
+		return nil, fmt.Errorf("%w: byte_fallback without a decoder for it", ErrUnsupported)
+	}
+	return pl, nil
+}
+
+// normalizer accepts none, and those of a SentencePiece vocabulary: Prepend "▁" and Replace " " by "▁".
+func (pl *pipeline) normalizer(parts []component) error {
+	for _, c := range parts {
+		switch {
+		case c.Type == "Prepend" && c.Prepend == spaceMark && pl.space == neverPrefix:
+			pl.space = alwaysPrefix
+		case c.Type == "Replace" && c.Pattern == pattern{String: " "} && c.Content == spaceMark:
+			pl.marked = true
+		default:
+			return unsupported("normalizer", c, `none, Prepend "▁" and Replace " " by "▁"`)
+		}
+	}
+	return nil
+}
+
+// preTokenizer accepts none and Metaspace, for a SentencePiece vocabulary, or a known Split and ByteLevel.
+func (pl *pipeline) preTokenizer(parts []component) error {
+	const implemented = "none, Metaspace, ByteLevel, and Split by the pattern of Llama 3 or GPT-2 before ByteLevel"
+	pl.codec = metaspace{}
+	for i, c := range parts {
+		last := i == len(parts)-1
+		switch {
+		case c.Type == "Split" && i == 0 && !last && c.isolates() && splitterOf(c.Pattern.Regex) != nil && !pl.marked:
+			pl.split = splitterOf(c.Pattern.Regex)
+		case c.Type == "ByteLevel" && last && !pl.marked && pl.space == neverPrefix && pl.byteLevel(c):
+		case c.Type == "Metaspace" && len(parts) == 1 && c.Replacement == spaceMark && pl.metaspace(c):
+		default:
+			return unsupported("pre-tokenizer", c, implemented)
+		}
+	}
+	return nil
+}
+
+// isolates reports whether the pieces of a Split are its pattern's matches, given that the matches cover the text.
+func (c component) isolates() bool {
+	return c.Pattern.String == "" && (c.Behavior == "Isolated" && !c.Invert || c.Behavior == "Removed" && c.Invert)
+}
+
+// byteLevel sets up the ByteLevel pre-tokenizer, which comes alone or after a Split.
+func (pl *pipeline) byteLevel(c component) bool {
+	pl.codec = byteLevel{}
+	after := pl.split != nil
+	if orDefault(c.AddPrefixSpace, true) {
+		pl.space = unlessPrefix
+	}
+	if orDefault(c.UseRegex, true) {
+		pl.split = splitGPT2
+	}
+	return !after || !orDefault(c.AddPrefixSpace, true) && !orDefault(c.UseRegex, true)
+}
+
+// metaspace sets up the Metaspace pre-tokenizer.
+func (pl *pipeline) metaspace(c component) bool {
+	scheme, ok := c.prefixScheme()
+	if scheme != neverPrefix && pl.space == alwaysPrefix {
+		scheme = alwaysPrefix // the normaliser's space is there already
+	}
+	if pl.space == neverPrefix {
+		pl.space = scheme
+	}
+	if orDefault(c.Split, true) {
+		pl.split = splitSpaces
+	}
+	pl.marked = true
+	return ok
+}
+
+// prefixScheme reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
+func (c component) prefixScheme() (scheme spacePrefix, ok bool) {
+	switch c.PrependScheme {
+	case "always", "":
+		scheme = unlessPrefix
+	case "first":
+		scheme = firstPrefix
+	case "never":
+		scheme = neverPrefix
+	default:
+		return 0, false
+	}
+	if c.PrependScheme == "" && !orDefault(c.AddPrefixSpace, true) {
+		scheme = neverPrefix
+	}
+	return scheme, true
+}
+
+// postProcessor accepts ByteLevel, which changes no ids, and one TemplateProcessing.
+func (pl *pipeline) postProcessor(parts []component) error {
+	for _, c := range parts {
+		switch {
+		case c.Type == "ByteLevel":
+		case c.Type == "TemplateProcessing" && pl.template == nil:
+			pl.template = &c
+		default:
+			return unsupported("post-processor", c, "none, ByteLevel and TemplateProcessing")
+		}
+	}
+	return nil
+}
+
+// prefixTokens returns the tokens that the template puts before a text.
+func (pl *pipeline) prefixTokens(v *vocabulary) ([]int32, error) {
+	if pl.template == nil {
+		return nil, nil
+	}
+	var prefix []int32
+	for _, part := range pl.template.Single {
+		if part.SpecialToken == nil {
+			break
+		}
+		name := part.SpecialToken.ID
+		token, ok := pl.template.SpecialTokens[name]
+		if !ok {
+			return nil, fmt.Errorf("the template names %.40q, which special_tokens lacks", name)
+		}
+		for _, id := range token.IDs {
+			if !v.has(id, inUse) {
+				return nil, fmt.Errorf("%.40q has id %d, which no token has", name, id)
+			}
+		}
+		prefix = append(prefix, token.IDs...)
+	}
+	return prefix, nil
+}
+
+// readDecoder accepts ByteLevel, or what undoes SentencePiece: Replace "▁" by " " or Metaspace; ByteFallback; Fuse; Strip.
+func (pl *pipeline) readDecoder(parts []component) error {
+	const implemented = `ByteLevel, or in this order Replace "▁" by " " or Metaspace, ByteFallback, Fuse and Strip " " at the start`
+	if _, ok := pl.codec.(byteLevel); ok {
+		if len(parts) != 1 || parts[0].Type != "ByteLevel" {
+			return unsupported("decoder", first(parts), implemented)
+		}
+		return nil
+	}
+	for i, c := range parts {
+		previous := first(parts[max(i-1, 0):])
+		switch {
+		case c.Type == "Replace" && i == 0 && c.Pattern == pattern{String: spaceMark} && c.Content == " ":
+		case c.Type == "Metaspace" && i == 0 && c.Replacement == spaceMark:
+			scheme, ok := c.prefixScheme()
+			if !ok {
+				return unsupported("decoder", c, implemented)
+			}
+			pl.decoder.stripToken = scheme != neverPrefix
+		case c.Type == "ByteFallback" && i == 1:
+			pl.byteTokens = true
+		case c.Type == "Fuse" && i > 0:
+		case c.Type == "Strip" && previous.Type == "Fuse" && c.Content == " " && c.Start >= 0 && c.Stop == 0:
+			pl.decoder.strip = c.Start
+		default:
+			return unsupported("decoder", c, implemented)
+		}
+	}
+	if len(parts) == 0 {
+		return unsupported("decoder", component{}, implemented)
+	}
+	return nil
+}
+
+// first returns parts[0], or nothing.
+func first(parts []component) component {
+	if len(parts) == 0 {
+		return component{}
+	}
+	return parts[0]
+}

@@ -1,0 +1,225 @@
+package bpe
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+)
+
+// maxID bounds token ids; no vocabulary comes near it.
+const maxID = 1 << 24
+
+// A flag says what a token is. An id without flags is not in use.
+type flag uint8
+
+const (
+	inUse    flag = 1 << iota
+	special       // skipped by Decode, never the encoding of text
+	literal       // its text lies in vocabulary.literals, because the codec cannot give it back
+	byteOnly      // SentencePiece's <0xNN>, which stands for a byte that no other token holds
+)
+
+// vocabulary is the set of tokens. It keeps the bytes that tokens stand for in one block, and finds a token by its bytes
+// through a hash table with open addressing, so that looking a word up allocates nothing and touches little memory.
+type vocabulary struct {
+	codec
+	blob     []byte
+	spans    []span // by id
+	flags    []flag // by id
+	literals map[int32]string
+	ids      map[string]int32 // by text, of the tokens that the table does not hold
+	bytes    [256]int32       // the byteOnly tokens; -1 for none
+
+	slots   []slot
+	seed    maphash.Seed
+	longest int // bytes
+}
+
+type span struct{ start, end uint32 }
+
+type slot struct {
+	hash uint32
+	id   int32 // plus one; 0 for a free slot
+}
+
+// token is a token on its way into a vocabulary.
+type token struct {
+	id int32
+	span
+	flag
+}
+
+// builder collects tokens in any order.
+type builder struct {
+	vocabulary
+	tokens []token
+	top    int32 // largest id so far
+}
+
+func newBuilder(c codec) *builder {
+	b := &builder{vocabulary: vocabulary{codec: c, literals: map[int32]string{}, ids: map[string]int32{}}}
+	for i := range b.bytes {
+		b.bytes[i] = -1
+	}
+	return b
+}
+
+// add adds a token. A text that is not of the codec's form stands for its own bytes.
+func (b *builder) add(id int64, text string, f flag) error {
+	if id < 0 || id >= maxID {
+		return fmt.Errorf("token %.40q has id %d; ids go from 0 to %d", text, id, maxID-1)
+	}
+	start := len(b.blob)
+	if c, ok := byteToken(text); f&byteOnly != 0 && ok {
+		b.blob = append(b.blob, c)
+		if text[3] < 'a' && text[4] < 'a' { // encoding writes upper case; a lower-case twin only decodes
+			b.bytes[c] = int32(id)
+		}
+		f |= literal
+	} else if b.blob, ok = b.appendBytes(b.blob, text); !ok {
+		b.blob = append(b.blob, text...)
+		f |= literal
+	}
+	if f&literal != 0 {
+		b.literals[int32(id)] = text
+	}
+	if int64(len(b.blob)) > 1<<32-1 {
+		return fmt.Errorf("the tokens' texts exceed 4 GiB")
+	}
+	b.tokens = append(b.tokens, token{int32(id), span{uint32(start), uint32(len(b.blob))}, f | inUse})
+	b.top = max(b.top, int32(id))
+	return nil
+}
+
+// byteToken returns the byte that a text of the form <0xNN> names.
+func byteToken(text string) (b byte, ok bool) {
+	if len(text) != 6 || text[:3] != "<0x" || text[5] != '>' {
+		return 0, false
+	}
+	hi, lo := hexDigit(text[3]), hexDigit(text[4])
+	if hi < 0 || lo < 0 {
+		return 0, false
+	}
+	return byte(hi<<4 | lo), true
+}
+
+// hexDigit returns the value of a hexadecimal digit, or -1.
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+// index orders the tokens by id and makes them findable by id and by text. It must come before any look-up.
+func (b *builder) index() (*vocabulary, error) {
+	v := &b.vocabulary
+	n := len(b.tokens)
+	if n == 0 {
+		return nil, fmt.Errorf("the vocabulary is empty")
+	}
+	if limit := 4*n + 1<<16; int(b.top) > limit {
+		return nil, fmt.Errorf("the largest id is %d in a vocabulary of %d tokens; at most %d would be right", b.top, n, limit)
+	}
+	v.spans = make([]span, b.top+1)
+	v.flags = make([]flag, b.top+1)
+	v.seed = maphash.MakeSeed()
+	v.slots = make([]slot, 1<<bits.Len(uint(n+n/2)))
+	for _, t := range b.tokens {
+		if v.flags[t.id] != 0 {
+			return nil, fmt.Errorf("id %d belongs to %.40q and to %.40q", t.id, v.text(t.id), b.textOf(t))
+		}
+		v.spans[t.id], v.flags[t.id] = t.span, t.flag
+		if err := v.insert(t); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// textOf returns the text of a token that is not indexed yet.
+func (b *builder) textOf(t token) string {
+	if t.flag&literal != 0 {
+		return b.literals[t.id]
+	}
+	return string(b.appendText(nil, b.blob[t.start:t.end]))
+}
+
+// insert makes a token findable by its text.
+func (v *vocabulary) insert(t token) error {
+	key := v.blob[t.start:t.end]
+	if t.flag&literal != 0 {
+		text := v.literals[t.id]
+		if id, ok := v.ids[text]; ok {
+			return fmt.Errorf("%.40q is token %d and token %d", text, id, t.id)
+		}
+		v.ids[text] = t.id
+		return nil
+	}
+	s, hash := v.find(key)
+	if s.id != 0 {
+		return fmt.Errorf("%.40q is token %d and token %d", v.text(t.id), s.id-1, t.id)
+	}
+	*s = slot{hash, t.id + 1}
+	v.longest = max(v.longest, len(key))
+	return nil
+}
+
+// find returns the slot of the token that stands for key, or the free one where it belongs.
+func (v *vocabulary) find(key []byte) (*slot, uint32) {
+	h := maphash.Bytes(v.seed, key)
+	hash, mask := uint32(h>>32), uint64(len(v.slots)-1)
+	for i := h; ; i++ {
+		s := &v.slots[i&mask]
+		if s.id == 0 || s.hash == hash && bytes.Equal(v.bytesOf(s.id-1), key) {
+			return s, hash
+		}
+	}
+}
+
+// lookup returns the token that stands for key, the way text is encoded: special tokens are not found.
+func (v *vocabulary) lookup(key []byte) (id int32, ok bool) {
+	if len(key) > v.longest {
+		return 0, false
+	}
+	s, _ := v.find(key)
+	id = s.id - 1
+	return id, s.id != 0 && v.flags[id]&special == 0
+}
+
+// id returns the token of an exact text, special or not.
+func (v *vocabulary) id(text string) (id int32, ok bool) {
+	var buf [64]byte
+	if key, ok := v.appendBytes(buf[:0], text); ok && len(key) <= v.longest {
+		if s, _ := v.find(key); s.id != 0 {
+			return s.id - 1, true
+		}
+	}
+	id, ok = v.ids[text]
+	return id, ok
+}
+
+// bytesOf returns the bytes that a token stands for; none for an id that is not in use.
+func (v *vocabulary) bytesOf(id int32) []byte {
+	if id < 0 || int(id) >= len(v.spans) {
+		return nil
+	}
+	s := v.spans[id]
+	return v.blob[s.start:s.end]
+}
+
+func (v *vocabulary) text(id int32) string {
+	if v.has(id, literal) {
+		return v.literals[id]
+	}
+	return string(v.appendText(nil, v.bytesOf(id)))
+}
+
+// has reports whether id is in use and has the flag.
+func (v *vocabulary) has(id int32, f flag) bool {
+	return id >= 0 && int(id) < len(v.flags) && v.flags[id]&f != 0
+}
