@@ -1,0 +1,100 @@
+// Package backend is the contract between a model and the device that computes it.
+//
+// A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
+// movement of data. Base has a portable, bit-exact reference of every one of them over any memory that the host can map, so
+// a new device embeds Base, is right from the first day, and gets faster one operation at a time. Faster or fused forms are
+// the optional interfaces Preparer, Fuser and PrefillAttender; callers obtain them through Prepare, Fused and Attender,
+// which fall back on the plain operations.
+//
+// Tensors named x, a, q are activations of type F32 unless said otherwise. Every operation checks shapes and types first,
+// returns an error that names both, and writes nothing outside its output. Operations may be called from several goroutines
+// as long as their outputs differ.
+//
+// Backends register themselves by name, as database drivers do; Open makes one.
+package backend
+
+import (
+	"errors"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// ErrUnsupported is wrapped by errors about something valid that a backend does not offer.
+var ErrUnsupported = errors.New("not supported by this backend")
+
+// Backend computes on one device.
+type Backend interface {
+	tensor.Device // Name, Memory, CopyFrom
+
+	// Describe tells for a person what the device is, such as the processor's name and the kernels in use.
+	Describe() string
+
+	// MatMul computes out = a·b for a [M, K], b [K, N] of type F32 and out [M, N].
+	MatMul(a, b, out *tensor.Tensor) error
+	// MatMulTransposed computes out = a·wᵀ for a [M, K], weights w [N, K] of any type, prepared or not, and out [M, N].
+	MatMulTransposed(a, w, out *tensor.Tensor) error
+	// MatMulSlice is MatMulTransposed with the leading rows × cols corner of w: a [M, cols], out [M, rows].
+	MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error
+
+	// AddAssign computes a += b, element by element; b has a's shape, or is one row that is added to each row of a.
+	AddAssign(a, b *tensor.Tensor) error
+	// Scale computes x *= v.
+	Scale(x *tensor.Tensor, v float32) error
+	// SiLUMul computes a = silu(a)·b, silu(x) = x/(1+e⁻ˣ).
+	SiLUMul(a, b *tensor.Tensor) error
+	// RMSNorm replaces each row of x [.., dim] by x/√(mean(x²)+eps)·w, w [dim] (arXiv 1910.07467).
+	RMSNorm(x, w *tensor.Tensor, eps float32) error
+	// Softmax replaces each row of x by its softmax.
+	Softmax(x *tensor.Tensor) error
+	// RoPE rotates each head of x [tokens, heads, headDim] by the angles of its token, whose cosines and sines are the first
+	// and second half of the rows of table [tokens, headDim] (arXiv 2104.09864; element i pairs with i+headDim/2).
+	RoPE(x, table *tensor.Tensor) error
+
+	// AttentionGen lets one token's queries q [heads, headDim] attend to the first n slots of the cached keys and values
+	// k, v [slots, kvHeads, headDim] of type F32, F16, Q8_0 or Q4_0, heads/kvHeads queries sharing each KV head:
+	// out [heads, headDim] = softmax(q·kᵀ/√headDim)·v.
+	AttentionGen(q, k, v, out *tensor.Tensor, n int) error
+
+	// Gather copies row indices[i] of table [rows, dim], of any weight type, to row i of out [len(indices), dim] as F32.
+	Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
+	// CopySlice copies n elements from src, beginning with element srcOff, to dst at dstOff; both have one type, and offsets
+	// and n are whole blocks. Regions of one buffer may overlap, as memmove's may.
+	CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error
+	// ReadBuffer waits for t and copies its bytes to the host; len(dst) is t's size.
+	ReadBuffer(t *tensor.Tensor, dst []byte) error
+	// Cast converts src to dst's type, element by element, quantising where that is a quantised type.
+	Cast(src, dst *tensor.Tensor) error
+	// Synchronize waits until everything submitted is done.
+	Synchronize() error
+
+	// Close releases the device's own resources: threads, contexts. Tensors must not be used afterwards.
+	Close() error
+}
+
+// Preparer is a backend that wants weights in a layout of its own.
+type Preparer interface {
+	// Prepare returns the weights w [N, K] as the backend wants them for MatMulTransposed and Gather. The result may be w
+	// itself; where it is not, w is no longer needed.
+	Prepare(w *tensor.Tensor) (*tensor.Tensor, error)
+}
+
+// Fuser offers the phases of a transformer layer as single operations, so that a device can share a quantised activation
+// among products and needs few barriers. Each gives what the plain operations give, bit for bit on the CPU. The caller lends
+// scratch tensors, whose contents are undefined afterwards.
+type Fuser interface {
+	// NormMatMul computes outs[i] = n·ws[i]ᵀ with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the scratch is
+	// normed [M, K].
+	NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error
+	// MatMulAdd computes out += x·wᵀ; the scratch is product, of out's shape.
+	MatMulAdd(x, w, product, out *tensor.Tensor) error
+	// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the
+	// scratch is normed [M, K] and product, of out's shape.
+	NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error
+}
+
+// PrefillAttender offers attention of many queries at once.
+type PrefillAttender interface {
+	// Attention is AttentionGen for the tokens of a chunk: q and out [tokens, heads, headDim], the keys and values of the
+	// chunk being the last of the first n slots, so that token i sees the first n-tokens+i+1 of them.
+	Attention(q, k, v, out *tensor.Tensor, n int) error
+}

@@ -1,0 +1,201 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// The functions of this file check the operands of one operation each and return its dimensions. Backends call them first;
+// their errors name the operation with the shapes and types of the operands.
+
+// needF32 returns an error unless all tensors are F32.
+func needF32(op string, ts ...*tensor.Tensor) error {
+	for _, t := range ts {
+		if t.DType() != tensor.F32 {
+			return fmt.Errorf("backend: %s of %v: the element type must be f32", op, t)
+		}
+	}
+	return nil
+}
+
+// needWritable returns an error when an output is read-only.
+func needWritable(op string, out *tensor.Tensor) error {
+	if out.Buffer().ReadOnly() {
+		return fmt.Errorf("backend: %s to %v: %w", op, out, tensor.ErrReadOnly)
+	}
+	return nil
+}
+
+// CheckMatMul checks out [M, N] = a [M, K] · b [K, N], all F32.
+func CheckMatMul(a, b, out *tensor.Tensor) (m, n, k int, err error) {
+	if err := needF32("MatMul", a, b, out); err != nil {
+		return 0, 0, 0, err
+	}
+	m, k, n = a.Shape().Rows(), a.Shape().Dim(-1), b.Shape().Dim(-1)
+	if b.Shape().NDim() != 2 || b.Shape().Dim(0) != k || out.Shape().Rows() != m || out.Shape().Dim(-1) != n {
+		return 0, 0, 0, fmt.Errorf("backend: MatMul of a %v, b %v to %v: shapes must be [M K], [K N] and [M N]", a, b, out)
+	}
+	return m, n, k, needWritable("MatMul", out)
+}
+
+// CheckMatMulTransposed checks out [M, N] = a [M, K] · (w [N, K])ᵀ, with a and out F32.
+func CheckMatMulTransposed(a, w, out *tensor.Tensor) (m, n, k int, err error) {
+	return CheckMatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(-1), out)
+}
+
+// CheckMatMulSlice checks out [M, rows] = a [M, cols] · (w[:rows, :cols])ᵀ, with a and out F32 and cols whole blocks of w.
+func CheckMatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) (m, n, k int, err error) {
+	if err := needF32("MatMulTransposed", a, out); err != nil {
+		return 0, 0, 0, err
+	}
+	m = a.Shape().Rows()
+	switch {
+	case w.Shape().NDim() != 2 || a.Shape().Dim(-1) != cols || out.Shape().Rows() != m || out.Shape().Dim(-1) != rows:
+		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v (%d rows, %d columns) to %v: shapes must be [M K], [N K] and [M N]", a, w, rows, cols, out)
+	case rows < 0 || rows > w.Shape().Dim(0) || cols < 0 || cols > w.Shape().Dim(1):
+		err = fmt.Errorf("backend: MatMulSlice of %d rows and %d columns of %v", rows, cols, w)
+	case w.DType() == tensor.U8 || cols%w.DType().BlockLen() != 0:
+		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v: %d columns of type %v cannot be multiplied", a, w, cols, w.DType())
+	default:
+		err = needWritable("MatMulTransposed", out)
+	}
+	return m, rows, cols, err
+}
+
+// CheckSame checks an in-place operation of F32 tensors of one shape, the first of which is written.
+func CheckSame(op string, ts ...*tensor.Tensor) error {
+	if err := needF32(op, ts...); err != nil {
+		return err
+	}
+	for _, t := range ts[1:] {
+		if t.Shape() != ts[0].Shape() {
+			return fmt.Errorf("backend: %s of %v and %v: the shapes must be equal", op, ts[0], t)
+		}
+	}
+	return needWritable(op, ts[0])
+}
+
+// CheckAddAssign checks a += b, where b has a's shape or is one row of it.
+func CheckAddAssign(a, b *tensor.Tensor) error {
+	if b.Shape().Rows() == 1 && b.Shape().Dim(-1) == a.Shape().Dim(-1) {
+		if err := needF32("AddAssign", a, b); err != nil {
+			return err
+		}
+		return needWritable("AddAssign", a)
+	}
+	return CheckSame("AddAssign", a, b)
+}
+
+// CheckRMSNorm checks a norm of the rows of x [.., dim] with weights w [dim].
+func CheckRMSNorm(x, w *tensor.Tensor) (rows, dim int, err error) {
+	if err := needF32("RMSNorm", x, w); err != nil {
+		return 0, 0, err
+	}
+	rows, dim = x.Shape().Rows(), x.Shape().Dim(-1)
+	if w.Shape().NumElements() != dim {
+		return 0, 0, fmt.Errorf("backend: RMSNorm of %v with weights %v: the weights must be as long as a row", x, w)
+	}
+	return rows, dim, needWritable("RMSNorm", x)
+}
+
+// CheckRoPE checks x [tokens, heads, headDim] and table [tokens, headDim].
+func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) {
+	if err := needF32("RoPE", x, table); err != nil {
+		return 0, 0, 0, err
+	}
+	tokens, heads, headDim = x.Shape().Dim(0), x.Shape().Dim(1), x.Shape().Dim(2)
+	if x.Shape().NDim() != 3 || headDim%2 != 0 || table.Shape() != tensor.ShapeOf(tokens, headDim) {
+		return 0, 0, 0, fmt.Errorf("backend: RoPE of %v with table %v: shapes must be [tokens heads headDim] and [tokens headDim], headDim even", x, table)
+	}
+	return tokens, heads, headDim, needWritable("RoPE", x)
+}
+
+// AttentionDims are the dimensions of an attention.
+type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
+
+// CheckAttention checks q, out [tokens, heads, headDim] and k, v [slots, kvHeads, headDim] with the first n slots in use.
+// For a single token q and out may lack the first dimension.
+func CheckAttention(q, k, v, out *tensor.Tensor, n int) (d AttentionDims, err error) {
+	if err := needF32("Attention", q, out); err != nil {
+		return d, err
+	}
+	qs := q.Shape()
+	d = AttentionDims{qs.Dim(-3), qs.Dim(-2), k.Shape().Dim(1), qs.Dim(-1), k.Shape().Dim(0)}
+	if qs.NDim() == 2 {
+		d.Tokens = 1
+	}
+	switch {
+	case qs.NDim() < 2 || qs.NDim() > 3 || out.Shape().NumElements() != qs.NumElements() ||
+		k.Shape().NDim() != 3 || v.Shape() != k.Shape() || k.Shape().Dim(2) != d.HeadDim ||
+		d.KVHeads < 1 || d.Heads%d.KVHeads != 0:
+		err = fmt.Errorf("backend: Attention of q %v, k %v, v %v to %v: shapes must be [tokens heads headDim] and [slots kvHeads headDim], heads a multiple of kvHeads", q, k, v, out)
+	case n < d.Tokens || n > d.Slots:
+		err = fmt.Errorf("backend: Attention of %d tokens to the first %d of %d slots: need tokens ≤ n ≤ slots", d.Tokens, n, d.Slots)
+	case !CacheType(k.DType()) || k.DType() != v.DType():
+		err = fmt.Errorf("backend: Attention to keys %v and values %v: a cache is f32, f16, q8_0 or q4_0", k, v)
+	case d.HeadDim%k.DType().BlockLen() != 0:
+		err = fmt.Errorf("backend: Attention to keys %v: heads of %d elements are no whole blocks of %v", k, d.HeadDim, k.DType())
+	default:
+		err = needWritable("Attention", out)
+	}
+	return d, err
+}
+
+// CacheType tells whether d is a type that keys and values can be cached in.
+func CacheType(d tensor.DType) bool {
+	return d == tensor.F32 || d == tensor.F16 || d == tensor.Q8_0 || d == tensor.Q4_0
+}
+
+// CheckGather checks table [rows, dim], indices within it, and out [len(indices), dim] of type F32.
+func CheckGather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) (dim int, err error) {
+	if err := needF32("Gather", out); err != nil {
+		return 0, err
+	}
+	rows, dim := table.Shape().Dim(0), table.Shape().Dim(-1)
+	if table.Shape().NDim() != 2 || table.DType() == tensor.U8 || out.Shape().Rows() != len(indices) || out.Shape().Dim(-1) != dim {
+		return 0, fmt.Errorf("backend: Gather of %d rows of %v to %v: shapes must be [rows dim] and [%d dim]", len(indices), table, out, len(indices))
+	}
+	for _, index := range indices {
+		if index < 0 || int(index) >= rows {
+			return 0, fmt.Errorf("backend: Gather of row %d of %v", index, table)
+		}
+	}
+	return dim, needWritable("Gather", out)
+}
+
+// CheckCopySlice checks a copy of n elements and returns it in bytes.
+func CheckCopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (srcByte, dstByte, bytes int, err error) {
+	if src.DType() != dst.DType() {
+		return 0, 0, 0, fmt.Errorf("backend: CopySlice from %v to %v: the element types must be equal", src, dst)
+	}
+	if srcOff < 0 || dstOff < 0 || n < 0 || n > src.Shape().NumElements()-srcOff || n > dst.Shape().NumElements()-dstOff {
+		return 0, 0, 0, fmt.Errorf("backend: CopySlice of %d elements from %v at %d to %v at %d: out of range", n, src, srcOff, dst, dstOff)
+	}
+	var sizes [3]int
+	for i, elements := range [3]int{srcOff, dstOff, n} {
+		if sizes[i], err = src.DType().Bytes(elements); err != nil {
+			return 0, 0, 0, fmt.Errorf("backend: CopySlice from %v to %v: %w", src, dst, err)
+		}
+	}
+	return sizes[0], sizes[1], sizes[2], needWritable("CopySlice", dst)
+}
+
+// CheckCast checks that dst has src's number of elements, in rows of the same length, and a type that can be written.
+func CheckCast(src, dst *tensor.Tensor) error {
+	if src.Shape().NumElements() != dst.Shape().NumElements() || src.Shape().Dim(-1) != dst.Shape().Dim(-1) {
+		return fmt.Errorf("backend: Cast of %v to %v: the rows must be as many and as long", src, dst)
+	}
+	if f, g := src.DType().Format(), dst.DType().Format(); f == nil || g == nil || (src.DType() != dst.DType() && !g.CanQuantize()) {
+		return fmt.Errorf("backend: Cast of %v to %v: no such conversion", src, dst)
+	}
+	return needWritable("Cast", dst)
+}
+
+// CheckReadBuffer checks that dst has t's size.
+func CheckReadBuffer(t *tensor.Tensor, dst []byte) error {
+	if len(dst) != t.Size() {
+		return fmt.Errorf("backend: ReadBuffer of %v (%d bytes) to %d bytes", t, t.Size(), len(dst))
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+// Package parallel runs the pieces of a task on a resident pool of workers.
+//
+// A decode step has about five parallel phases a layer, each some tens of microseconds long: starting goroutines for each
+// would cost more than it gains. The workers of a Pool therefore stay. Between tasks a worker spins for a short, bounded
+// time with the processor's pause hint, and then parks, so that an idle pool costs nothing. Pieces are handed out by one
+// atomic ticket; who asks first computes. The caller works too, and a pool that is busy with another caller's task is not
+// waited for: the second caller computes its task alone.
+package parallel
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/internal/mmap"
+)
+
+// Task is work that can be done in pieces, in any order and at the same time.
+type Task interface {
+	// Do computes one piece. The worker, in [0, Pool.Size()), tells which of the pool's workers asks; no two pieces of a
+	// task run under the same worker at once, so that it can index scratch memory.
+	Do(worker, piece int)
+}
+
+// MaxPieces is the largest number of pieces of a task.
+const MaxPieces = 1<<ticketBits - 2*maxWorkers
+
+const (
+	ticketBits = 20
+	maxWorkers = 1 << 8 // each may overrun a task's last ticket by one
+	ticketMask = 1<<ticketBits - 1
+
+	// spins bounds the busy waiting for the next phase: some tens of microseconds, longer than the gap between two phases
+	// of a decode step and far shorter than anything a person or a scheduler would notice.
+	spins = 2000
+	// yieldEvery lets other goroutines of the host program onto the processor while we spin.
+	yieldEvery = 256
+)
+
+// Pool is a set of workers. Its methods may be called from any number of goroutines.
+type Pool struct {
+	*pool // the workers refer to this part only, so that a forgotten Pool can be noticed
+}
+
+type pool struct {
+	size    int
+	workers []*worker
+	busy    sync.Mutex // held by the caller whose task the workers are computing
+
+	// ticket hands out the pieces: epoch, number of pieces, next piece. Holding all three in one word makes a stale read
+	// harmless: a worker that comes late to a task that is over gets a piece number past that task's end.
+	ticket atomic.Uint64
+	done   atomic.Int64 // pieces computed
+	task   Task
+
+	waiting atomic.Bool   // the caller is parked
+	wake    chan struct{} // wakes the caller
+
+	failed  atomic.Bool
+	failure any // the first panic of a worker
+
+	closed atomic.Bool
+}
+
+type worker struct {
+	parked atomic.Bool
+	wake   chan struct{}
+}
+
+// New starts a pool that computes with size workers, the caller being one of them; size below 1 means GOMAXPROCS.
+// Close it when it is no longer needed; a pool that is merely forgotten stops too, at a later garbage collection.
+func New(size int) *Pool {
+	if size < 1 {
+		size = runtime.GOMAXPROCS(0)
+	}
+	size = min(size, maxWorkers)
+	p := &pool{size: size, wake: make(chan struct{}, 1)}
+	for id := 1; id < size; id++ {
+		w := &worker{wake: make(chan struct{}, 1)}
+		p.workers = append(p.workers, w)
+		go p.work(w, id)
+	}
+	outer := &Pool{p}
+	runtime.AddCleanup(outer, func(p *pool) { p.close() }, p)
+	return outer
+}
+
+// Size returns the number of workers, the caller included.
+func (p *Pool) Size() int { return p.size }
+
+// Close ends the workers. A task that runs is finished by its caller; later tasks run on their callers alone.
+func (p *Pool) Close() { p.close() }
+
+func (p *pool) close() {
+	if p.closed.Swap(true) {
+		return
+	}
+	for _, w := range p.workers {
+		w.rouse()
+	}
+}
+
+// Run computes the pieces 0 … n-1 of a task and returns when all are done. A memory fault in a piece, such as a mapped file
+// that was cut short, comes back as an error; any other panic of a piece continues on the caller's goroutine.
+func (p *Pool) Run(task Task, n int) (err error) {
+	defer runtime.KeepAlive(p)
+	defer mmap.Catch(&err)()
+	helpers := min(p.size, n, runtime.GOMAXPROCS(0)) - 1
+	if helpers < 1 || n > MaxPieces || p.closed.Load() || !p.busy.TryLock() {
+		for piece := range n {
+			task.Do(0, piece)
+		}
+		return nil
+	}
+	defer p.busy.Unlock()
+	p.run(task, n, helpers)
+	return nil
+}
+
+// run shares a task with the helpers, who are the first workers.
+func (p *pool) run(task Task, n, helpers int) {
+	p.task = task
+	p.done.Store(0)
+	p.failed.Store(false)
+	p.failure = nil
+	epoch := p.ticket.Load()>>(2*ticketBits) + 1
+	p.ticket.Store(epoch<<(2*ticketBits) | uint64(n)<<ticketBits)
+	for _, w := range p.workers[:helpers] {
+		w.rouse()
+	}
+	p.compute(0)
+	p.await(int64(n))
+	p.task = nil
+	if p.failed.Load() {
+		panic(p.failure) // Run catches it where it is a memory fault
+	}
+}
+
+// compute takes pieces until none is left.
+func (p *pool) compute(worker int) {
+	for {
+		t := p.ticket.Add(1) - 1
+		piece, n := int(t&ticketMask), int(t>>ticketBits&ticketMask)
+		if piece >= n {
+			return
+		}
+		p.piece(worker, piece, n)
+	}
+}
+
+// piece computes one piece and counts it, whatever happens.
+func (p *pool) piece(worker, piece, n int) {
+	defer func() {
+		if failure := recover(); failure != nil && !p.failed.Swap(true) {
+			p.failure = failure
+		}
+		if p.done.Add(1) == int64(n) && p.waiting.CompareAndSwap(true, false) {
+			p.wake <- struct{}{}
+		}
+	}()
+	p.task.Do(worker, piece)
+}
+
+// await returns when n pieces are done: spinning first, since the last ones usually end together, then parked.
+func (p *pool) await(n int64) {
+	for i := range spins {
+		if p.done.Load() == n {
+			return
+		}
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+		pause()
+	}
+	p.waiting.Store(true)
+	if p.done.Load() == n && p.waiting.CompareAndSwap(true, false) {
+		return
+	}
+	<-p.wake
+}
+
+// work is the life of a worker.
+func (p *pool) work(w *worker, id int) {
+	debug.SetPanicOnFault(true) // a fault in a mapped file becomes a panic that piece recovers
+	seen := uint64(0)
+	for !p.closed.Load() {
+		seen = p.next(w, seen)
+		p.compute(id)
+	}
+}
+
+// next returns when there is a task later than the one seen, or the pool is closed.
+func (p *pool) next(w *worker, seen uint64) uint64 {
+	for {
+		for i := range spins {
+			if epoch := p.ticket.Load() >> (2 * ticketBits); epoch != seen || p.closed.Load() {
+				return epoch
+			}
+			if i%yieldEvery == yieldEvery-1 {
+				runtime.Gosched()
+			}
+			pause()
+		}
+		w.parked.Store(true)
+		if epoch := p.ticket.Load() >> (2 * ticketBits); (epoch != seen || p.closed.Load()) && w.parked.CompareAndSwap(true, false) {
+			return epoch
+		}
+		<-w.wake
+	}
+}
+
+// rouse wakes a parked worker; one that is awake sees the ticket itself.
+func (w *worker) rouse() {
+	if w.parked.CompareAndSwap(true, false) {
+		w.wake <- struct{}{}
+	}
+}

@@ -1,0 +1,141 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/internal/mmap"
+)
+
+// ErrReadOnly is returned by what would write to memory that must not change, such as a mapped file.
+var ErrReadOnly = errors.New("tensor: the buffer is read-only")
+
+// Buffer is memory that a device understands. A device's own buffer type carries its handle, which the device finds by a
+// type assertion, so this package knows nothing of any accelerator.
+type Buffer interface {
+	// DType returns the type of the elements.
+	DType() DType
+	// Size returns the bytes.
+	Size() int
+	// Bytes returns the host's view, or nil while the host may not touch the memory (before Map, after Free).
+	Bytes() []byte
+	// ReadOnly tells that the contents must not be written.
+	ReadOnly() bool
+	// Map makes the contents visible to the host and Bytes non-nil, waiting for the device where it must; Unmap gives them
+	// back to the device. Host memory is always mapped.
+	Map() error
+	Unmap() error
+	Mapped() bool
+	// Sync waits until the device has finished with the buffer.
+	Sync() error
+	// Free releases the memory. It is idempotent; views of the buffer must not be used afterwards.
+	Free() error
+}
+
+// SharedBuffer is host memory: 64-byte aligned and outside the Go heap, so that weights and caches neither raise the
+// garbage collector's goal nor get scanned. It is released by Free or, at the latest, when the buffer becomes unreachable;
+// a byte slice taken from it does not keep it reachable.
+type SharedBuffer struct {
+	dtype    DType
+	bytes    []byte
+	readOnly bool
+	owner    any // keeps what the bytes belong to reachable; nil when the bytes are our own allocation
+	release  *allocation
+}
+
+// allocation is what a cleanup needs to give memory back exactly once; it must not refer to its SharedBuffer.
+type allocation struct {
+	bytes []byte
+	used  *atomic.Int64
+	done  atomic.Bool
+}
+
+func (a *allocation) free() error {
+	if a == nil || a.done.Swap(true) {
+		return nil
+	}
+	a.used.Add(-int64(len(a.bytes)))
+	return mmap.Free(a.bytes)
+}
+
+// WrapBytes makes a buffer of existing host memory, such as a region of a mapped file. The owner, which may be nil, is kept
+// reachable as long as the buffer is; Free forgets both and releases neither.
+func WrapBytes(d DType, b []byte, owner any, readOnly bool) *SharedBuffer {
+	return &SharedBuffer{dtype: d, bytes: b, readOnly: readOnly, owner: owner}
+}
+
+// DType returns the type of the elements.
+func (b *SharedBuffer) DType() DType { return b.dtype }
+
+// Size returns the bytes.
+func (b *SharedBuffer) Size() int { return len(b.bytes) }
+
+// Bytes returns the memory itself, nil after Free.
+func (b *SharedBuffer) Bytes() []byte { return b.bytes }
+
+// ReadOnly tells whether the memory is a mapped file or was declared constant.
+func (b *SharedBuffer) ReadOnly() bool { return b.readOnly }
+
+// Map does nothing: host memory is always mapped.
+func (b *SharedBuffer) Map() error { return nil }
+
+// Unmap does nothing.
+func (b *SharedBuffer) Unmap() error { return nil }
+
+// Mapped tells whether the buffer has not been freed.
+func (b *SharedBuffer) Mapped() bool { return b.bytes != nil }
+
+// Sync does nothing: the host is in step with itself.
+func (b *SharedBuffer) Sync() error { return nil }
+
+// Free releases the memory; a second call does nothing.
+func (b *SharedBuffer) Free() error {
+	b.bytes, b.owner = nil, nil
+	return b.release.free()
+}
+
+// Discard gives the pages that lie wholly in [off, off+n) back to the system; what they held becomes zero. It is how a
+// cache really shrinks after an eviction. Memory that the buffer does not own is left alone.
+func (b *SharedBuffer) Discard(off, n int) error {
+	if off < 0 || n < 0 || off > len(b.bytes) || n > len(b.bytes)-off {
+		return fmt.Errorf("tensor: discard of bytes %d+%d of a buffer of %d", off, n, len(b.bytes))
+	}
+	if b.release == nil || b.readOnly {
+		return nil
+	}
+	return mmap.Discard(b.bytes[off : off+n])
+}
+
+// Memory allocates buffers and tells truthfully how much of what it allocated is still held.
+type Memory interface {
+	// Alloc returns zeroed memory for size bytes of elements of type d.
+	Alloc(size int, d DType) (Buffer, error)
+	// Used returns the bytes allocated and not yet released.
+	Used() int64
+}
+
+// Galloc is the host's Memory. The zero value is ready; it may be used from any number of goroutines.
+type Galloc struct {
+	used atomic.Int64
+}
+
+// Alloc returns a zeroed SharedBuffer of size bytes. Pages count against the process only once they are touched.
+func (g *Galloc) Alloc(size int, d DType) (Buffer, error) {
+	if !d.Valid() {
+		return nil, fmt.Errorf("tensor: allocate %d bytes of an unknown element type %d", size, uint8(d))
+	}
+	bytes, err := mmap.Alloc(size)
+	if err != nil {
+		return nil, fmt.Errorf("tensor: allocate %d bytes of %v: %w", size, d, err)
+	}
+	g.used.Add(int64(len(bytes)))
+	a := &allocation{bytes: bytes, used: &g.used}
+	buffer := &SharedBuffer{dtype: d, bytes: bytes, release: a}
+	runtime.AddCleanup(buffer, func(a *allocation) { a.free() }, a)
+	return buffer, nil
+}
+
+// Used returns the bytes of the buffers that have not been freed.
+func (g *Galloc) Used() int64 { return g.used.Load() }

@@ -1,0 +1,109 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// DType is the type of a tensor's elements: a plain number type, or a block-quantised format in which BlockLen
+// consecutive elements of a row share BlockBytes bytes. The zero value means "not set".
+type DType uint8
+
+// The element types. The quantised ones are laid out as GGML lays them out, so that files interchange; package quant
+// describes and codes them.
+const (
+	F32  DType = iota + 1 // IEEE 754 binary32
+	F16                   // IEEE 754 binary16
+	BF16                  // the upper half of a binary32
+	U8                    // bytes
+	Q4_0                  // 32 × 4 bits, f16 scale: 18 bytes
+	Q4_1                  // 32 × 4 bits, f16 scale and minimum: 20 bytes
+	Q8_0                  // 32 × 8 bits, f16 scale: 34 bytes
+	Q4_K                  // 256 × 4 bits, eight 6-bit scales and minimums: 144 bytes
+	Q5_K                  // 256 × 5 bits, eight 6-bit scales and minimums: 176 bytes
+	Q6_K                  // 256 × 6 bits, sixteen 8-bit scales: 210 bytes
+)
+
+var dtypes = [...]struct {
+	name                 string
+	blockLen, blockBytes int
+}{
+	F32:  {"f32", 1, 4},
+	F16:  {"f16", 1, 2},
+	BF16: {"bf16", 1, 2},
+	U8:   {"u8", 1, 1},
+	Q4_0: {"q4_0", 32, 18},
+	Q4_1: {"q4_1", 32, 20},
+	Q8_0: {"q8_0", 32, 34},
+	Q4_K: {"q4_k", 256, 144},
+	Q5_K: {"q5_k", 256, 176},
+	Q6_K: {"q6_k", 256, 210},
+}
+
+// DTypes lists every element type, in order of value.
+func DTypes() []DType {
+	list := make([]DType, 0, len(dtypes)-1)
+	for d := F32; int(d) < len(dtypes); d++ {
+		list = append(list, d)
+	}
+	return list
+}
+
+// ParseDType reads a name such as "f16" or "Q4_0"; case does not matter.
+func ParseDType(name string) (DType, error) {
+	var known []string
+	for _, d := range DTypes() {
+		if strings.EqualFold(name, d.String()) {
+			return d, nil
+		}
+		known = append(known, d.String())
+	}
+	return 0, fmt.Errorf("tensor: unknown element type %q; known are %s", name, strings.Join(known, ", "))
+}
+
+// Valid tells whether d is one of the element types above.
+func (d DType) Valid() bool { return d >= F32 && int(d) < len(dtypes) }
+
+// String returns the name in lower case, such as "q4_0".
+func (d DType) String() string {
+	if !d.Valid() {
+		return fmt.Sprintf("dtype(%d)", uint8(d))
+	}
+	return dtypes[d].name
+}
+
+// BlockLen returns the number of elements of one block: 1 for the plain types, 0 for an invalid one.
+func (d DType) BlockLen() int {
+	if !d.Valid() {
+		return 0
+	}
+	return dtypes[d].blockLen
+}
+
+// BlockBytes returns the bytes of one block: of one element for the plain types, 0 for an invalid one.
+func (d DType) BlockBytes() int {
+	if !d.Valid() {
+		return 0
+	}
+	return dtypes[d].blockBytes
+}
+
+// Quantized tells whether elements are stored in blocks of more than one.
+func (d DType) Quantized() bool { return d.BlockLen() > 1 }
+
+// Bytes returns the bytes of n elements. It is an error when n is negative, is no whole number of blocks, or needs more
+// bytes than an int can count.
+func (d DType) Bytes(n int) (int, error) {
+	if !d.Valid() {
+		return 0, fmt.Errorf("tensor: %d elements of an unknown element type %d", n, uint8(d))
+	}
+	block := dtypes[d].blockLen
+	if n < 0 || n%block != 0 {
+		return 0, fmt.Errorf("tensor: %d elements are no whole number of %v blocks of %d", n, d, block)
+	}
+	if n/block > math.MaxInt/dtypes[d].blockBytes {
+		return 0, fmt.Errorf("tensor: %d elements of %v are too many for the address space", n, d)
+	}
+	return n / block * dtypes[d].blockBytes, nil
+}

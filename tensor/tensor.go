@@ -1,0 +1,258 @@
+package tensor
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/x448/float16"
+)
+
+// Device is where a tensor lives and what computes on it; backends are devices.
+type Device interface {
+	// Name is short and unique among the devices of a program: "cpu", "opencl".
+	Name() string
+	// Memory allocates on the device.
+	Memory() Memory
+	// CopyFrom returns a copy of t, wherever t lives, on this device.
+	CopyFrom(t *Tensor) (*Tensor, error)
+}
+
+// Tensor is a Shape over a region of a Buffer on a Device. Data are row-major: the innermost dimension is contiguous, and
+// blocks of a quantised type run along it. Several tensors may share a buffer (Slice, Reshape). A Tensor may be read by any
+// number of goroutines; who writes its data must be alone.
+type Tensor struct {
+	shape  Shape
+	dtype  DType
+	buffer Buffer
+	offset int // bytes into the buffer
+	size   int // bytes
+	device Device
+}
+
+// New allocates a zeroed tensor on a device; a nil device is host memory that no backend has claimed, outside any
+// accounting.
+func New(device Device, d DType, shape Shape) (*Tensor, error) {
+	size, err := shapeBytes(d, shape)
+	if err != nil {
+		return nil, err
+	}
+	var memory Memory = new(Galloc)
+	if device != nil {
+		memory = device.Memory()
+	}
+	buffer, err := memory.Alloc(size, d)
+	if err != nil {
+		return nil, fmt.Errorf("tensor: new %v%v: %w", d, shape, err)
+	}
+	return &Tensor{shape: shape, dtype: d, buffer: buffer, size: size, device: device}, nil
+}
+
+// Wrap makes a tensor of a whole existing buffer, which must have the size that the shape needs and already live on the
+// device.
+func Wrap(device Device, buffer Buffer, shape Shape) (*Tensor, error) {
+	size, err := shapeBytes(buffer.DType(), shape)
+	if err != nil {
+		return nil, err
+	}
+	if size != buffer.Size() {
+		return nil, fmt.Errorf("tensor: %v%v needs %d bytes, the buffer has %d", buffer.DType(), shape, size, buffer.Size())
+	}
+	return &Tensor{shape: shape, dtype: buffer.DType(), buffer: buffer, size: size, device: device}, nil
+}
+
+// FromFloats makes a host tensor of type F32 with a copy of the values, which must be as many as the shape has elements.
+func FromFloats(values []float32, dims ...int) (*Tensor, error) {
+	shape, err := NewShape(dims...)
+	if err != nil {
+		return nil, err
+	}
+	if shape.NumElements() != len(values) {
+		return nil, fmt.Errorf("tensor: %d values for the shape %v", len(values), shape)
+	}
+	t, err := New(nil, F32, shape)
+	if err != nil {
+		return nil, err
+	}
+	data, err := Mut[float32](t)
+	if err != nil {
+		return nil, err
+	}
+	copy(data, values)
+	return t, nil
+}
+
+// shapeBytes returns the bytes of a tensor; each row must be whole blocks.
+func shapeBytes(d DType, shape Shape) (int, error) {
+	if _, err := d.Bytes(shape.Dim(-1)); err != nil {
+		return 0, fmt.Errorf("tensor: rows of %v%v: %w", d, shape, err)
+	}
+	return d.Bytes(shape.NumElements())
+}
+
+// Shape returns the dimensions.
+func (t *Tensor) Shape() Shape { return t.shape }
+
+// DType returns the type of the elements.
+func (t *Tensor) DType() DType { return t.dtype }
+
+// Device returns where the tensor lives; nil is plain host memory.
+func (t *Tensor) Device() Device { return t.device }
+
+// Buffer returns the memory, which other tensors may share.
+func (t *Tensor) Buffer() Buffer { return t.buffer }
+
+// Offset returns where in the buffer the tensor begins, in bytes.
+func (t *Tensor) Offset() int { return t.offset }
+
+// Size returns the bytes of the tensor's data.
+func (t *Tensor) Size() int { return t.size }
+
+// RowBytes returns the bytes of one row of the innermost dimension.
+func (t *Tensor) RowBytes() int {
+	n, _ := t.dtype.Bytes(t.shape.Dim(-1)) // checked when the tensor was made
+	return n
+}
+
+// Data returns the host's view of the tensor's bytes, nil while the host may not touch them. It stays valid while t is
+// reachable and its buffer is neither unmapped nor freed.
+func (t *Tensor) Data() []byte {
+	b := t.buffer.Bytes()
+	if b == nil {
+		return nil
+	}
+	return b[t.offset : t.offset+t.size : t.offset+t.size]
+}
+
+// Free releases the buffer, with all tensors that share it.
+func (t *Tensor) Free() error { return t.buffer.Free() }
+
+// String describes the tensor without its data, as f32[2 3]@cpu.
+func (t *Tensor) String() string {
+	where := "host"
+	if t.device != nil {
+		where = t.device.Name()
+	}
+	return fmt.Sprintf("%v%v@%s", t.dtype, t.shape, where)
+}
+
+// Slice returns a view of the rows [lo, hi) of the outermost dimension.
+func (t *Tensor) Slice(lo, hi int) (*Tensor, error) {
+	view := new(Tensor)
+	if err := t.SliceInto(view, lo, hi); err != nil {
+		return nil, err
+	}
+	return view, nil
+}
+
+// SliceInto is Slice into an existing Tensor, so that a loop need not allocate.
+func (t *Tensor) SliceInto(view *Tensor, lo, hi int) error {
+	if t.shape.n == 0 || lo < 0 || hi < lo || hi > t.shape.dims[0] {
+		return fmt.Errorf("tensor: rows [%d, %d) of %v", lo, hi, t)
+	}
+	stride := 0
+	if t.shape.dims[0] > 0 {
+		stride = t.size / t.shape.dims[0]
+	}
+	*view = *t
+	view.shape = t.shape.withDim0(hi - lo)
+	view.offset = t.offset + lo*stride
+	view.size = (hi - lo) * stride
+	return nil
+}
+
+// Reshape returns a view of the same data in another shape of as many elements.
+func (t *Tensor) Reshape(dims ...int) (*Tensor, error) {
+	shape, err := NewShape(dims...)
+	if err != nil {
+		return nil, err
+	}
+	size, err := shapeBytes(t.dtype, shape)
+	if err != nil {
+		return nil, err
+	}
+	if shape.NumElements() != t.shape.NumElements() {
+		return nil, fmt.Errorf("tensor: reshape %v to %v: %d elements are not %d", t, shape, t.shape.NumElements(), shape.NumElements())
+	}
+	view := *t
+	view.shape, view.size = shape, size
+	return &view, nil
+}
+
+// ToDevice returns the tensor on another device: t itself where it is there already, else a copy.
+func (t *Tensor) ToDevice(device Device) (*Tensor, error) {
+	if t.device == device {
+		return t, nil
+	}
+	if device == nil {
+		return nil, fmt.Errorf("tensor: move %v: no device given", t)
+	}
+	moved, err := device.CopyFrom(t)
+	if err != nil {
+		return nil, fmt.Errorf("tensor: move %v to %s: %w", t, device.Name(), err)
+	}
+	return moved, nil
+}
+
+// Element is a Go type with which a tensor's data can be viewed: numbers, and the blocks of the quantised types.
+type Element interface {
+	float32 | float16.Float16 | BFloat16 | uint8 |
+		quant.BlockQ4_0 | quant.BlockQ4_1 | quant.BlockQ8_0 | quant.BlockQ4_K | quant.BlockQ5_K | quant.BlockQ6_K
+}
+
+// BFloat16 holds the upper half of a float32.
+type BFloat16 uint16
+
+// As returns the host's view of the data as elements or blocks of T. It refuses a type that is not the tensor's own, and
+// data that the host may not touch now. The view is valid as Data's is, and must not be written.
+func As[T Element](t *Tensor) ([]T, error) {
+	var zero T
+	if want := dtypeOf(zero); want != t.dtype {
+		return nil, fmt.Errorf("tensor: %v viewed as %v", t, want)
+	}
+	data := t.Data()
+	if data == nil {
+		return nil, fmt.Errorf("tensor: the host may not touch %v now: map its buffer first", t)
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if uintptr(unsafe.Pointer(&data[0]))%unsafe.Alignof(zero) != 0 {
+		return nil, fmt.Errorf("tensor: the data of %v are not aligned for %v", t, t.dtype)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&data[0])), len(data)/int(unsafe.Sizeof(zero))), nil
+}
+
+// Mut is As for writing: it refuses a read-only buffer with ErrReadOnly.
+func Mut[T Element](t *Tensor) ([]T, error) {
+	if t.buffer.ReadOnly() {
+		return nil, fmt.Errorf("write to %v: %w", t, ErrReadOnly)
+	}
+	return As[T](t)
+}
+
+// dtypeOf returns the element type that a Go type views.
+func dtypeOf(v any) DType {
+	switch v.(type) {
+	case float32:
+		return F32
+	case float16.Float16:
+		return F16
+	case BFloat16:
+		return BF16
+	case uint8:
+		return U8
+	case quant.BlockQ4_0:
+		return Q4_0
+	case quant.BlockQ4_1:
+		return Q4_1
+	case quant.BlockQ8_0:
+		return Q8_0
+	case quant.BlockQ4_K:
+		return Q4_K
+	case quant.BlockQ5_K:
+		return Q5_K
+	default: // the constraint leaves only this one
+		return Q6_K
+	}
+}
