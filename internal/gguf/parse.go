@@ -1,0 +1,240 @@
+package gguf
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/format"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const (
+	magic            = "GGUF"
+	version          = 3 // what NewWriter writes; 2 differs in nothing that a little-endian file shows
+	alignmentKey     = "general.alignment"
+	defaultAlignment = 32
+	maxAlignment     = 1 << 16
+
+	minKeySize        = 8 + 4 + 1              // empty name, type, one byte
+	minTensorInfoSize = 8 + 4 + 8 + 4 + 8      // empty name, one dimension
+	maxNameInMessage  = 100                    // bytes
+	headerSize        = len(magic) + 4 + 8 + 8 // up to the first key
+)
+
+// Parse reads a file's header. Metadata is copied out of b; the tensors' Data are views of b and as aligned as b is. Every
+// error is a *format.OffsetError.
+func Parse(b []byte) (*File, error) {
+	p := parser{scanner: scanner{b: b}}
+	p.header()
+	if p.err != nil {
+		return nil, fmt.Errorf("gguf: %w", p.err)
+	}
+	f := &File{version: p.version}
+	// One copy of the header serves as the memory of every name and value.
+	text := string(b[:p.off])
+	if err := p.buildMetadata(f, text); err != nil {
+		return nil, fmt.Errorf("gguf: %w", err)
+	}
+	if err := p.buildTensors(f, text); err != nil {
+		return nil, fmt.Errorf("gguf: %w", err)
+	}
+	return f, nil
+}
+
+// parser has what the header says, as places in it.
+type parser struct {
+	scanner
+	version uint32
+	keys    []keyInfo
+	tensors []tensorInfo
+}
+
+type keyInfo struct {
+	name, value span
+	typ         ValueType
+}
+
+type tensorInfo struct {
+	at     int // offset of the entry
+	name   span
+	ndim   int
+	ne     [tensor.MaxDims]uint64 // innermost first
+	typ    GGMLType
+	offset uint64 // within the data
+}
+
+func (p *parser) header() {
+	p.preamble()
+	tensorsAt := p.off
+	tensors := p.count(minTensorInfoSize, "number of tensors")
+	keys := p.count(minKeySize, "number of metadata keys")
+	if used := keys * minKeySize; p.err == nil && tensors > (p.left()-used)/minTensorInfoSize {
+		p.fail(tensorsAt, "%d tensors and %d keys are more than %d bytes can hold", tensors, keys, p.left())
+	}
+	for ; keys > 0 && p.err == nil; keys-- {
+		p.key()
+	}
+	for ; tensors > 0 && p.err == nil; tensors-- {
+		p.tensorInfo()
+	}
+}
+
+func (p *parser) preamble() {
+	at := p.skip(uint64(len(magic)), "magic")
+	if p.err == nil && string(p.b[at.off:at.end]) != magic {
+		p.fail(0, "the file begins with %q, not with %q", p.b[:len(magic)], magic)
+	}
+	versionAt := p.off
+	p.version = p.u32("version")
+	switch {
+	case p.err != nil:
+	case p.version == 1:
+		p.fail(versionAt, "version 1 is not supported, only 2 and 3: convert the model anew")
+	case p.version == 0 || p.version > version:
+		if swapped := bits.ReverseBytes32(p.version); swapped != 0 && swapped <= version {
+			p.fail(versionAt, "the file is big-endian; only little-endian files are supported")
+		}
+		p.fail(versionAt, "version %d is not supported, only 2 and 3", p.version)
+	}
+}
+
+func (p *parser) key() {
+	k := keyInfo{name: p.str("key")}
+	k.typ = ValueType(p.u32("value type"))
+	k.value.off = p.off
+	p.value(k.typ, 0)
+	k.value.end = p.off
+	p.keys = append(p.keys, k)
+}
+
+func (p *parser) tensorInfo() {
+	t := tensorInfo{at: p.off, name: p.str("tensor name")}
+	ndimAt := p.off
+	ndim := p.u32("number of dimensions")
+	if p.err == nil && (ndim == 0 || ndim > tensor.MaxDims) {
+		p.fail(ndimAt, "tensor %q has %d dimensions; there must be 1 to %d", p.quote(t.name), ndim, tensor.MaxDims)
+		return
+	}
+	t.ndim = int(ndim)
+	for i := range t.ndim {
+		t.ne[i] = p.u64("dimension")
+	}
+	t.typ = GGMLType(p.u32("tensor type"))
+	t.offset = p.u64("tensor offset")
+	p.tensors = append(p.tensors, t)
+}
+
+// quote returns a name for an error message.
+func (p *parser) quote(name span) []byte {
+	return p.b[name.off:min(name.end, name.off+maxNameInMessage)]
+}
+
+func (p *parser) buildMetadata(f *File, text string) error {
+	f.keys = make([]string, len(p.keys))
+	f.metadata = make(map[string]Value, len(p.keys))
+	for i, k := range p.keys {
+		name := text[k.name.off:k.name.end]
+		if _, dup := f.metadata[name]; dup {
+			return format.Errorf(int64(k.name.off), "metadata key %q occurs twice", p.quote(k.name))
+		}
+		f.keys[i] = name
+		f.metadata[name] = Value{k.typ, text[k.value.off:k.value.end]}
+	}
+	return nil
+}
+
+func (p *parser) buildTensors(f *File, text string) error {
+	alignment, err := alignmentOf(f.Value(alignmentKey))
+	if err != nil {
+		return &format.OffsetError{Offset: p.valueOffset(text, alignmentKey), Err: err}
+	}
+	base := p.off + int(format.Pad(int64(p.off), alignment))
+	f.tensors = make([]Tensor, len(p.tensors))
+	f.byName = make(map[string]int, len(p.tensors))
+	for i, info := range p.tensors {
+		t, err := p.build(info, base, int(alignment))
+		if err != nil {
+			return format.Errorf(int64(info.at), "tensor %q: %w", p.quote(info.name), err)
+		}
+		t.Name = text[info.name.off:info.name.end]
+		if _, dup := f.byName[t.Name]; dup {
+			return format.Errorf(int64(info.at), "tensor %q occurs twice", p.quote(info.name))
+		}
+		f.tensors[i], f.byName[t.Name] = t, i
+	}
+	return checkOverlap(f.tensors)
+}
+
+// build checks one tensor's geometry and finds its data, which the section that begins at base holds.
+func (p *parser) build(info tensorInfo, base, alignment int) (Tensor, error) {
+	t := Tensor{DType: info.typ.DType(), Type: info.typ, Shape: make([]int, info.ndim)}
+	for i := range t.Shape {
+		n := info.ne[info.ndim-1-i]
+		if n > uint64(maxInt) {
+			return t, fmt.Errorf("dimension %d is too large", n)
+		}
+		t.Shape[i] = int(n)
+	}
+	size, err := info.typ.size(t.Shape)
+	if err != nil {
+		return t, err
+	}
+	if info.offset%uint64(alignment) != 0 {
+		return t, fmt.Errorf("offset %d is no multiple of the alignment %d", info.offset, alignment)
+	}
+	available := uint64(max(len(p.b)-base, 0))
+	if info.offset > available || uint64(size) > available-info.offset {
+		return t, fmt.Errorf("its %d bytes at offset %d pass the end of the data, which has %d: is the file complete?",
+			size, info.offset, available)
+	}
+	start := base + int(info.offset)
+	if size > 0 {
+		t.Data = p.b[start : start+size : start+size]
+	}
+	t.Offset = int64(start)
+	return t, nil
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+// valueOffset returns where in the file the value of a key begins.
+func (p *parser) valueOffset(text, key string) int64 {
+	for _, k := range p.keys {
+		if text[k.name.off:k.name.end] == key {
+			return int64(k.value.off)
+		}
+	}
+	return 0
+}
+
+// alignmentOf reads the value of general.alignment, if there is one.
+func alignmentOf(v Value, present bool) (int64, error) {
+	if !present {
+		return defaultAlignment, nil
+	}
+	n, ok := v.Uint()
+	if !ok || n == 0 || n > maxAlignment || n&(n-1) != 0 {
+		return 0, fmt.Errorf("%s (%v, %d) is no power of two up to %d", alignmentKey, v.Type(), n, maxAlignment)
+	}
+	return int64(n), nil
+}
+
+// checkOverlap refuses files in which two tensors share bytes, which no honest writer produces.
+func checkOverlap(tensors []Tensor) error {
+	order := make([]int, len(tensors))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(tensors[a].Offset, tensors[b].Offset), cmp.Compare(len(tensors[a].Data), len(tensors[b].Data)))
+	})
+	for i := 1; i < len(order); i++ {
+		before, t := tensors[order[i-1]], tensors[order[i]]
+		if before.Offset+int64(len(before.Data)) > t.Offset {
+			return format.Errorf(t.Offset, "tensors %.100q and %.100q share data", before.Name, t.Name)
+		}
+	}
+	return nil
+}
