@@ -1,0 +1,56 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// strftimeCodes are the directives of C's strftime, as Go's layouts have them.
+var strftimeCodes = map[byte]string{
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'B': "January", 'b': "Jan", 'h': "Jan", 'A': "Monday", 'a': "Mon", 'j': "002",
+	'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'Z': "MST", 'z': "-0700",
+	'F': "2006-01-02", 'D': "01/02/06", 'T': "15:04:05", 'R': "15:04", 'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06", 'X': "15:04:05",
+}
+
+// unpadded are the directives of glibc that drop a leading zero.
+var unpadded = map[byte]string{'d': "2", 'm': "1", 'I': "3", 'M': "4", 'S': "5"}
+
+// strftimeNow is strftime_now(format) with the caller's date. Without one it answers with the day that Llama's templates
+// fall back to, never with the clock: the same call renders the same text tomorrow.
+func strftimeNow(r *run, args []any, _ map[string]any) (any, error) {
+	format, ok := argument(args, nil, 0, "", nil).(string)
+	if !ok {
+		return nil, fmt.Errorf("strftime_now takes a format")
+	}
+	date := r.date
+	if date.IsZero() {
+		date, _ = time.Parse(dateLayout, defaultDate)
+	}
+	return strftime(date, r.fence.strip(format)), nil
+}
+
+func strftime(t time.Time, format string) string {
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		layout := strftimeCodes[format[i]]
+		if format[i] == '-' && i+1 < len(format) && unpadded[format[i+1]] != "" {
+			i++
+			layout = unpadded[format[i]]
+		}
+		switch {
+		case layout != "":
+			b.WriteString(t.Format(layout))
+		case format[i] == '%':
+			b.WriteByte('%')
+		default: // unknown: as it stands
+			b.WriteString("%" + format[i:i+1])
+		}
+	}
+	return b.String()
+}
