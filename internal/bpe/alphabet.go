@@ -1,6 +1,9 @@
 package bpe
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // The byte alphabet of GPT-2 writes each of the 256 bytes as one printable character, so that a vocabulary of byte strings
 // can live in a text file. The 188 bytes that print in Latin-1 stand for themselves; the other 68 take, in order, the
@@ -41,48 +44,45 @@ func runeOf(b byte) rune {
 
 // A codec translates between a token's text, as vocabulary files write it, and the bytes that the token stands for. Within
 // the texts that appendBytes accepts, the translation is one to one.
-type codec interface {
-	// appendBytes appends the bytes that text stands for, or returns dst and false where text is not of the codec's form.
-	appendBytes(dst []byte, text string) ([]byte, bool)
-	// appendText is the inverse: it appends the text of the token that stands for b.
-	appendText(dst []byte, b []byte) []byte
-}
+type codec uint8
 
-// byteLevel is the codec of GPT-2's vocabularies and their descendants, Llama 3's among them.
-type byteLevel struct{}
+const (
+	byteLevel codec = iota // the byte alphabet: GPT-2 and its descendants, Llama 3 among them
+	metaspace              // SentencePiece, which writes a space as U+2581, LOWER ONE EIGHTH BLOCK
+)
 
-func (byteLevel) appendBytes(dst []byte, text string) ([]byte, bool) {
+// spaceMark is how SentencePiece writes a space.
+const spaceMark = "\u2581"
+
+// appendBytes appends the bytes that text stands for, or returns dst and false where text is not of the codec's form.
+func (c codec) appendBytes(dst, text []byte) ([]byte, bool) {
+	if c == metaspace {
+		return appendMarked(dst, text)
+	}
 	n := len(dst)
-	for _, r := range text {
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
 		b, ok := byteOf(r)
 		if !ok {
 			return dst[:n], false
 		}
 		dst = append(dst, b)
+		i += size
 	}
 	return dst, true
 }
 
-func (byteLevel) appendText(dst []byte, b []byte) []byte {
-	for _, c := range b {
-		dst = utf8.AppendRune(dst, runeOf(c))
-	}
-	return dst
-}
-
-// metaspace is the codec of SentencePiece's vocabularies, which write a space as U+2581, LOWER ONE EIGHTH BLOCK.
-type metaspace struct{}
-
-// spaceMark is how SentencePiece writes a space.
-const spaceMark = "\u2581"
-
-func (metaspace) appendBytes(dst []byte, text string) ([]byte, bool) {
+// appendMarked is appendBytes for metaspace.
+func appendMarked(dst, text []byte) ([]byte, bool) {
 	n := len(dst)
 	for i := 0; i < len(text); i++ {
 		switch {
 		case text[i] == ' ':
 			return dst[:n], false
-		case hasPrefixAt(text, i, spaceMark):
+		case text[i] == spaceMark[0] && bytes.HasPrefix(text[i:], []byte(spaceMark)):
 			dst = append(dst, ' ')
 			i += len(spaceMark) - 1
 		default:
@@ -92,17 +92,17 @@ func (metaspace) appendBytes(dst []byte, text string) ([]byte, bool) {
 	return dst, true
 }
 
-func (metaspace) appendText(dst []byte, b []byte) []byte {
-	for _, c := range b {
-		if c == ' ' {
+// appendText is the inverse of appendBytes: it appends the text of the token that stands for b.
+func (c codec) appendText(dst, b []byte) []byte {
+	for _, x := range b {
+		switch {
+		case c == byteLevel:
+			dst = utf8.AppendRune(dst, runeOf(x))
+		case x == ' ':
 			dst = append(dst, spaceMark...)
-		} else {
-			dst = append(dst, c)
+		default:
+			dst = append(dst, x)
 		}
 	}
 	return dst
-}
-
-func hasPrefixAt(s string, i int, prefix string) bool {
-	return len(s)-i >= len(prefix) && s[i:i+len(prefix)] == prefix
 }

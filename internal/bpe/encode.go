@@ -38,7 +38,7 @@ func (e *encoder) piece(dst []int32, s string) []int32 {
 			return append(dst, id)
 		}
 	}
-	if _, ok := e.vocab.codec.(byteLevel); ok {
+	if e.vocab.codec == byteLevel {
 		e.byteSymbols(s)
 	} else {
 		e.charSymbols(s)

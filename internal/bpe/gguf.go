@@ -64,6 +64,9 @@ func FromVocab(v Vocab) (*Tokenizer, error) {
 }
 
 func (v *Vocab) tokenizer() (*Tokenizer, error) {
+	if len(v.Tokens) > maxID {
+		return nil, fmt.Errorf("%d tokens; at most %d would be right", len(v.Tokens), maxID)
+	}
 	if len(v.Types) != 0 && len(v.Types) != len(v.Tokens) {
 		return nil, fmt.Errorf("%d token types for %d tokens; as many or none would be right", len(v.Types), len(v.Tokens))
 	}
@@ -98,20 +101,21 @@ func (v *Vocab) byteLevel() (*Tokenizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: tokenizer.ggml.pre %q; \"llama-bpe\" and \"gpt-2\" are implemented", ErrUnsupported, v.Pre)
 	}
-	vocab, err := v.index(byteLevel{})
+	vocab, err := v.index(byteLevel)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]merge, len(v.Merges))
+	var buf []byte
 	for i, text := range v.Merges {
-		left, right, err := cutMerge(text)
-		if err != nil {
-			return nil, err
+		buf = append(buf[:0], text...)
+		left, right, err := vocab.cutMerge(buf)
+		if err == nil {
+			list[i], err = vocab.merge(left, right, i)
 		}
-		if list[i], err = vocab.merge(left, right); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("merge %d: %w", i, err)
 		}
-		list[i].rank = uint32(i)
 	}
 	return &Tokenizer{
 		vocab:        vocab,
@@ -127,7 +131,7 @@ func (v *Vocab) sentencePiece() (*Tokenizer, error) {
 	if len(v.Scores) != len(v.Tokens) {
 		return nil, fmt.Errorf("%d scores for %d tokens; as many would be right", len(v.Scores), len(v.Tokens))
 	}
-	vocab, err := v.index(metaspace{})
+	vocab, err := v.index(metaspace)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +164,10 @@ func (v *Vocab) typeOf(id int) int32 {
 // index builds the vocabulary.
 func (v *Vocab) index(c codec) (*vocabulary, error) {
 	b := newBuilder(c)
-	_, spm := c.(metaspace)
+	spm := c == metaspace
+	var buf []byte
 	for id, text := range v.Tokens {
+		buf = append(buf[:0], text...)
 		var f flag
 		switch kind := v.typeOf(id); kind {
 		case typeUnknown, typeControl:
@@ -169,13 +175,13 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 		case typeUserDefined, typeUnused:
 			f = literal
 		case typeByte, typeNormal:
-			if _, ok := byteToken(text); ok && spm && (kind == typeByte || len(v.Types) == 0) {
+			if _, ok := byteToken(buf); ok && spm && (kind == typeByte || len(v.Types) == 0) {
 				f = byteOnly
 			}
 		default:
 			return nil, fmt.Errorf("token %d, %.40q, has type %d; 1 to %d would be right", id, text, kind, typeByte)
 		}
-		if err := b.add(int64(id), text, f); err != nil {
+		if err := b.add(int32(id), buf, f); err != nil {
 			return nil, err
 		}
 	}

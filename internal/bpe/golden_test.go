@@ -123,3 +123,37 @@ func TestSentencePieceGolden(t *testing.T) {
 		}
 	}
 }
+
+// pebbleJSON returns the tokenizer of Pebble's Hugging Face folder.
+func pebbleJSON(t testing.TB) *Tokenizer {
+	t.Helper()
+	data, err := os.ReadFile(fixture.Path(t, "pebble/hf/tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := ParseJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
+}
+
+func TestChatGolden(t *testing.T) {
+	tok := llama3(t)
+	data, err := os.ReadFile(fixture.Path(t, "tokenizer/chat.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chats []struct {
+		Text string
+		IDs  []int32
+	}
+	if err := json.Unmarshal(data, &chats); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range chats {
+		if got := tok.EncodeSpecial(nil, c.Text, false); !slices.Equal(got, c.IDs) {
+			t.Errorf("EncodeSpecial(%q)\n got %v\nwant %v", c.Text, got, c.IDs)
+		}
+	}
+}

@@ -163,7 +163,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	}
 	if f.model.Unknown != nil {
 		var ok bool
-		if t.unknown, ok = v.id(*f.model.Unknown); !ok {
+		if t.unknown, ok = v.id([]byte(*f.model.Unknown)); !ok {
 			return nil, fmt.Errorf("model.unk_token: %.40q is no token", *f.model.Unknown)
 		}
 	}
@@ -183,15 +183,14 @@ func (pl *pipeline) readVocab(b *builder, r *reader) error {
 		f = byteOnly
 	}
 	return r.object(func(name []byte) error {
-		text := string(name)
 		id, err := r.id()
 		if err != nil {
 			return err
 		}
-		if _, ok := byteToken(text); !ok {
-			return b.add(int64(id), text, 0)
+		if _, ok := byteToken(name); !ok {
+			return b.add(id, name, 0)
 		}
-		return b.add(int64(id), text, f)
+		return b.add(id, name, f)
 	})
 }
 
@@ -224,7 +223,7 @@ func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
 		}
 		switch t := known[a.ID]; {
 		case t == nil:
-			if err := b.add(int64(a.ID), a.Content, f|literal); err != nil {
+			if err := b.add(a.ID, []byte(a.Content), f|literal); err != nil {
 				return nil, err
 			}
 		case b.textOf(*t) != a.Content:
@@ -240,15 +239,14 @@ func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
 func readMerges(v *vocabulary, r *reader) (*pairs, error) {
 	list := make([]merge, 0, 2*len(v.flags))
 	err := r.array(func() error {
-		left, right, err := r.mergePair()
+		left, right, err := r.mergePair(v)
 		if err != nil {
 			return err
 		}
-		m, err := v.merge(left, right)
+		m, err := v.merge(left, right, len(list))
 		if err != nil {
 			return r.errorf("merge %d: %w", len(list), err)
 		}
-		m.rank = uint32(len(list))
 		list = append(list, m)
 		return nil
 	})
@@ -259,26 +257,41 @@ func readMerges(v *vocabulary, r *reader) (*pairs, error) {
 }
 
 // mergePair reads "left right" or ["left", "right"].
-func (r *reader) mergePair() (left, right string, err error) {
+func (r *reader) mergePair(v *vocabulary) (left, right int32, err error) {
 	if r.next() == '"' {
 		text, err := r.str()
 		if err != nil {
-			return "", "", err
+			return 0, 0, err
 		}
-		return cutMerge(string(text))
-	}
-	var parts [2]string
-	n := 0
-	err = r.array(func() error {
-		text, err := r.str()
-		if n < len(parts) {
-			parts[n] = string(text)
+		if left, right, err = v.cutMerge(text); err != nil {
+			err = r.errorf("merge %w", err)
 		}
-		n++
-		return err
-	})
-	if err == nil && n != len(parts) {
-		err = r.errorf("a merge of %d tokens; 2 would be right", n)
+		return left, right, err
 	}
-	return parts[0], parts[1], err
+	if err = r.expect('['); err != nil {
+		return 0, 0, err
+	}
+	if left, err = r.token(v); err != nil {
+		return 0, 0, err
+	}
+	if err = r.expect(','); err != nil {
+		return 0, 0, err
+	}
+	if right, err = r.token(v); err != nil {
+		return 0, 0, err
+	}
+	return left, right, r.expect(']')
+}
+
+// token reads the text of a token.
+func (r *reader) token(v *vocabulary) (int32, error) {
+	text, err := r.str()
+	if err != nil {
+		return 0, err
+	}
+	id, err := v.known(text)
+	if err != nil {
+		err = r.errorf("merge: %w", err)
+	}
+	return id, err
 }

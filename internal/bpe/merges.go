@@ -1,8 +1,8 @@
 package bpe
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 )
 
 // A merge says that two adjacent tokens become one. The lowest rank merges first.
@@ -11,35 +11,44 @@ type merge struct {
 	rank            uint32
 }
 
-// cutMerge cuts a merge written as "left right".
-func cutMerge(text string) (left, right string, err error) {
-	left, right, ok := strings.Cut(text, " ")
-	if !ok || strings.Contains(right, " ") {
-		return "", "", fmt.Errorf("merge %.40q; two tokens with a space between would be right", text)
+// cutMerge finds the tokens of a merge written as "left right".
+func (v *vocabulary) cutMerge(text []byte) (left, right int32, err error) {
+	l, r, ok := bytes.Cut(text, []byte(" "))
+	if !ok || bytes.ContainsRune(r, ' ') {
+		return 0, 0, fmt.Errorf("%.40q; two tokens with a space between would be right", text)
 	}
-	return left, right, nil
+	if left, err = v.known(l); err != nil {
+		return 0, 0, err
+	}
+	right, err = v.known(r)
+	return left, right, err
 }
 
-// merge finds the tokens of a merge.
-func (v *vocabulary) merge(left, right string) (merge, error) {
-	l, ok := v.id(left)
+// known returns the token of an exact text, or an error.
+func (v *vocabulary) known(text []byte) (int32, error) {
+	id, ok := v.id(text)
 	if !ok {
-		return merge{}, fmt.Errorf("%.40q is no token", left)
+		return 0, fmt.Errorf("%.40q is no token", text)
 	}
-	r, ok := v.id(right)
-	if !ok {
-		return merge{}, fmt.Errorf("%.40q is no token", right)
-	}
+	return id, nil
+}
+
+// merge completes a merge by the token that it makes.
+func (v *vocabulary) merge(left, right int32, rank int) (merge, error) {
+	m := merge{left: left, right: right, rank: uint32(rank)}
 	var buf [128]byte
-	key := append(append(buf[:0], v.bytesOf(l)...), v.bytesOf(r)...)
+	key := append(append(buf[:0], v.bytesOf(left)...), v.bytesOf(right)...)
 	if s, _ := v.find(key); s.id != 0 {
-		return merge{left: l, right: r, id: s.id - 1}, nil
+		m.id = s.id - 1
+		return m, nil
 	}
-	id, ok := v.id(left + right)
+	l, r := v.text(left), v.text(right)
+	id, ok := v.id([]byte(l + r))
 	if !ok {
-		return merge{}, fmt.Errorf("%.40q and %.40q make %.40q, which is no token", left, right, left+right)
+		return m, fmt.Errorf("%.40q and %.40q make %.40q, which is no token", l, r, l+r)
 	}
-	return merge{left: l, right: r, id: id}, nil
+	m.id = id
+	return m, nil
 }
 
 // mergeTable returns the table of merges. Those that make a special token are left out: text never becomes one.

@@ -113,7 +113,7 @@ func (f *file) pipeline() (*pipeline, error) {
 			return nil, err
 		}
 	}
-	if _, ok := pl.codec.(metaspace); ok && !pl.marked {
+	if pl.codec == metaspace && !pl.marked {
 		return nil, fmt.Errorf("%w: no normalizer or pre-tokenizer that makes spaces %q", ErrUnsupported, spaceMark)
 	}
 	if f.model.ByteFallback && !pl.byteTokens {
@@ -140,7 +140,7 @@ func (pl *pipeline) normalizer(parts []component) error {
 // preTokenizer accepts none and Metaspace, for a SentencePiece vocabulary, or a known Split and ByteLevel.
 func (pl *pipeline) preTokenizer(parts []component) error {
 	const implemented = "none, Metaspace, ByteLevel, and Split by the pattern of Llama 3 or GPT-2 before ByteLevel"
-	pl.codec = metaspace{}
+	pl.codec = metaspace
 	for i, c := range parts {
 		last := i == len(parts)-1
 		switch {
@@ -162,7 +162,7 @@ func (c component) isolates() bool {
 
 // byteLevel sets up the ByteLevel pre-tokenizer, which comes alone or after a Split.
 func (pl *pipeline) byteLevel(c component) bool {
-	pl.codec = byteLevel{}
+	pl.codec = byteLevel
 	after := pl.split != nil
 	if orDefault(c.AddPrefixSpace, true) {
 		pl.space = unlessPrefix
@@ -249,7 +249,7 @@ func (pl *pipeline) prefixTokens(v *vocabulary) ([]int32, error) {
 // readDecoder accepts ByteLevel, or what undoes SentencePiece: Replace "▁" by " " or Metaspace; ByteFallback; Fuse; Strip.
 func (pl *pipeline) readDecoder(parts []component) error {
 	const implemented = `ByteLevel, or in this order Replace "▁" by " " or Metaspace, ByteFallback, Fuse and Strip " " at the start`
-	if _, ok := pl.codec.(byteLevel); ok {
+	if pl.codec == byteLevel {
 		if len(parts) != 1 || parts[0].Type != "ByteLevel" {
 			return unsupported("decoder", first(parts), implemented)
 		}

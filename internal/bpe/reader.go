@@ -38,9 +38,9 @@ func (r *reader) next() byte {
 }
 
 // expect consumes c, after white space.
-func (r *reader) expect(c byte, what string) error {
-	if got := r.next(); got != c {
-		return r.unexpected(what)
+func (r *reader) expect(c byte) error {
+	if r.next() != c {
+		return r.unexpected(fmt.Sprintf("%q", c))
 	}
 	r.pos++
 	return nil
@@ -55,7 +55,7 @@ func (r *reader) unexpected(want string) error {
 
 // list reads what open and end bracket, separated by commas: item is called with the reader before each item.
 func (r *reader) list(open, end byte, item func() error) error {
-	if err := r.expect(open, fmt.Sprintf("%q", open)); err != nil {
+	if err := r.expect(open); err != nil {
 		return err
 	}
 	if r.next() == end {
@@ -88,7 +88,7 @@ func (r *reader) object(member func(name []byte) error) error {
 		if err != nil {
 			return err
 		}
-		if err := r.expect(':', "':'"); err != nil {
+		if err := r.expect(':'); err != nil {
 			return err
 		}
 		return member(name)
@@ -217,9 +217,10 @@ func (r *reader) id() (int32, error) {
 
 // str reads a string. The result is good until the next string is read.
 func (r *reader) str() ([]byte, error) {
-	if err := r.expect('"', "a string"); err != nil {
-		return nil, err
+	if r.next() != '"' {
+		return nil, r.unexpected("a string")
 	}
+	r.pos++
 	start := r.pos
 	for r.pos < len(r.data) {
 		switch c := r.data[r.pos]; {

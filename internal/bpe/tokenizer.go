@@ -80,7 +80,7 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 // normalize returns text as the normaliser leaves it. SentencePiece's space mark and the space are one thing to the
 // vocabulary, so it stays a space here.
 func (t *Tokenizer) normalize(text string) string {
-	if _, ok := t.vocab.codec.(metaspace); ok {
+	if t.vocab.codec == metaspace {
 		text = strings.ReplaceAll(text, spaceMark, " ")
 	}
 	if t.space == alwaysPrefix && text != "" {
@@ -97,7 +97,7 @@ func (t *Tokenizer) IsSpecial(id int32) bool { return t.vocab.has(id, special) }
 
 // ID returns the id of the token with this exact text, as the vocabulary writes it ("Ġworld", "▁world", "<|eot_id|>").
 // Added tokens are included.
-func (t *Tokenizer) ID(text string) (int32, bool) { return t.vocab.id(text) }
+func (t *Tokenizer) ID(text string) (int32, bool) { return t.vocab.id([]byte(text)) }
 
 // Text returns the text of a token as the vocabulary writes it, and "" for an id that is not in use.
 func (t *Tokenizer) Text(id int32) string { return t.vocab.text(id) }
@@ -131,7 +131,7 @@ func (t *Tokenizer) finish(added []addedToken) error {
 			t.specials = append(t.specials, t.vocab.text(int32(id)))
 		}
 	}
-	_, byBytes := t.vocab.codec.(byteLevel)
+	byBytes := t.vocab.codec == byteLevel
 	if !byBytes && t.split == nil && t.separatesWords() {
 		t.split = splitWords
 	}

@@ -66,7 +66,7 @@ func newBuilder(c codec) *builder {
 }
 
 // add adds a token. A text that is not of the codec's form stands for its own bytes.
-func (b *builder) add(id int64, text string, f flag) error {
+func (b *builder) add(id int32, text []byte, f flag) error {
 	if id < 0 || id >= maxID {
 		return fmt.Errorf("token %.40q has id %d; ids go from 0 to %d", text, id, maxID-1)
 	}
@@ -74,27 +74,27 @@ func (b *builder) add(id int64, text string, f flag) error {
 	if c, ok := byteToken(text); f&byteOnly != 0 && ok {
 		b.blob = append(b.blob, c)
 		if text[3] < 'a' && text[4] < 'a' { // encoding writes upper case; a lower-case twin only decodes
-			b.bytes[c] = int32(id)
+			b.bytes[c] = id
 		}
 		f |= literal
-	} else if b.blob, ok = b.appendBytes(b.blob, text); !ok {
+	} else if b.blob, ok = b.appendBytes(b.blob, text); !ok || len(text) == 0 {
 		b.blob = append(b.blob, text...)
 		f |= literal
 	}
 	if f&literal != 0 {
-		b.literals[int32(id)] = text
+		b.literals[id] = string(text)
 	}
 	if int64(len(b.blob)) > 1<<32-1 {
 		return fmt.Errorf("the tokens' texts exceed 4 GiB")
 	}
-	b.tokens = append(b.tokens, token{int32(id), span{uint32(start), uint32(len(b.blob))}, f | inUse})
-	b.top = max(b.top, int32(id))
+	b.tokens = append(b.tokens, token{id, span{uint32(start), uint32(len(b.blob))}, f | inUse})
+	b.top = max(b.top, id)
 	return nil
 }
 
 // byteToken returns the byte that a text of the form <0xNN> names.
-func byteToken(text string) (b byte, ok bool) {
-	if len(text) != 6 || text[:3] != "<0x" || text[5] != '>' {
+func byteToken(text []byte) (b byte, ok bool) {
+	if len(text) != 6 || string(text[:3]) != "<0x" || text[5] != '>' {
 		return 0, false
 	}
 	hi, lo := hexDigit(text[3]), hexDigit(text[4])
@@ -138,6 +138,11 @@ func (b *builder) index() (*vocabulary, error) {
 			return nil, err
 		}
 	}
+	for text, id := range v.ids {
+		if twin, ok := v.plain([]byte(text)); ok {
+			return nil, fmt.Errorf("%.40q is token %d and token %d", text, twin, id)
+		}
+	}
 	return v, nil
 }
 
@@ -149,11 +154,14 @@ func (b *builder) textOf(t token) string {
 	return string(b.appendText(nil, b.blob[t.start:t.end]))
 }
 
-// insert makes a token findable by its text.
+// insert makes a token findable by its text. GGUF files may hold several tokens without one.
 func (v *vocabulary) insert(t token) error {
 	key := v.blob[t.start:t.end]
 	if t.flag&literal != 0 {
 		text := v.literals[t.id]
+		if text == "" {
+			return nil
+		}
 		if id, ok := v.ids[text]; ok {
 			return fmt.Errorf("%.40q is token %d and token %d", text, id, t.id)
 		}
@@ -192,15 +200,23 @@ func (v *vocabulary) lookup(key []byte) (id int32, ok bool) {
 }
 
 // id returns the token of an exact text, special or not.
-func (v *vocabulary) id(text string) (id int32, ok bool) {
-	var buf [64]byte
-	if key, ok := v.appendBytes(buf[:0], text); ok && len(key) <= v.longest {
-		if s, _ := v.find(key); s.id != 0 {
-			return s.id - 1, true
-		}
+func (v *vocabulary) id(text []byte) (id int32, ok bool) {
+	if id, ok := v.plain(text); ok {
+		return id, true
 	}
-	id, ok = v.ids[text]
+	id, ok = v.ids[string(text)]
 	return id, ok
+}
+
+// plain is id for the tokens that are not literal.
+func (v *vocabulary) plain(text []byte) (id int32, ok bool) {
+	var buf [64]byte
+	key, ok := v.appendBytes(buf[:0], text)
+	if !ok || len(key) > v.longest {
+		return 0, false
+	}
+	s, _ := v.find(key)
+	return s.id - 1, s.id != 0
 }
 
 // bytesOf returns the bytes that a token stands for; none for an id that is not in use.

@@ -1,0 +1,265 @@
+package bpe
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// document is a tokenizer.json in the making.
+type document map[string]any
+
+// tiny returns a byte-level tokenizer.json: the 256 bytes, the merges "l o", "lo w" and "Ġ low", and the special tokens
+// <s> and </s>. The tokens of the bytes have the bytes' values as ids.
+func tiny() document {
+	vocab := map[string]int{}
+	for b := range 256 {
+		vocab[string(runeOf(byte(b)))] = b
+	}
+	vocab["lo"], vocab["low"], vocab["Ġlow"] = 256, 257, 258
+	return document{
+		"version":      "1.0",
+		"added_tokens": []document{{"id": 259, "content": "<s>", "special": true}, {"id": 260, "content": "</s>", "special": true}},
+		"normalizer":   nil,
+		"pre_tokenizer": document{"type": "Sequence", "pretokenizers": []document{
+			{"type": "Split", "pattern": document{"Regex": llama3Pattern}, "behavior": "Isolated", "invert": false},
+			{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
+		}},
+		"post_processor": document{
+			"type":           "TemplateProcessing",
+			"single":         []document{{"SpecialToken": document{"id": "<s>", "type_id": 0}}, {"Sequence": document{"id": "A", "type_id": 0}}},
+			"special_tokens": document{"<s>": document{"id": "<s>", "ids": []int{259}, "tokens": []string{"<s>"}}},
+		},
+		"decoder": document{"type": "ByteLevel"},
+		"model": document{
+			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": "", "end_of_word_suffix": nil,
+			"vocab": vocab, "merges": []any{"l o", []string{"lo", "w"}, "Ġ low"},
+		},
+	}
+}
+
+// with returns the document with one member replaced; path names it, "model.type" for instance.
+func (d document) with(path string, value any) document {
+	d = maps.Clone(d)
+	name, rest, nested := strings.Cut(path, ".")
+	if nested {
+		value = d[name].(document).with(rest, value)
+	}
+	d[name] = value
+	return d
+}
+
+func (d document) text(t testing.TB) []byte {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func (d document) parse(t testing.TB) *Tokenizer {
+	t.Helper()
+	tok, err := ParseJSON(d.text(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
+}
+
+func TestParseJSON(t *testing.T) {
+	tok := tiny().parse(t)
+	if got, want := tok.EncodeSpecial(nil, "low low</s>", true), []int32{259, 257, 258, 260}; !slices.Equal(got, want) {
+		t.Errorf("EncodeSpecial: got %v, want %v", got, want)
+	}
+	if got, want := tok.Encode(nil, "</s>"), []int32{'<', '/', 's', '>'}; !slices.Equal(got, want) {
+		t.Errorf("Encode: got %v, want %v", got, want)
+	}
+	if got := tok.Decode([]int32{259, 257, 258, -1, 1 << 20, 260}); got != "low low" {
+		t.Errorf("Decode: got %q", got)
+	}
+	if id, ok := tok.ID("Ġlow"); id != 258 || !ok {
+		t.Errorf(`ID("Ġlow") = %d, %v`, id, ok)
+	}
+	if _, ok := tok.ID(" low"); ok {
+		t.Error(`" low" is the bytes, not the text, of a token`)
+	}
+	if got := tok.Text(258) + tok.Text(260) + tok.Text(-1) + tok.Text(261); got != "Ġlow</s>" {
+		t.Errorf("Text: got %q", got)
+	}
+	if got := tok.AppendBytes(nil, 258); string(got) != " low" {
+		t.Errorf("AppendBytes: got %q", got)
+	}
+	if got := tok.AppendBytes(nil, 259); len(got) != 0 {
+		t.Errorf("AppendBytes of a special token: got %q", got)
+	}
+	if got := tok.Specials(); !slices.Equal(got, []string{"<s>", "</s>"}) {
+		t.Errorf("Specials: got %q", got)
+	}
+	if bos, ok := tok.BOS(); bos != 259 || !ok || tok.VocabSize() != 261 || !tok.IsSpecial(260) || tok.IsSpecial(258) {
+		t.Errorf("BOS %d, %v; VocabSize %d", bos, ok, tok.VocabSize())
+	}
+}
+
+func TestParseJSONVariants(t *testing.T) {
+	byteLevel := func(prefix, regex bool) document {
+		return document{"type": "ByteLevel", "add_prefix_space": prefix, "use_regex": regex}
+	}
+	low := tiny().with("model.vocab", func() map[string]int {
+		v := maps.Clone(tiny()["model"].(document)["vocab"].(map[string]int))
+		v["wo"] = 261
+		return v
+	}()).with("model.merges", []string{"w o", "l o"})
+	for _, c := range []struct {
+		name string
+		document
+		text string
+		want []int32
+	}{
+		{"GPT-2's pattern", tiny().with("pre_tokenizer", byteLevel(false, true)), "low low", []int32{257, 258}},
+		{"GPT-2 with a space before", tiny().with("pre_tokenizer", byteLevel(true, true)), "low", []int32{258}},
+		{"a space before, which is there", tiny().with("pre_tokenizer", byteLevel(true, true)), " low", []int32{258}},
+		{"no split", tiny().with("pre_tokenizer", byteLevel(false, false)), "\nlow", []int32{10, 257}},
+		{"lowest rank first", low, "lowo", []int32{256, 261}},
+		{"ignore_merges", tiny().with("model.merges", []string{}).with("model.ignore_merges", true), "low", []int32{257}},
+		{"merges that make a special token", tiny().with("added_tokens", []document{{"id": 256, "content": "lo", "special": true}, {"id": 259, "content": "<s>"}}), "low", []int32{'l', 'o', 'w'}},
+		{"escapes", tiny(), "l\u006fw", []int32{257}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.parse(t).Encode(nil, c.text); !slices.Equal(got, c.want) {
+				t.Errorf("Encode(%q): got %v, want %v", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+func TestParseJSONErrors(t *testing.T) {
+	vocab := func(text string, id int) map[string]int { return map[string]int{"a": 0, text: id} }
+	split := func(pattern, behavior string) document {
+		return document{"type": "Sequence", "pretokenizers": []document{
+			{"type": "Split", "pattern": document{"Regex": pattern}, "behavior": behavior},
+			{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
+		}}
+	}
+	for _, c := range []struct {
+		name string
+		document
+		unsupported bool
+		want        string // part of the message
+	}{
+		{"WordPiece", tiny().with("model.type", "WordPiece"), true, `"WordPiece"`},
+		{"Unigram", tiny().with("model.type", "Unigram").with("model.vocab", []any{[]any{"a", -1.5}}), true, `"Unigram"`},
+		{"dropout", tiny().with("model.dropout", 0.1), true, "dropout"},
+		{"subword prefix", tiny().with("model.continuing_subword_prefix", "##"), true, "##"},
+		{"normalizer", tiny().with("normalizer", document{"type": "NFC"}), true, `"NFC"`},
+		{"pattern", tiny().with("pre_tokenizer", split(`\w+`, "Isolated")), true, `"Split"`},
+		{"behaviour", tiny().with("pre_tokenizer", split(llama3Pattern, "Removed")), true, `"Split"`},
+		{"pre-tokenizer", tiny().with("pre_tokenizer", document{"type": "Whitespace"}), true, `"Whitespace"`},
+		{"post-processor", tiny().with("post_processor", document{"type": "BertProcessing", "sep": []any{"[SEP]", 1}}), true, `"BertProcessing"`},
+		{"decoder", tiny().with("decoder", document{"type": "WordPiece"}), true, `"WordPiece"`},
+		{"no decoder", tiny().with("decoder", nil), true, "decoder"},
+		{"no model", tiny().with("model", nil), false, "no model"},
+		{"template names no token", tiny().with("post_processor.special_tokens", document{}), false, "<s>"},
+		{"template names an unknown id", tiny().with("added_tokens", []document{}), false, "259"},
+		{"an id twice", tiny().with("model.vocab", vocab("b", 0)), false, "id 0"},
+		{"an id far above the others", tiny().with("model.vocab", vocab("b", 1<<20)), false, "1048576"},
+		{"an id out of range", tiny().with("model.vocab", vocab("b", 1<<24)), false, "16777216"},
+		{"a negative id", tiny().with("model.vocab", vocab("b", -1)), false, "digit"},
+		{"an added token of another id", tiny().with("added_tokens", []document{{"id": 5, "content": "<s>"}}), false, "<s>"},
+		{"a known text with another id", tiny().with("added_tokens", []document{{"id": 259, "content": "<s>"}, {"id": 300, "content": "a"}}), false, `"a"`},
+		{"an added id twice", tiny().with("added_tokens", []document{{"id": 259, "content": "<s>"}, {"id": 259, "content": "<t>"}}), false, "259"},
+		{"a merge of an unknown token", tiny().with("model.merges", []string{"l oo"}), false, `"oo"`},
+		{"a merge into an unknown token", tiny().with("model.merges", []string{"o o"}), false, `"oo"`},
+		{"a merge of three", tiny().with("model.merges", []any{[]string{"l", "o", "w"}}), false, "','"},
+		{"a merge without a space", tiny().with("model.merges", []string{"lo"}), false, "lo"},
+		{"an unknown unknown token", tiny().with("model.unk_token", "<unk>"), false, "<unk>"},
+		{"an endless added token", tiny().with("added_tokens", []document{{"id": 259, "content": strings.Repeat("x", 2000)}}), false, "2000"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ParseJSON(c.text(t))
+			if err == nil || errors.Is(err, ErrUnsupported) != c.unsupported || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v; want an error with %s in it, unsupported: %v", err, c.want, c.unsupported)
+			}
+		})
+	}
+}
+
+func TestAddedTokens(t *testing.T) {
+	added := func(tokens ...document) *Tokenizer {
+		all := []document{{"id": 259, "content": "<s>", "special": true}}
+		for i, d := range tokens {
+			all = append(all, d.with("id", 260+i))
+		}
+		return tiny().with("added_tokens", all).parse(t)
+	}
+	type ids = []int32
+	for _, c := range []struct {
+		name string
+		*Tokenizer
+		text string
+		want ids
+	}{
+		{"plain", added(document{"content": "<x>"}), "a<x> b", ids{'a', 260, ' ', 'b'}},
+		{"adjacent", added(document{"content": "<x>"}), "<x><x>", ids{260, 260}},
+		{"longest", added(document{"content": "<x>"}, document{"content": "<x>y"}), "<x>y<x>", ids{261, 260}},
+		{"leftmost", added(document{"content": "ab"}, document{"content": "bcd"}), "abcd", ids{260, 'c', 'd'}},
+		{"lstrip", added(document{"content": "<x>", "lstrip": true}), "a \t<x> b", ids{'a', 260, ' ', 'b'}},
+		{"rstrip", added(document{"content": "<x>", "rstrip": true}), "a <x> \u3000b", ids{'a', ' ', 260, 'b'}},
+		{"both", added(document{"content": "<x>", "lstrip": true, "rstrip": true}), " <x>  <x> ", ids{260, 260}},
+		{"rstrip before a token that begins with a space", added(document{"content": "<x>", "rstrip": true}, document{"content": " y"}), "<x> y", ids{260, 'y'}},
+		{"single word", added(document{"content": "ox", "single_word": true}), "ox box oxen ox_ ox.", ids{260, ' ', 'b', 'o', 'x', ' ', 'o', 'x', 'e', 'n', ' ', 'o', 'x', '_', ' ', 260, '.'}},
+		{"normalized comes second", added(document{"content": "x>", "normalized": true}), "<s>x><s", ids{259, 260, '<', 's'}},
+		{"beginning only", added(document{"content": "<x>"}), "<x", ids{'<', 'x'}},
+		{"empty content", added(document{"content": ""}), "a", ids{'a'}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.EncodeSpecial(nil, c.text, false); !slices.Equal(got, c.want) {
+				t.Errorf("EncodeSpecial(%q): got %v, want %v", c.text, got, c.want)
+			}
+			if got := c.Decode(c.Encode(nil, c.text)); got != c.text {
+				t.Errorf("Decode(Encode(%q)) = %q", c.text, got)
+			}
+		})
+	}
+}
+
+// FuzzParseJSON looks for files that make reading or using a tokenizer panic.
+func FuzzParseJSON(f *testing.F) {
+	small := tiny().with("model.vocab", map[string]int{"a": 0, "b": 1, "ab": 2, "<0x41>": 3, "▁": 4}).
+		with("model.merges", []any{"a b"}).with("added_tokens", []document{{"id": 5, "content": "<s>", "special": true}}).
+		with("post_processor", nil)
+	f.Add(small.text(f))
+	f.Add(small.with("normalizer", document{"type": "Sequence", "normalizers": []document{
+		{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": document{"String": " "}, "content": "▁"}}}).
+		with("pre_tokenizer", nil).with("decoder", document{"type": "Sequence", "decoders": []document{
+		{"type": "Replace", "pattern": document{"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+		{"type": "Strip", "content": " ", "start": 1, "stop": 0}}}).with("model.byte_fallback", true).text(f))
+	f.Add(small.with("pre_tokenizer", document{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": false}).
+		with("decoder", document{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}).text(f))
+	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"\u0120\ud83d\ude00":0},"merges":[]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tok, err := ParseJSON(data)
+		if err != nil {
+			return
+		}
+		text := "ab A▁ <s>b\xff" + tok.Text(0)
+		for _, ids := range [][]int32{tok.Encode(nil, text), tok.EncodeSpecial(nil, text, true)} {
+			for _, id := range ids {
+				if id < 0 || int(id) >= tok.VocabSize() {
+					t.Errorf("id %d in a vocabulary of %d", id, tok.VocabSize())
+				}
+			}
+			tok.Decode(ids)
+		}
+		for id := range min(int32(tok.VocabSize()), 1000) {
+			if text := tok.Text(id); text != "" {
+				if back, ok := tok.ID(text); !ok || back != id {
+					t.Errorf("ID(Text(%d)) = %d, %v", id, back, ok)
+				}
+			}
+		}
+	})
+}
