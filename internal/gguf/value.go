@@ -170,7 +170,7 @@ func (v Value) Strings() []string {
 	}
 	list := make([]string, n)
 	for i := range list {
-		end := 8 + int(littleEndian(rest[:8]))
+		end := 8 + int(uint64At(rest))
 		list[i], rest = rest[8:end], rest[end:]
 	}
 	return list
@@ -212,7 +212,7 @@ func (v Value) array() (elem ValueType, n int, elements string, ok bool) {
 	if v.typ != ArrayType {
 		return 0, 0, "", false
 	}
-	return ValueType(littleEndian(v.encoded[:4])), int(littleEndian(v.encoded[4:12])), v.encoded[12:], true
+	return ValueType(littleEndian(v.encoded[:4])), int(uint64At(v.encoded[4:])), v.encoded[12:], true
 }
 
 func scalarInt(t ValueType, encoded string) (int64, bool) {
@@ -237,6 +237,13 @@ func scalarFloat(t ValueType, encoded string) (float64, bool) {
 		return math.Float64frombits(littleEndian(encoded)), true
 	}
 	return 0, false
+}
+
+// uint64At reads the 8 bytes at the beginning of s, in a form that compiles to one load.
+func uint64At(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // littleEndian reads an unsigned number of up to 8 bytes.
