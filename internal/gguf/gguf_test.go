@@ -194,7 +194,7 @@ func raw(parts ...any) []byte {
 }
 
 // rawFile puts the preamble before the rest of a file.
-func rawFile(tensors, keys int, parts ...any) []byte {
+func rawFile(tensors, keys uint64, parts ...any) []byte {
 	return append(raw([]byte(magic), uint32(3), tensors, keys), raw(parts...)...)
 }
 
@@ -222,13 +222,13 @@ func TestParseRefuses(t *testing.T) {
 		{"2^60 tensors", rawFile(1<<60, 0, zeros), "more than"},
 		{"2^60 keys", rawFile(0, 1<<60, zeros), "more than"},
 		{"more tensors and keys than fit together", rawFile(8, 19, zeros), "can hold"},
-		{"key of 2^60 bytes", rawFile(0, 1, 1<<60, zeros), "passes the end"},
+		{"key of 2^60 bytes", rawFile(0, 1, uint64(1<<60), zeros), "passes the end"},
 		{"key of 2^64-1 bytes", rawFile(0, 1, ^uint64(0), zeros), "passes the end"},
 		{"unknown value type", rawFile(0, 1, "k", uint32(13), zeros), "unknown value type 13"},
 		{"value cut off", rawFile(0, 1, "key", u32, []byte{1, 2}), "passes the end"},
 		{"string cut off", rawFile(0, 1, "k", str, 100, "x"), "passes the end"},
-		{"array of 2^60", rawFile(0, 1, "k", array, u8, 1<<60, zeros), "more than"},
-		{"array of 2^60 strings", rawFile(0, 1, "k", array, str, 1<<60, zeros), "more than"},
+		{"array of 2^60", rawFile(0, 1, "k", array, u8, uint64(1<<60), zeros), "more than"},
+		{"array of 2^60 strings", rawFile(0, 1, "k", array, str, uint64(1<<60), zeros), "more than"},
 		{"array of unknown type", rawFile(0, 1, "k", array, uint32(99), 1, zeros), "unknown value type 99"},
 		{"arrays nested too deep", rawFile(0, 1, nested, zeros), "nest deeper"},
 		{"bool is 2", rawFile(0, 1, "k", boolean, []byte{2}), "neither 0 nor 1"},
@@ -241,13 +241,13 @@ func TestParseRefuses(t *testing.T) {
 		{"no dimensions", rawFile(1, 0, "t", uint32(0), f32, 0, zeros), "has 0 dimensions"},
 		{"five dimensions", rawFile(1, 0, "t", uint32(5), 1, 1, 1, 1, 1, f32, 0, zeros), "has 5 dimensions"},
 		{"dimension 2^63", rawFile(1, 0, "t", uint32(1), uint64(1<<63), f32, 0, zeros), "too large"},
-		{"shape overflows", rawFile(1, 0, "t", uint32(2), 1<<33, 1<<33, f32, 0, zeros), "too many elements"},
-		{"bytes overflow", rawFile(1, 0, "t", uint32(1), 1<<62, f32, 0, zeros), "too many bytes"},
+		{"shape overflows", rawFile(1, 0, "t", uint32(3), 1<<30, 1<<30, 1<<30, f32, 0, zeros), "too many elements"},
+		{"bytes overflow", rawFile(1, 0, "t", uint32(3), 1<<30, 1<<30, 2, f32, 0, zeros), "too many"},
 		{"half a block", rawFile(1, 0, "t", uint32(1), 33, q4, 0, zeros), "whole number"},
 		{"withdrawn type", rawFile(1, 0, "t", uint32(1), 32, uint32(4), 0, zeros), "unknown element type 4"},
 		{"future type", rawFile(1, 0, "t", uint32(1), 32, uint32(1<<31), 0, zeros), "unknown element type"},
 		{"offset off the alignment", rawFile(1, 0, "t", uint32(1), 1, f32, 4, zeros), "alignment"},
-		{"offset past the end", rawFile(1, 0, "t", uint32(1), 1, f32, 1<<40, zeros), "is the file complete"},
+		{"offset past the end", rawFile(1, 0, "t", uint32(1), 1, f32, uint64(1<<40), zeros), "is the file complete"},
 		{"data past the end", rawFile(1, 0, "t", uint32(1), 1000, f32, 0, zeros), "is the file complete"},
 		{"no data at all", rawFile(1, 0, "tensor", uint32(1), 1, f32, 0), "is the file complete"},
 		{"tensor twice", rawFile(2, 0, "t", uint32(1), 1, f32, 0, "t", uint32(1), 1, f32, 32, zeros), `"t" occurs twice`},
@@ -307,8 +307,8 @@ func TestParseAllocatesNoMoreThanTheInputAllows(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"tensors": rawFile(1<<60, 0, zeros),
 		"keys":    rawFile(0, 1<<60, zeros),
-		"strings": rawFile(0, 1, "k", uint32(ArrayType), uint32(StringType), 1<<60, zeros),
-		"text":    rawFile(0, 1, "k", uint32(StringType), 1<<60, zeros),
+		"strings": rawFile(0, 1, "k", uint32(ArrayType), uint32(StringType), uint64(1<<60), zeros),
+		"text":    rawFile(0, 1, "k", uint32(StringType), uint64(1<<60), zeros),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
