@@ -26,7 +26,7 @@ type File struct {
 	byName   map[string]int // index into tensors
 }
 
-// Tensor is a tensor of a file.
+// Tensor is a tensor of a file. Its slices are shared by all who ask for it and must not be modified.
 type Tensor struct {
 	Name   string
 	DType  tensor.DType // 0 when package tensor has no such type

@@ -21,7 +21,7 @@ type File struct {
 	metadata map[string]string
 }
 
-// Tensor is a tensor of a file.
+// Tensor is a tensor of a file. Its slices are shared by all who ask for it and must not be modified.
 type Tensor struct {
 	Name   string
 	DType  string // as in the file, such as "BF16"; see ElementType
