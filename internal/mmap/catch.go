@@ -14,7 +14,8 @@ type FaultError struct {
 
 // Error says what happened and what to look for.
 func (e *FaultError) Error() string {
-	return fmt.Sprintf("mmap: cannot read mapped memory at %#x: was the file truncated, or its disk removed, while in use?", e.Addr)
+	return fmt.Sprintf("mmap: cannot read mapped memory at %#x: was the file truncated, or its disk removed, while in use?",
+		e.Addr)
 }
 
 // Catch turns a memory fault in the calling function, or in what it calls on the same goroutine, into a *FaultError

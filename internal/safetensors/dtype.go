@@ -42,7 +42,8 @@ type DTypeError struct {
 
 // Error names the tensor and its type, and the types that would do.
 func (e *DTypeError) Error() string {
-	return fmt.Sprintf("safetensors: tensor %q has elements of type %.20q; F32, F16, BF16 and U8 are supported", e.Tensor, e.DType)
+	return fmt.Sprintf("safetensors: tensor %q has elements of type %.20q; F32, F16, BF16 and U8 are supported",
+		e.Tensor, e.DType)
 }
 
 // ElementType returns t's type as package tensor knows it, or a *DTypeError.

@@ -52,7 +52,8 @@ func split(b []byte) (header, data []byte, err error) {
 		return nil, nil, format.Errorf(0, "the header's length %d exceeds %d: is this a safetensors file?", n, maxHeader)
 	}
 	if n > uint64(len(b)) {
-		return nil, nil, format.Errorf(0, "the header's length %d passes the end of the file, which has %d more: is it complete?", n, len(b))
+		return nil, nil, format.Errorf(0, "the header's length %d passes the end of the file, which has %d more: is it complete?",
+			n, len(b))
 	}
 	if n == 0 || b[0] != '{' {
 		return nil, nil, format.Errorf(lengthSize, "the header does not begin with {")
@@ -137,7 +138,7 @@ func (f *File) place(entries []entry, data []byte, base int) error {
 	used := 0
 	for i, e := range entries {
 		if e.begin != used {
-			return format.Errorf(e.at, "the data of tensor %.100q begin at %d, but the tensors before end at %d: there is a gap or an overlap",
+			return format.Errorf(e.at, "the data of tensor %.100q begin at %d, not at %d where the tensors before end: a gap or an overlap",
 				e.Name, e.begin, used)
 		}
 		if e.end > len(data) {
