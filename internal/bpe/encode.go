@@ -1,12 +1,14 @@
 package bpe
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // An encoder is one call to Encode.
 type encoder struct {
 	*Tokenizer
 	merger
-	key []byte
 }
 
 // text appends the tokens of a stretch of text that holds no added token.
@@ -32,9 +34,8 @@ func (e *encoder) piece(dst []int32, s string) []int32 {
 	if s == "" {
 		return dst
 	}
-	if e.ignoreMerges && len(s) <= e.vocab.longest {
-		e.key = append(e.key[:0], s...)
-		if id, ok := e.vocab.lookup(e.key); ok {
+	if e.ignoreMerges {
+		if id, ok := e.vocab.lookup(s); ok {
 			return append(dst, id)
 		}
 	}
@@ -48,7 +49,7 @@ func (e *encoder) piece(dst []int32, s string) []int32 {
 
 // byteSymbols cuts a piece into its bytes' tokens.
 func (e *encoder) byteSymbols(s string) {
-	e.ids = e.ids[:0]
+	e.ids = slices.Grow(e.ids[:0], len(s))
 	for i := range len(s) {
 		if id := e.symbols[s[i]]; id >= 0 {
 			e.ids = append(e.ids, id)
@@ -67,9 +68,8 @@ func (e *encoder) charSymbols(s string) {
 		id := e.symbols[s[i]]
 		if s[i] >= utf8.RuneSelf {
 			_, n = utf8.DecodeRuneInString(s[i:])
-			e.key = append(e.key[:0], s[i:i+n]...)
 			var ok bool
-			if id, ok = e.vocab.lookup(e.key); !ok {
+			if id, ok = e.vocab.lookup(s[i : i+n]); !ok {
 				id = -1
 			}
 		}

@@ -17,7 +17,7 @@ type Vocab struct {
 	Types  []int32   // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte; empty: all normal
 	Merges []string  // for "gpt2": "left right", the first merge first
 
-	BOS, EOS, Unknown int32 // -1 for none
+	BOS, EOS, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
 
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
 	AddSpacePrefix bool // for "llama": a space is put before text
@@ -155,7 +155,10 @@ func (v *Vocab) sentencePiece() (*Tokenizer, error) {
 
 // typeOf returns the type of a token.
 func (v *Vocab) typeOf(id int) int32 {
-	if len(v.Types) == 0 {
+	switch {
+	case id == int(v.BOS), id == int(v.EOS):
+		return typeControl
+	case len(v.Types) == 0:
 		return typeNormal
 	}
 	return v.Types[id]
@@ -218,11 +221,11 @@ func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 			if !utf8.RuneStart(text[i]) {
 				continue
 			}
-			left, ok := v.lookup(text[:i])
+			left, ok := v.lookup(string(text[:i]))
 			if !ok {
 				continue
 			}
-			if right, ok := v.lookup(text[i:]); ok {
+			if right, ok := v.lookup(string(text[i:])); ok {
 				list = append(list, merge{left: left, right: right, id: id})
 			}
 		}

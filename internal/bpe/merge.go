@@ -1,5 +1,7 @@
 package bpe
 
+import "slices"
+
 // maxShort is the number of symbols up to which scanning for the best pair beats keeping the pairs in a heap.
 const maxShort = 40
 
@@ -83,14 +85,14 @@ func (m *merger) rate(s []symbol, i int) {
 // mergeLong takes time n log n. The queue holds candidates as rank<<32 | position; one that an earlier merge has made stale
 // is recognised when it comes up, because its pair's rank is no longer the one it was queued with.
 func (m *merger) mergeLong(dst, ids []int32) []int32 {
-	s := m.long[:0]
+	s := slices.Grow(m.long[:0], len(ids))
 	for i, id := range ids {
 		s = append(s, node{id, int32(i) - 1, int32(i) + 1})
 	}
 	s[len(s)-1].next = -1
 	m.long = s
 
-	m.queue = m.queue[:0]
+	m.queue = slices.Grow(m.queue[:0], len(ids))
 	for i := range s[:len(s)-1] {
 		if rank, _ := m.pairs.get(s[i].id, s[i+1].id); rank != noRank {
 			m.queue = append(m.queue, candidate(rank, int32(i)))

@@ -38,7 +38,7 @@ func (v *vocabulary) merge(left, right int32, rank int) (merge, error) {
 	m := merge{left: left, right: right, rank: uint32(rank)}
 	var buf [128]byte
 	key := append(append(buf[:0], v.bytesOf(left)...), v.bytesOf(right)...)
-	if s, _ := v.find(key); s.id != 0 {
+	if s, _ := v.find(string(key)); s.id != 0 {
 		m.id = s.id - 1
 		return m, nil
 	}

@@ -137,7 +137,7 @@ func (t *Tokenizer) finish(added []addedToken) error {
 	}
 	for c := range t.symbols {
 		t.symbols[c] = -1
-		if id, ok := t.vocab.lookup([]byte{byte(c)}); ok && (byBytes || c < utf8.RuneSelf) {
+		if id, ok := t.vocab.lookup(string([]byte{byte(c)})); ok && (byBytes || c < utf8.RuneSelf) {
 			t.symbols[c] = id
 		}
 	}
@@ -147,7 +147,7 @@ func (t *Tokenizer) finish(added []addedToken) error {
 // separatesWords reports whether splitWords leaves the tokens of a SentencePiece vocabulary as they are: no token may hold a
 // space after something else, and the space must be a token.
 func (t *Tokenizer) separatesWords() bool {
-	if _, ok := t.vocab.lookup([]byte{' '}); !ok || t.ignoreMerges {
+	if _, ok := t.vocab.lookup(" "); !ok || t.ignoreMerges {
 		return false
 	}
 	for id := range int32(len(t.vocab.flags)) {

@@ -1,7 +1,6 @@
 package bpe
 
 import (
-	"bytes"
 	"fmt"
 	"hash/maphash"
 	"math/bits"
@@ -156,7 +155,6 @@ func (b *builder) textOf(t token) string {
 
 // insert makes a token findable by its text. GGUF files may hold several tokens without one.
 func (v *vocabulary) insert(t token) error {
-	key := v.blob[t.start:t.end]
 	if t.flag&literal != 0 {
 		text := v.literals[t.id]
 		if text == "" {
@@ -168,6 +166,7 @@ func (v *vocabulary) insert(t token) error {
 		v.ids[text] = t.id
 		return nil
 	}
+	key := string(v.blob[t.start:t.end])
 	s, hash := v.find(key)
 	if s.id != 0 {
 		return fmt.Errorf("%.40q is token %d and token %d", v.text(t.id), s.id-1, t.id)
@@ -178,19 +177,19 @@ func (v *vocabulary) insert(t token) error {
 }
 
 // find returns the slot of the token that stands for key, or the free one where it belongs.
-func (v *vocabulary) find(key []byte) (*slot, uint32) {
-	h := maphash.Bytes(v.seed, key)
+func (v *vocabulary) find(key string) (*slot, uint32) {
+	h := maphash.String(v.seed, key)
 	hash, mask := uint32(h>>32), uint64(len(v.slots)-1)
 	for i := h; ; i++ {
 		s := &v.slots[i&mask]
-		if s.id == 0 || s.hash == hash && bytes.Equal(v.bytesOf(s.id-1), key) {
+		if s.id == 0 || s.hash == hash && string(v.bytesOf(s.id-1)) == key {
 			return s, hash
 		}
 	}
 }
 
 // lookup returns the token that stands for key, the way text is encoded: special tokens are not found.
-func (v *vocabulary) lookup(key []byte) (id int32, ok bool) {
+func (v *vocabulary) lookup(key string) (id int32, ok bool) {
 	if len(key) > v.longest {
 		return 0, false
 	}
@@ -215,7 +214,7 @@ func (v *vocabulary) plain(text []byte) (id int32, ok bool) {
 	if !ok || len(key) > v.longest {
 		return 0, false
 	}
-	s, _ := v.find(key)
+	s, _ := v.find(string(key))
 	return s.id - 1, s.id != 0
 }
 
