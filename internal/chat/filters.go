@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // filters are what follows "|".
@@ -70,20 +71,9 @@ func capitalized(r *run, args []any, _ map[string]any) (any, error) {
 		return nil, err
 	}
 	rest := r.fence.strip(s)
-	_, size := firstRune(rest)
+	_, size := utf8.DecodeRuneInString(rest)
 	head, tail := r.fence.slice(s, 0, size), r.fence.slice(s, size, len(rest))
 	return r.fence.mapSpans(head, strings.ToUpper) + r.fence.mapSpans(tail, strings.ToLower), nil
-}
-
-func firstRune(s string) (rune, int) {
-	for i, r := range s {
-		if i > 0 {
-			first := []rune(s[:i])
-			return first[0], i
-		}
-		_ = r
-	}
-	return unicode.ReplacementChar, len(s)
 }
 
 // title makes the first letter of each word a capital, and the others small.
@@ -145,12 +135,17 @@ func indented(r *run, args []any, named map[string]any) (any, error) {
 		return nil, err
 	}
 	first, blank := isTrue(argument(args, named, 2, "first", false)), isTrue(argument(args, named, 3, "blank", false))
+	bare, at := r.fence.strip(s), 0
 	for i, line := range lines {
 		if (i > 0 || first) && (line != "" || blank) {
 			lines[i] = margin + line
 		}
+		if at += len(r.fence.strip(line)); at < len(bare) { // the line break stays on its side of the fence
+			lines[i] += r.fence.slice(s, at, at+1)
+			at++
+		}
 	}
-	return r.joinText(lines, "\n")
+	return r.joinText(lines, "")
 }
 
 func toJSON(r *run, args []any, named map[string]any) (any, error) {
@@ -196,7 +191,7 @@ func toInteger(r *run, args []any, named map[string]any) (any, error) {
 			return int(v), nil
 		}
 	case string:
-		bare := strings.TrimFunc(r.fence.strip(v), isSpace)
+		bare := trimSpace(r.fence.strip(v))
 		if i, err := strconv.Atoi(bare); err == nil {
 			return i, nil
 		}
@@ -212,7 +207,7 @@ func toFloat(r *run, args []any, named map[string]any) (any, error) {
 		return f, nil
 	}
 	if s, ok := args[0].(string); ok {
-		if f, err := strconv.ParseFloat(strings.TrimFunc(r.fence.strip(s), isSpace), 64); err == nil {
+		if f, err := strconv.ParseFloat(trimSpace(r.fence.strip(s)), 64); err == nil {
 			return f, nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // of control. Thus the operations are Python's, know the fences, and are paid for from the budget.
 type hardener struct {
 	constants []string
+	lines     lineTable
 	size      int   // nodes seen so far
 	err       error // the first error
 }
@@ -22,7 +23,9 @@ type hardener struct {
 func (h *hardener) fail(at *tokens.Token, format string, args ...any) {
 	if h.err == nil {
 		h.err = fmt.Errorf(format, args...)
-		_ = at // positions are those of the rewritten template, of no use to a reader
+		if at != nil {
+			h.err = fmt.Errorf("line %d: %w", h.lines.line(at.Col), h.err)
+		}
 	}
 }
 
@@ -127,6 +130,7 @@ func (h *hardener) expression(e nodes.Expression) nodes.Expression {
 		return h.filtered(e)
 	case *nodes.TestExpression:
 		args := append([]nodes.Expression{h.expression(e.Expression)}, h.expressions(e.Test.Args)...)
+		h.known(e.Test.Token, "is "+e.Test.Name)
 		return h.call("is "+e.Test.Name, args...)
 	case *nodes.GetAttribute:
 		return h.call("attribute", h.expression(e.Node), h.attribute(e))
@@ -168,6 +172,11 @@ func (h *hardener) binary(e *nodes.BinaryExpression) nodes.Expression {
 		e.Left, e.Right = left, right
 		return e
 	default:
+		h.known(op, op.Val)
+		if first, ok := left.(*nodes.Call); ok && (op.Type == tokens.Addition || op.Type == tokens.Tilde) && isCall(first, op.Val) {
+			first.Args = append(first.Args, right) // a + b + c in one call
+			return first
+		}
 		return h.call(op.Val, left, right)
 	}
 }
@@ -175,6 +184,7 @@ func (h *hardener) binary(e *nodes.BinaryExpression) nodes.Expression {
 func (h *hardener) filtered(e *nodes.FilteredExpression) nodes.Expression {
 	value := h.expression(e.Expression)
 	for _, f := range e.Filters {
+		h.known(f.Token, "|"+f.Name)
 		call := h.call("|"+f.Name, append([]nodes.Expression{value}, h.expressions(f.Args)...)...)
 		call.Kwargs = h.named(f.Kwargs)
 		value = call
@@ -217,17 +227,26 @@ func (h *hardener) function(c *nodes.Call) nodes.Expression {
 	return call
 }
 
-// call returns the call of an operation, which must exist.
-func (h *hardener) call(operation string, args ...nodes.Expression) *nodes.Call {
+// known makes sure that an operation of the template exists.
+func (h *hardener) known(at *tokens.Token, operation string) {
 	if _, ok := operations[operation]; !ok {
-		switch kind := operation[0]; {
-		case kind == '|':
-			h.fail(nil, "filter %q is not supported", operation[1:])
-		default:
-			h.fail(nil, "%q is not supported", operation)
-		}
+		h.fail(at, "%q is not supported in a chat template", operation)
 	}
+}
+
+// call returns the call of an operation.
+func (h *hardener) call(operation string, args ...nodes.Expression) *nodes.Call {
 	return &nodes.Call{Location: token(operation), Func: name(callName), Args: append([]nodes.Expression{text(operation)}, args...)}
+}
+
+// isCall reports whether c calls an operation.
+func isCall(c *nodes.Call, operation string) bool {
+	f, ok := c.Func.(*nodes.Name)
+	if !ok || f.Name.Val != callName {
+		return false
+	}
+	which, ok := c.Args[0].(*nodes.String)
+	return ok && which.Val == operation
 }
 
 func token(s string) *tokens.Token { return &tokens.Token{Type: tokens.Name, Val: s} }

@@ -1,11 +1,13 @@
 package chat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	controls "github.com/nikolalohinski/gonja/v2/builtins/control_structures"
@@ -27,7 +29,7 @@ type program struct {
 // An error says what is wrong with the template, or which statement or filter it uses that has no place in one.
 func Parse(source string, specials []string, bos, eos string) (t *Template, err error) {
 	defer recoverTo(&err, "parsing the chat template")
-	text, constants, err := rewrite(source)
+	scanned, err := rewrite(source)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the chat template: %w", err)
 	}
@@ -39,11 +41,11 @@ func Parse(source string, specials []string, bos, eos string) (t *Template, err 
 		}
 	}
 	environment := &exec.Environment{Context: exec.EmptyContext(), ControlStructures: statements}
-	template, err := exec.NewTemplate(templateName, config.New(), source1(text), environment)
+	template, err := exec.NewTemplate(templateName, config.New(), source1(scanned.out.String()), environment)
 	if err != nil {
-		return nil, fmt.Errorf("parsing the chat template: %w", rootCause(err))
+		return nil, fmt.Errorf("parsing the chat template: %w", scanned.syntaxError(err))
 	}
-	h := &hardener{constants: constants}
+	h := &hardener{constants: scanned.constants, lines: scanned.lines}
 	h.nodes(template.Root().Nodes)
 	if h.err != nil {
 		return nil, fmt.Errorf("parsing the chat template: %w", h.err)
@@ -52,7 +54,7 @@ func Parse(source string, specials []string, bos, eos string) (t *Template, err 
 		specials: newSpecials(append([]string{bos, eos}, specials...)...),
 		bos:      bos,
 		eos:      eos,
-		jinja:    &program{template, append(constants, bos, eos)},
+		jinja:    &program{template, append(scanned.constants, bos, eos)},
 	}, nil
 }
 
@@ -72,10 +74,7 @@ func (t *Template) render(messages []Message, o Options) (_ []Segment, err error
 	variables["dict"] = r.native(newDict)
 	out := &output{run: r}
 	if err := t.jinja.template.Execute(out, exec.NewContext(variables)); err != nil {
-		if r.err != nil {
-			err = r.err // gonja wraps it in one line a node
-		}
-		return nil, fmt.Errorf("rendering the chat template: %w", rootCause(err))
+		return nil, fmt.Errorf("rendering the chat template: %w", cmp.Or(r.err, rootCause(err)))
 	}
 	return r.fence.segments(out.String(), t.specials), nil
 }
@@ -101,6 +100,7 @@ func (r *run) variables(t *Template, messages []Message, o Options) (map[string]
 		r.date = o.Date
 	}
 	all := list{tools, turns, extra}
+	r.work += weigh(all)
 	r.fence, err = newFence(func(c string) bool {
 		return contains(all, c) || slices.ContainsFunc(t.jinja.texts, func(s string) bool { return strings.Contains(s, c) })
 	})
@@ -108,8 +108,8 @@ func (r *run) variables(t *Template, messages []Message, o Options) (map[string]
 		return nil, err
 	}
 	variables := map[string]any{
-		"messages":              r.enclose(turns, t.specials),
-		"tools":                 r.enclose(tools, t.specials),
+		"messages":              r.encloseTurns(turns, t.specials),
+		"tools":                 r.enclose(tools),
 		"documents":             none,
 		"add_generation_prompt": o.AddGenerationPrompt,
 		"bos_token":             t.bos,
@@ -120,7 +120,7 @@ func (r *run) variables(t *Template, messages []Message, o Options) (map[string]
 		variables["strftime_now"] = r.native(strftimeNow)
 	}
 	for _, m := range extra {
-		variables[m.key] = r.enclose(m.value, t.specials)
+		variables[m.key] = r.enclose(m.value)
 	}
 	return variables, nil
 }
@@ -158,6 +158,22 @@ func rootCause(err error) error {
 		}
 		err = inner
 	}
+}
+
+// syntaxError is what gonja found wrong, with the line of the template instead of the rewritten one's.
+func (s *scanner) syntaxError(err error) error {
+	err = rootCause(err)
+	var syntax *parser.SyntaxError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	near := syntax.Raw
+	if number, ours := strings.CutPrefix(near, reserved); ours {
+		if i, err := strconv.Atoi(number); err == nil && i < len(s.constants) {
+			near = strconv.Quote(s.constants[i])
+		}
+	}
+	return fmt.Errorf("line %d, near %.40s: %s", s.lines.line(syntax.Column), near, syntax.Message)
 }
 
 // sortedKeys returns the keys of m in order.

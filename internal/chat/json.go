@@ -23,7 +23,9 @@ type (
 		value any
 	}
 	// object is a dictionary that keeps the order of its keys, as Python's do.
-	object   []member
+	object []member
+	// bigInt is an integer that does not fit an int, as it was written.
+	bigInt   string
 	noneType struct{}
 )
 
@@ -61,6 +63,9 @@ func decode(d *json.Decoder, depth int) (any, error) {
 	case json.Number:
 		if i, err := strconv.Atoi(t.String()); err == nil {
 			return i, nil
+		}
+		if !strings.ContainsAny(t.String(), ".eE") {
+			return bigInt(t), nil
 		}
 		return t.Float64()
 	case json.Delim:
@@ -132,6 +137,8 @@ func (w *jsonWriter) value(v any, depth int) error {
 		w.WriteString(strconv.FormatBool(v))
 	case int:
 		w.WriteString(strconv.Itoa(v))
+	case bigInt:
+		w.WriteString(string(v))
 	case float64:
 		w.WriteString(jsonFloat(v))
 	case string:
@@ -193,23 +200,27 @@ var jsonEscaper = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
+// jsonWords are the numbers that JSON lacks and Python prints nevertheless.
+var jsonWords = map[string]string{"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+// jsonFloat is a number as Python's json module prints it.
 func jsonFloat(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 0):
-		return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), "Inf", "Infinity", 1)
+	if s, ok := jsonWords[pythonFloat(f)]; ok {
+		return s
 	}
 	return pythonFloat(f)
 }
 
 // pythonFloat is Python's repr of a float: the shortest digits that read back, with an exponent outside 1e-4 … 1e16.
 func pythonFloat(f float64) string {
-	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
+	switch a := math.Abs(f); {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'f', -1, 64), "+"))
+	case a != 0 && (a < 1e-4 || a >= 1e16):
 		return strconv.FormatFloat(f, 'e', -1, 64)
 	}
 	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.ContainsAny(s, ".nI") {
+	if !strings.Contains(s, ".") {
 		s += ".0"
 	}
 	return s

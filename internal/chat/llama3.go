@@ -59,7 +59,7 @@ func (t *Template) llama3(messages []Message, o Options) ([]Segment, error) {
 
 	system := ""
 	if len(messages) > 0 && messages[0].Role == "system" {
-		system, messages = strings.TrimSpace(messages[0].Content), messages[1:]
+		system, messages = trimSpace(messages[0].Content), messages[1:]
 	}
 	withUser := len(o.Tools) > 0 && o.Vars["tools_in_user_message"] != false
 	w.system(system, functions, withUser, dateString(o))
@@ -68,7 +68,7 @@ func (t *Template) llama3(messages []Message, o Options) ([]Segment, error) {
 		if len(messages) == 0 {
 			return nil, fmt.Errorf("rendering the Llama 3 chat format: tools go into the first user message, and there is none")
 		}
-		w.turn("user", toolsInUser+functions+strings.TrimSpace(messages[0].Content))
+		w.turn("user", toolsInUser+functions+trimSpace(messages[0].Content))
 		messages = messages[1:]
 	}
 	for i, m := range messages {
@@ -112,7 +112,7 @@ func (w *llama3Writer) message(m Message) error {
 		text.text(m.Content)
 		w.turn("ipython", text.String())
 	default:
-		w.turn(m.Role, strings.TrimSpace(m.Content))
+		w.turn(m.Role, trimSpace(m.Content))
 	}
 	return nil
 }

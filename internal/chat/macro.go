@@ -77,7 +77,7 @@ func (m *macroStatement) call(r *run, e *exec.Renderer, p *exec.VarArgs) (string
 		return "", fmt.Errorf("calls nested deeper than %d", maxMacros)
 	}
 	defer func() { r.macros-- }()
-	if err := r.spend(1); err != nil {
+	if err := r.spend(macroSteps); err != nil {
 		return "", err
 	}
 	if len(p.Args) > len(m.parameters) {

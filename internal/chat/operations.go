@@ -330,18 +330,33 @@ func mismatch(sign string, args []any) error {
 	return fmt.Errorf("%s %s %s: these do not go together", typeName(args[0]), sign, typeName(args[1]))
 }
 
+// add is a + b + …, from the left.
 func add(r *run, args []any, _ map[string]any) (any, error) {
-	switch a := args[0].(type) {
+	if texts := slices.IndexFunc(args, func(v any) bool { return !is[string](v) }); texts < 0 {
+		return r.join(args, "")
+	}
+	sum := args[0]
+	for _, v := range args[1:] {
+		var err error
+		if sum, err = addTwo(r, sum, v); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+func addTwo(r *run, a, b any) (any, error) {
+	switch a := a.(type) {
 	case string:
-		if b, ok := args[1].(string); ok {
-			return a + b, nil
+		if b, ok := b.(string); ok {
+			return a + b, r.spendText(len(a) + len(b))
 		}
 	case list:
-		if b, ok := args[1].(list); ok {
+		if b, ok := b.(list); ok {
 			return slices.Concat(a, b), r.spend(len(a) + len(b))
 		}
 	}
-	return arithmetic("+", args, func(a, b int) int { return a + b }, func(a, b float64) float64 { return a + b })
+	return arithmetic("+", []any{a, b}, func(a, b int) int { return a + b }, func(a, b float64) float64 { return a + b })
 }
 
 func subtract(_ *run, args []any, _ map[string]any) (any, error) {

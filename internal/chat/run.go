@@ -12,14 +12,15 @@ import (
 // Bounds on one rendering.
 const (
 	maxOutput    = 16 << 20 // bytes of the result
-	maxWork      = 4 << 20  // steps: an operation, an item of a loop times the nodes in its body, 16 bytes of a new string
+	maxWork      = 2 << 20  // steps, besides one for each byte of the conversation: an operation, an item of a loop times the nodes in its body, 16 bytes of a new string
 	maxMacros    = 32       // macros within macros
+	macroSteps   = 16       // of work to call a macro
 	bytesPerStep = 16
 )
 
 var (
 	errTooLong = fmt.Errorf("more than %d bytes of text", maxOutput)
-	errTooMuch = fmt.Errorf("more than %d steps of work", maxWork)
+	errTooMuch = fmt.Errorf("more work than %d steps", maxWork)
 )
 
 // The names under which the context holds what this package needs.

@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -37,21 +38,39 @@ type scanner struct {
 	depth     int  // of open blocks
 	out       strings.Builder
 	constants []string
+	lines     lineTable
 }
 
-// rewrite returns the template in gonja's dialect and the constants it refers to.
-func rewrite(source string) (string, []string, error) {
+// lineTable says which line of a template each stretch of the rewritten one, which is a single line, comes from.
+type lineTable []struct{ offset, line int }
+
+// line returns the source line of a column. An entry holds the line of what ends at its offset.
+func (t lineTable) line(column int) int {
+	i := sort.Search(len(t), func(i int) bool { return t[i].offset >= column })
+	if i == len(t) {
+		i--
+	}
+	if i < 0 {
+		return 1
+	}
+	return t[i].line
+}
+
+// rewrite returns a scanner that holds the template in gonja's dialect and the constants it refers to.
+func rewrite(source string) (*scanner, error) {
 	if len(source) > maxSource {
-		return "", nil, fmt.Errorf("%d bytes long; at most %d are allowed", len(source), maxSource)
+		return nil, fmt.Errorf("%d bytes long; at most %d are allowed", len(source), maxSource)
 	}
 	source = strings.ReplaceAll(strings.ReplaceAll(source, "\r\n", "\n"), "\r", "\n")
 	s := &scanner{source: strings.TrimSuffix(source, "\n"), lineStart: true}
-	for s.pos < len(s.source) {
+	for line, seen := 1, 0; s.pos < len(s.source); {
 		if err := s.next(); err != nil {
-			return "", nil, fmt.Errorf("line %d: %w", 1+strings.Count(s.source[:min(s.pos, len(s.source))], "\n"), err)
+			return nil, fmt.Errorf("line %d: %w", line+strings.Count(s.source[seen:s.pos], "\n"), err)
 		}
+		line, seen = line+strings.Count(s.source[seen:s.pos], "\n"), s.pos
+		s.lines = append(s.lines, struct{ offset, line int }{s.out.Len(), line})
 	}
-	return s.out.String(), s.constants, nil
+	return s, nil
 }
 
 // next consumes the text up to the next tag, and the tag.
@@ -186,6 +205,7 @@ func (s *scanner) block() error {
 	s.ended(control, true)
 	name, tokens := tokens[0], tokens[1:]
 	if name == "raw" {
+		s.ended(control, false) // trim_blocks spares the line break after it
 		return s.raw()
 	}
 	step, known := blocks[name]
@@ -251,7 +271,7 @@ func (s *scanner) emit(open string, tokens []string, end string) {
 	s.out.WriteString(" " + end)
 }
 
-// expression rewrites conditional expressions and the operands of "in". It drops the trailing comma of a dictionary.
+// expression rewrites conditional expressions and the operands of "in".
 func (s *scanner) expression(tokens []string) []string {
 	return conditionals(operands(tokens))
 }
@@ -315,7 +335,8 @@ func operands(tokens []string) []string {
 	return out
 }
 
-// conditionals replaces each "a if c else b" by "((c) and [a] or [b])[0]", which evaluates the same side.
+// conditionals replaces each "a if c else b" by "((c) and [a] or [b])[0]", which evaluates the same side. In passing it
+// drops the trailing comma of a dictionary, which gonja does not take.
 func conditionals(tokens []string) []string {
 	var out, part []string
 	flush := func() {
@@ -326,16 +347,16 @@ func conditionals(tokens []string) []string {
 		switch tokens[i] {
 		case ",", ":", "=":
 			flush()
-			if i+1 < len(tokens) && tokens[i] == "," && tokens[i+1] == "}" {
-				i++
-				continue
-			}
 			out = append(out, tokens[i])
 			i++
 		case "(", "[", "{":
 			end := group(tokens, i)
+			inner := tokens[i+1 : end-1]
+			if n := len(inner); tokens[i] == "{" && n > 0 && inner[n-1] == "," {
+				inner = inner[:n-1]
+			}
 			part = append(part, tokens[i])
-			part = append(part, conditionals(tokens[i+1:end-1])...)
+			part = append(part, conditionals(inner)...)
 			part = append(part, tokens[end-1])
 			i = end
 		default:

@@ -10,7 +10,7 @@ var tests = map[string]operation{
 	"true":      check(func(v any) bool { return v == true }),
 	"false":     check(func(v any) bool { return v == false }),
 	"boolean":   check(is[bool]),
-	"integer":   check(is[int]),
+	"integer":   check(func(v any) bool { return is[int](v) || is[bigInt](v) }),
 	"float":     check(is[float64]),
 	"number":    check(func(v any) bool { _, ok := number(v); return ok }),
 	"string":    check(is[string]),

@@ -18,7 +18,7 @@ const maxDepth = 100
 // namespace is Jinja's namespace(): an object whose attributes {% set ns.x = … %} changes from within a loop.
 type namespace struct{ values map[string]any }
 
-// conversation is the messages as a template sees them. Only roles that are plain words stay outside of the fence.
+// conversation is the messages as a template sees them, before the fence is up.
 func conversation(messages []Message) (list, error) {
 	turns := make(list, len(messages))
 	for i, m := range messages {
@@ -102,25 +102,53 @@ func contains(v any, c string) bool {
 	return false
 }
 
-// enclose puts every string within v, keys included, into the fence. The roles of messages that are plain words and no
-// special tokens stay outside.
-func (r *run) enclose(v any, known specials) any {
+// weigh counts the bytes of the strings within v.
+func weigh(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case list:
+		for _, item := range v {
+			n += weigh(item)
+		}
+	case object:
+		for _, m := range v {
+			n += len(m.key) + weigh(m.value)
+		}
+	}
+	return n
+}
+
+// enclose puts every string within v, keys included, into the fence. v is changed in place.
+func (r *run) enclose(v any) any {
 	switch v := v.(type) {
 	case string:
 		return r.fence.enclose(v)
 	case list:
 		for i := range v {
-			v[i] = r.enclose(v[i], known)
+			v[i] = r.enclose(v[i])
 		}
 	case object:
 		for i, m := range v {
-			if role, ok := m.value.(string); ok && m.key == "role" && isWord(role) && !known.in(role) {
-				continue
-			}
-			v[i] = member{r.fence.enclose(m.key), r.enclose(m.value, known)}
+			v[i] = member{r.fence.enclose(m.key), r.enclose(m.value)}
 		}
 	}
 	return v
+}
+
+// encloseTurns is enclose for the messages. Their keys are ours, and their roles stay outside of the fence where they
+// are plain words and contain no special token.
+func (r *run) encloseTurns(turns list, known specials) list {
+	for _, turn := range turns {
+		for i, m := range turn.(object) {
+			role, _ := m.value.(string)
+			if m.key != "role" || !isWord(role) || known.in(role) {
+				turn.(object)[i].value = r.enclose(m.value)
+			}
+		}
+	}
+	return turns
 }
 
 // get looks up a key, which may be fenced.
@@ -152,8 +180,10 @@ func typeName(v any) string {
 		return "a list"
 	case object:
 		return "a dictionary"
-	case bool, int, float64:
-		return fmt.Sprintf("%T", v)
+	case int, bigInt:
+		return "an integer"
+	case bool, float64:
+		return fmt.Sprintf("a %T", v)
 	}
 	return "an object"
 }
@@ -165,6 +195,9 @@ func number(v any) (float64, bool) {
 		return float64(v), true
 	case float64:
 		return v, true
+	case bigInt:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return f, err == nil
 	case bool:
 		if v {
 			return 1, true
@@ -255,8 +288,10 @@ func (p *printer) repr(v any, depth int) error {
 		p.WriteString(map[bool]string{true: "True", false: "False"}[v])
 	case int:
 		p.WriteString(strconv.Itoa(v))
+	case bigInt:
+		p.WriteString(string(v))
 	case float64:
-		p.WriteString(strings.ToLower(strings.TrimPrefix(pythonFloat(v), "+")))
+		p.WriteString(pythonFloat(v))
 	case string:
 		p.quoted(v)
 	case list:
@@ -331,6 +366,9 @@ func (f fence) chars(s string) list {
 
 // isSpace is what Python's str.strip removes.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
+
+// trimSpace is Python's str.strip.
+func trimSpace(s string) string { return strings.TrimFunc(s, isSpace) }
 
 // trim drops characters of cut, or white space when it is "", from the given sides.
 func (f fence) trim(s, cut string, left, right bool) string {
