@@ -237,7 +237,7 @@ func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
 
 // readMerges reads ["left right", …] or [["left", "right"], …].
 func readMerges(v *vocabulary, r *reader) (*pairs, error) {
-	list := make([]merge, 0, 2*len(v.flags))
+	list := make([]merge, 0, 3*len(v.flags)) // Llama 3 has 2.2 for each token
 	err := r.array(func() error {
 		left, right, err := r.mergePair(v)
 		if err != nil {

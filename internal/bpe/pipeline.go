@@ -160,25 +160,25 @@ func (c component) isolates() bool {
 	return c.Pattern.String == "" && (c.Behavior == "Isolated" && !c.Invert || c.Behavior == "Removed" && c.Invert)
 }
 
-// byteLevel sets up the ByteLevel pre-tokenizer, which comes alone or after a Split.
+// byteLevel sets up the ByteLevel pre-tokenizer. After a Split it must neither split nor put a space before each piece.
 func (pl *pipeline) byteLevel(c component) bool {
 	pl.codec = byteLevel
-	after := pl.split != nil
-	if orDefault(c.AddPrefixSpace, true) {
+	prefix, regex := orDefault(c.AddPrefixSpace, true), orDefault(c.UseRegex, true)
+	if pl.split != nil {
+		return !prefix && !regex
+	}
+	if prefix {
 		pl.space = unlessPrefix
 	}
-	if orDefault(c.UseRegex, true) {
+	if regex {
 		pl.split = splitGPT2
 	}
-	return !after || !orDefault(c.AddPrefixSpace, true) && !orDefault(c.UseRegex, true)
+	return true
 }
 
-// metaspace sets up the Metaspace pre-tokenizer.
+// metaspace sets up the Metaspace pre-tokenizer. After a Prepend the text begins with a space, and it adds none.
 func (pl *pipeline) metaspace(c component) bool {
 	scheme, ok := c.prefixScheme()
-	if scheme != neverPrefix && pl.space == alwaysPrefix {
-		scheme = alwaysPrefix // the normaliser's space is there already
-	}
 	if pl.space == neverPrefix {
 		pl.space = scheme
 	}

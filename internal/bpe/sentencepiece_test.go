@@ -99,6 +99,13 @@ func TestSentencePiecePrefix(t *testing.T) {
 	}
 }
 
+func TestEncodeContinuation(t *testing.T) {
+	tok := llama2(t).with("normalizer", nil).with("pre_tokenizer", metaspaceOf("first", false)).parse(t)
+	if got, want := tok.EncodeContinuation(tok.Encode(nil, "Hello"), "Hello"), []int32{15043, 10994}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestSentencePieceDecode(t *testing.T) {
 	legacy := llama2(t)
 	metaspace := legacy.with("decoder", document{"type": "Sequence", "decoders": []document{metaspaceOf("first", false), {"type": "ByteFallback"}, {"type": "Fuse"}}})

@@ -48,8 +48,18 @@ const (
 //
 // Bytes that are not UTF-8 are kept where the vocabulary has tokens for them.
 func (t *Tokenizer) Encode(dst []int32, text string) []int32 {
+	return t.encode(dst, text, true)
+}
+
+// EncodeContinuation is Encode for a stretch of text that follows an added token. It differs where a tokenizer puts a space
+// before the beginning of a whole text only, as SentencePiece vocabularies with the prepend scheme "first" do.
+func (t *Tokenizer) EncodeContinuation(dst []int32, text string) []int32 {
+	return t.encode(dst, text, false)
+}
+
+func (t *Tokenizer) encode(dst []int32, text string, first bool) []int32 {
 	e := encoder{Tokenizer: t, merger: merger{pairs: t.pairs}}
-	return e.text(dst, t.normalize(text), true)
+	return e.text(dst, t.normalize(text), first)
 }
 
 // EncodeSpecial appends the tokens of text to dst, and recognises added tokens in it as Hugging Face's tokenizers do. With
