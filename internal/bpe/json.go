@@ -3,6 +3,7 @@ package bpe
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"unicode/utf8"
 )
 
@@ -17,8 +18,8 @@ func ParseJSON(data []byte) (*Tokenizer, error) {
 }
 
 func parseJSON(data []byte) (*Tokenizer, error) {
-	if int64(len(data)) > 1<<31 {
-		return nil, fmt.Errorf("%d bytes; at most %d would be right", len(data), 1<<31)
+	if len(data) > math.MaxInt32 {
+		return nil, fmt.Errorf("%d bytes; at most %d would be right", len(data), math.MaxInt32)
 	}
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("not UTF-8")
