@@ -154,7 +154,7 @@ func toJSON(r *run, args []any, named map[string]any) (any, error) {
 	case int:
 		w.indent = strings.Repeat(" ", max(0, min(indent, 100)))
 	case string:
-		w.indent = r.fence.strip(indent)
+		w.indent = indent
 	}
 	err := w.value(args[0], 0)
 	return w.String(), err

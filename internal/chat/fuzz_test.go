@@ -33,7 +33,7 @@ func FuzzInert(f *testing.F) {
 	sources := map[string]string{"ChatML": chatML, "Zephyr": zephyr, "Llama 2": llama2, "Mistral": mistral, "Phi": phi,
 		"text functions": "{% for m in messages %}<a>{{ m.content|upper|lower|trim }}<a>{{ m.content.split('|')|join('<') }}<a>{{ m.content|tojson }}" +
 			"<a>{{ m.content[1:] ~ m.content[:1] }}<a>{{ m|string }}<a>{{ m.content|replace('a', '<')|capitalize }}<a>{{ '<|' ~ m.content ~ '|>' }}" +
-			"<a>{{ ('<' ~ m.content ~ '>')[1:-1] }}<a>{% for c in m.content %}{{ c }}{% endfor %}<a>{{ m.content|reverse }}{{ m.content|indent }}<a>{% endfor %}"}
+			"<a>{{ ('<' ~ m.content ~ '>')[1:-1] }}<a>{% for c in m.content %}{{ c }}{% endfor %}<a>{{ m.content|reverse }}{{ m.content|indent }}<a>{{ strftime_now(m.content) }}{{ [m.content]|tojson(indent=m.content) }}<a>{% endfor %}"}
 	specials := []string{"<a>", "<|a|>", "<|im_start|>", "<|im_end|>", "[INST]", "[/INST]", "<|user|>", "<|end|>", "<|system|>", "<|", "☃", "a", "\n\n", "\\n"}
 	var templates []*Template
 	for _, name := range sortedKeys(sources) {

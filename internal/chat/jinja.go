@@ -26,7 +26,10 @@ type program struct {
 // Parse prepares a model's Jinja template. Texts of specials, bos and eos are recognised as special tokens where the
 // template itself writes them; bos and eos are the template's bos_token and eos_token.
 //
-// An error says what is wrong with the template, or which statement or filter it uses that has no place in one.
+// The Jinja of chat templates is there: if, for, set, macro, break, continue, raw, generation, namespace(), range(),
+// raise_exception(), strftime_now(), and the operators, tests, filters and methods of strings and dictionaries that
+// templates use, with Python's results. What else Jinja has (include, import, extends, call, filter blocks, …) is an error,
+// which names it and its line.
 func Parse(source string, specials []string, bos, eos string) (t *Template, err error) {
 	defer recoverTo(&err, "parsing the chat template")
 	scanned, err := rewrite(source)
@@ -41,7 +44,7 @@ func Parse(source string, specials []string, bos, eos string) (t *Template, err 
 		}
 	}
 	environment := &exec.Environment{Context: exec.EmptyContext(), ControlStructures: statements}
-	template, err := exec.NewTemplate(templateName, config.New(), source1(scanned.out.String()), environment)
+	template, err := exec.NewTemplate(templateName, config.New(), onlySource(scanned.out.String()), environment)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the chat template: %w", scanned.syntaxError(err))
 	}
@@ -73,8 +76,9 @@ func (t *Template) render(messages []Message, o Options) (_ []Segment, err error
 	variables["namespace"] = r.native(newNamespace)
 	variables["dict"] = r.native(newDict)
 	out := &output{run: r}
-	if err := t.jinja.template.Execute(out, exec.NewContext(variables)); err != nil {
-		return nil, fmt.Errorf("rendering the chat template: %w", cmp.Or(r.err, rootCause(err)))
+	err = t.jinja.template.Execute(out, exec.NewContext(variables))
+	if err = cmp.Or(r.err, rootCause(err)); err != nil { // gonja ignores errors in the filter of a loop
+		return nil, fmt.Errorf("rendering the chat template: %w", err)
 	}
 	return r.fence.segments(out.String(), t.specials), nil
 }
@@ -128,19 +132,19 @@ func (r *run) variables(t *Template, messages []Message, o Options) (map[string]
 // templateName is what gonja calls the template.
 const templateName = "chat template"
 
-// source1 is a loader that knows one template, and no file.
-type source1 string
+// onlySource is a loader that knows one template, and no file.
+type onlySource string
 
-func (s source1) Read(name string) (io.Reader, error) {
+func (s onlySource) Read(name string) (io.Reader, error) {
 	if name != templateName {
 		return nil, fmt.Errorf("a chat template cannot read %q", name)
 	}
 	return strings.NewReader(string(s)), nil
 }
 
-func (s source1) Resolve(name string) (string, error) { return name, nil }
+func (s onlySource) Resolve(name string) (string, error) { return name, nil }
 
-func (s source1) Inherit(string) (loaders.Loader, error) { return s, nil }
+func (s onlySource) Inherit(string) (loaders.Loader, error) { return s, nil }
 
 // recoverTo turns a panic into an error.
 func recoverTo(err *error, doing string) {
@@ -151,13 +155,10 @@ func recoverTo(err *error, doing string) {
 
 // rootCause drops the layers that gonja wraps around an error, each of which quotes the template.
 func rootCause(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
 	}
+	return err
 }
 
 // syntaxError is what gonja found wrong, with the line of the template instead of the rewritten one's.

@@ -1,7 +1,7 @@
 package chat
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 	"time"
 )
@@ -21,13 +21,13 @@ var unpadded = map[byte]string{'d': "2", 'm': "1", 'I': "3", 'M': "4", 'S': "5"}
 func strftimeNow(r *run, args []any, _ map[string]any) (any, error) {
 	format, ok := argument(args, nil, 0, "", nil).(string)
 	if !ok {
-		return nil, fmt.Errorf("strftime_now takes a format")
+		return nil, errors.New("strftime_now takes a format")
 	}
 	date := r.date
 	if date.IsZero() {
 		date, _ = time.Parse(dateLayout, defaultDate)
 	}
-	return strftime(date, r.fence.strip(format)), nil
+	return r.fence.mapSpans(format, func(s string) string { return strftime(date, s) }), nil
 }
 
 func strftime(t time.Time, format string) string {
