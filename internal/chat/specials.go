@@ -61,17 +61,17 @@ func (s *segments) flush() {
 
 // trusted appends text that the template wrote, cut at its special tokens.
 func (s *segments) trusted(text string, known specials) {
-	for from := 0; len(text) > 0; {
-		if from == len(text) {
-			s.plain.WriteString(text)
-			return
-		}
-		if token := known.at(text[from:]); token != "" {
-			s.plain.WriteString(text[:from])
-			s.special(token)
-			text, from = text[from+len(token):], 0
+	start := 0
+	for i := 0; i < len(text); {
+		token := known.at(text[i:])
+		if token == "" {
+			i++
 			continue
 		}
-		from++
+		s.plain.WriteString(text[start:i])
+		s.special(token)
+		i += len(token)
+		start = i
 	}
+	s.plain.WriteString(text[start:])
 }
