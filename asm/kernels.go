@@ -7,14 +7,15 @@ type Kernels struct {
 	// Tier names the instructions used: "generic" is portable Go.
 	Tier string
 
-	Add     func(dst, src []float32)               // dst += src
-	Scale   func(x []float32, v float32)           // x *= v
-	SiLUMul func(dst, gate, up []float32)          // dst = silu(gate)·up
-	RMSNorm func(dst, x, w []float32, eps float32) // dst = x/rms(x)·w
-	Softmax func(x []float32)                      // x = softmax(x)
-	RoPE    func(x, cos, sin []float32)            // one head, in place
-	Attend  func(t *AttentionTile)                 // one tile of keys for some query heads
-	Merge   func(dst, src *Partial)                // joins two tiles' results
+	Add     func(dst, src []float32)                    // dst += src
+	Scale   func(x []float32, v float32)                // x *= v
+	SiLUMul func(dst, gate, up []float32)               // dst = silu(gate)·up
+	RMSNorm func(dst, x, w []float32, eps float32)      // dst = x/rms(x)·w
+	Softmax func(x []float32)                           // x = softmax(x)
+	RoPE    func(x, cos, sin []float32)                 // one head, in place
+	Axpy    func(dst []float32, a float32, x []float32) // dst += a·x
+	Attend  func(t *AttentionTile)                      // one tile of keys for some query heads
+	Merge   func(dst, src *Partial)                     // joins two tiles' results
 }
 
 // generic is the portable tier.
@@ -26,6 +27,7 @@ var generic = Kernels{
 	RMSNorm: rmsNorm,
 	Softmax: softmax,
 	RoPE:    rope,
+	Axpy:    axpy,
 	Attend:  attend,
 	Merge:   merge,
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/quant"
 )
 
 // DType is the type of a tensor's elements: a plain number type, or a block-quantised format in which BlockLen
@@ -28,17 +30,18 @@ const (
 var dtypes = [...]struct {
 	name                 string
 	blockLen, blockBytes int
+	format               *quant.Format
 }{
-	F32:  {"f32", 1, 4},
-	F16:  {"f16", 1, 2},
-	BF16: {"bf16", 1, 2},
-	U8:   {"u8", 1, 1},
-	Q4_0: {"q4_0", 32, 18},
-	Q4_1: {"q4_1", 32, 20},
-	Q8_0: {"q8_0", 32, 34},
-	Q4_K: {"q4_k", 256, 144},
-	Q5_K: {"q5_k", 256, 176},
-	Q6_K: {"q6_k", 256, 210},
+	F32:  {"f32", 1, 4, quant.F32},
+	F16:  {"f16", 1, 2, quant.F16},
+	BF16: {"bf16", 1, 2, quant.BF16},
+	U8:   {"u8", 1, 1, nil},
+	Q4_0: {"q4_0", 32, 18, quant.Q4_0},
+	Q4_1: {"q4_1", 32, 20, quant.Q4_1},
+	Q8_0: {"q8_0", 32, 34, quant.Q8_0},
+	Q4_K: {"q4_k", 256, 144, quant.Q4_K},
+	Q5_K: {"q5_k", 256, 176, quant.Q5_K},
+	Q6_K: {"q6_k", 256, 210, quant.Q6_K},
 }
 
 // DTypes lists every element type, in order of value.
@@ -106,4 +109,12 @@ func (d DType) Bytes(n int) (int, error) {
 		return 0, fmt.Errorf("tensor: %d elements of %v are too many for the address space", n, d)
 	}
 	return n / block * dtypes[d].blockBytes, nil
+}
+
+// Format returns the codec of the type, nil for U8 and for what is no type.
+func (d DType) Format() *quant.Format {
+	if !d.Valid() {
+		return nil
+	}
+	return dtypes[d].format
 }

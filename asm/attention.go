@@ -1,0 +1,103 @@
+package asm
+
+import (
+	"math"
+
+	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// TileKeys is the number of cache slots of one tile of attention. Tiles begin at multiples of it, so that a token's result
+// does not depend on how a prompt was cut into chunks nor on how many threads share the tiles.
+const TileKeys = 128
+
+// AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
+//
+// Row r has the query Queries[r], already divided by √HeadDim and prepared for Format, and sees the first Visible[r] slots.
+// Slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:].
+type AttentionTile struct {
+	Format  *quant.Format
+	K, V    []byte
+	Stride  int
+	HeadDim int
+	Queries []quant.Activation
+	Visible []int
+	Results []Partial // one for each row: written
+
+	Scores []float32 // scratch, len(Queries)·TileKeys
+	Value  []float32 // scratch, HeadDim
+}
+
+// Partial is a row's attention to some of the slots: the largest score, Σ exp(score-Max), and Σ exp(score-Max)·value. Sum is
+// 0 when there were no slots.
+type Partial struct {
+	Max, Sum float32
+	Out      []float32 // [HeadDim]
+}
+
+// attend computes a tile: scores by Format.Dot, their maximum, exponentials and their sum in lanes, and the weighted sum of
+// the values, slot by slot in order, each step one FMA.
+func attend(t *AttentionTile) {
+	longest := 0
+	for r := range t.Queries {
+		n, p := t.Visible[r], &t.Results[r]
+		scores := t.Scores[r*TileKeys:][:n]
+		t.Format.DotRows(scores, t.K, t.Stride, &t.Queries[r])
+		p.Max = maximum(scores)
+		p.Sum = exponentials(scores, p.Max)
+		clear(p.Out)
+		longest = max(longest, n)
+	}
+	for j := range longest {
+		_ = t.Format.Dequantize(t.Value, t.V[j*t.Stride:][:t.Format.Bytes(t.HeadDim)])
+		for r := range t.Queries {
+			if j < t.Visible[r] {
+				axpy(t.Results[r].Out, t.Scores[r*TileKeys+j], t.Value)
+			}
+		}
+	}
+}
+
+// axpy computes dst[i] = fma(a, x[i], dst[i]).
+func axpy(dst []float32, a float32, x []float32) {
+	x = x[:len(dst)]
+	for i, v := range x {
+		dst[i] = exact.FMA(a, v, dst[i])
+	}
+}
+
+// merge joins the result of the next tile to that of the tiles before:
+//
+//	m = max(dst.Max, src.Max), a = exp(dst.Max-m), b = exp(src.Max-m)
+//	dst.Sum = fma(src.Sum, b, dst.Sum·a), dst.Out[i] = fma(src.Out[i], b, dst.Out[i]·a)
+//
+// An empty side leaves the other as it is.
+func merge(dst, src *Partial) {
+	if src.Sum == 0 {
+		return
+	}
+	if dst.Sum == 0 {
+		dst.Max, dst.Sum = src.Max, src.Sum
+		copy(dst.Out, src.Out)
+		return
+	}
+	m := max(dst.Max, src.Max)
+	a, b := exact.Exp(dst.Max-m), exact.Exp(src.Max-m)
+	dst.Max = m
+	dst.Sum = exact.FMA(src.Sum, b, float32(dst.Sum*a))
+	for i, v := range src.Out {
+		dst.Out[i] = exact.FMA(v, b, float32(dst.Out[i]*a))
+	}
+}
+
+// Finish divides by the sum and writes the row's attention to dst [HeadDim].
+func (p *Partial) Finish(dst []float32) {
+	for i, v := range p.Out {
+		dst[i] = v / p.Sum
+	}
+}
+
+// QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.
+func QueryScale(headDim int) float32 {
+	return float32(1 / math.Sqrt(float64(headDim)))
+}

@@ -1,0 +1,192 @@
+package backend
+
+import (
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// AttentionGen lets one token attend to the cache.
+func (b *Base) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
+	return b.attention(q, k, v, out, n)
+}
+
+// Attention lets the tokens of a chunk attend to the cache.
+func (b Host) Attention(q, k, v, out *tensor.Tensor, n int) error {
+	return b.attention(q, k, v, out, n)
+}
+
+func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
+	d, err := CheckAttention(q, k, v, out, n)
+	if err != nil {
+		return err
+	}
+	var maps mapped
+	if err := maps.mapAll("Attention", q, k, v, out); err != nil {
+		return err
+	}
+	defer maps.unmap()
+	s := b.scratch.get()
+	defer b.scratch.put(s)
+	a := &s.attention
+	a.begin(b.kernels, d, n, k.DType().Format())
+	a.q, a.out, a.k, a.v = floats(q), floats(out), k.Data(), v.Data()
+	a.stride, a.headBytes = k.Size()/d.Slots, k.RowBytes()
+	if d.Tokens > 1 || a.tiles == 1 {
+		a.reserve(b.runner.Size())
+		return b.runner.Run(a, a.blocks*d.KVHeads)
+	}
+	// A single token with a long context: the tiles are shared out, and joined afterwards.
+	a.split = true
+	a.reserve(a.tiles * d.KVHeads)
+	if err := b.runner.Run(a, a.tiles*d.KVHeads); err != nil {
+		return err
+	}
+	a.join()
+	return nil
+}
+
+// tokensPerBlock is how many tokens of a chunk are computed together: they share each tile's keys and values.
+const tokensPerBlock = 16
+
+// attention is one attention as a task. A piece is a block of tokens with one KV head, walking the tiles in order; or, when
+// split, one tile with one KV head, joined later in the same order.
+type attention struct {
+	AttentionDims
+	kernels           *asm.Kernels
+	format            *quant.Format
+	group             int // query heads that share a KV head
+	n                 int // slots in use
+	tiles, blocks     int
+	split             bool
+	q, out            []float32
+	k, v              []byte
+	stride, headBytes int // bytes of a slot, and of one head's part of it
+
+	lanes []lane // scratch: one for each worker, or when split for each piece, which keeps its results there
+}
+
+// lane is the scratch of one piece.
+type lane struct {
+	tile    asm.AttentionTile
+	results []asm.Partial // of one tile
+	total   []asm.Partial // of the tiles so far
+	scaled  []float32     // a query divided by √headDim, for each row
+	memory  []float32
+}
+
+// begin prepares for an attention of the given dimensions.
+func (a *attention) begin(kernels *asm.Kernels, d AttentionDims, n int, format *quant.Format) {
+	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, format, false
+	a.group = d.Heads / d.KVHeads
+	a.tiles = (n + asm.TileKeys - 1) / asm.TileKeys
+	a.blocks = (d.Tokens + tokensPerBlock - 1) / tokensPerBlock
+}
+
+// reserve makes scratch for n pieces.
+func (a *attention) reserve(n int) {
+	if n > len(a.lanes) {
+		a.lanes = append(a.lanes, make([]lane, n-len(a.lanes))...)
+	}
+}
+
+// Do computes one piece.
+func (a *attention) Do(worker, piece int) {
+	head := piece % a.KVHeads
+	if a.split {
+		l := &a.lanes[piece]
+		a.load(l, head, 0, 1)
+		a.tile(l, head, piece/a.KVHeads, 0)
+		return
+	}
+	l := &a.lanes[worker]
+	first := piece / a.KVHeads * tokensPerBlock
+	last := min(first+tokensPerBlock, a.Tokens)
+	a.load(l, head, first, last)
+	seen := a.n - a.Tokens + last // slots that the block's last token sees
+	for t := 0; t*asm.TileKeys < seen; t++ {
+		a.tile(l, head, t, first)
+		for r := range l.results {
+			if t == 0 {
+				l.total[r].Sum = 0
+			}
+			a.kernels.Merge(&l.total[r], &l.results[r])
+		}
+	}
+	for r := range l.total {
+		l.total[r].Finish(a.row(a.out, head, first, r))
+	}
+}
+
+// row returns row r of a block in q or out: rows are tokens by query heads of the group.
+func (a *attention) row(x []float32, head, first, r int) []float32 {
+	at := ((first+r/a.group)*a.Heads + head*a.group + r%a.group) * a.HeadDim
+	return x[at : at+a.HeadDim]
+}
+
+// load prepares the queries of tokens [first, last) for one KV head.
+func (a *attention) load(l *lane, head, first, last int) {
+	rows := (last - first) * a.group
+	l.reserve(rows, a.HeadDim)
+	scale := asm.QueryScale(a.HeadDim)
+	for r := range rows {
+		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
+		copy(scaled, a.row(a.q, head, first, r))
+		a.kernels.Scale(scaled, scale)
+		a.format.Prepare(&l.tile.Queries[r], scaled)
+	}
+}
+
+// tile computes one tile for the loaded queries, of which the first belongs to token first.
+func (a *attention) tile(l *lane, head, tile, first int) {
+	begin := tile * asm.TileKeys
+	for r := range l.tile.Visible {
+		seen := a.n - a.Tokens + first + r/a.group + 1
+		l.tile.Visible[r] = min(max(seen-begin, 0), asm.TileKeys)
+	}
+	at := begin*a.stride + head*a.headBytes
+	l.tile.Format, l.tile.HeadDim, l.tile.Stride = a.format, a.HeadDim, a.stride
+	l.tile.K, l.tile.V = a.k[at:], a.v[at:]
+	l.tile.Results = l.results
+	a.kernels.Attend(&l.tile)
+}
+
+// join merges the tiles of a split attention.
+func (a *attention) join() {
+	for head := range a.KVHeads {
+		for r := range a.group {
+			total := &a.lanes[head].results[r]
+			for t := 1; t < a.tiles; t++ {
+				a.kernels.Merge(total, &a.lanes[t*a.KVHeads+head].results[r])
+			}
+			total.Finish(a.row(a.out, head, 0, r))
+		}
+	}
+}
+
+// reserve makes room for rows of headDim elements.
+func (l *lane) reserve(rows, headDim int) {
+	if need := rows*(3*headDim+asm.TileKeys) + headDim; len(l.memory) < need || len(l.results) != rows || len(l.results[0].Out) != headDim {
+		if len(l.memory) < need {
+			l.memory = make([]float32, need)
+		}
+		memory := l.memory
+		take := func(n int) []float32 {
+			part := memory[:n:n]
+			memory = memory[n:]
+			return part
+		}
+		for len(l.tile.Queries) < rows {
+			l.tile.Queries = append(l.tile.Queries, quant.Activation{})
+			l.tile.Visible = append(l.tile.Visible, 0)
+			l.results = append(l.results, asm.Partial{})
+			l.total = append(l.total, asm.Partial{})
+		}
+		l.tile.Queries, l.tile.Visible = l.tile.Queries[:rows], l.tile.Visible[:rows]
+		l.results, l.total = l.results[:rows], l.total[:rows]
+		l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)
+		for r := range rows {
+			l.results[r].Out, l.total[r].Out = take(headDim), take(headDim)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// Package cpu is the backend for the host's processor: the operations of backend.Base with the kernels that package asm
+// chose for it, on a pool of threads that stays as long as the backend.
+//
+// Importing the package registers it as "cpu".
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/tensor"
+	"github.com/klauspost/cpuid/v2"
+)
+
+func init() {
+	backend.Register("cpu", func(o backend.Options) (backend.Backend, error) { return New(o.Threads), nil })
+}
+
+// Backend computes on the processor. It is safe for concurrent use; operations that run at the same time share the threads.
+type Backend struct {
+	backend.Host
+	kernels *asm.Kernels
+	pool    *parallel.Pool
+	memory  tensor.Galloc
+}
+
+// New starts a backend with a number of threads; below 1 it is GOMAXPROCS. Close ends the threads.
+func New(threads int) *Backend {
+	return newBackend(asm.Best(), threads)
+}
+
+// newBackend starts a backend with the kernels of a tier.
+func newBackend(kernels *asm.Kernels, threads int) *Backend {
+	pool := parallel.New(threads)
+	return &Backend{Host: backend.Host{Base: backend.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
+}
+
+// Name returns "cpu".
+func (b *Backend) Name() string { return "cpu" }
+
+// Describe names the processor, the kernels and the threads.
+func (b *Backend) Describe() string {
+	name := cpuid.CPU.BrandName
+	if name == "" {
+		name = runtime.GOARCH
+	}
+	return fmt.Sprintf("%s, %s kernels, %d threads", name, b.kernels.Tier, b.pool.Size())
+}
+
+// Threads returns the number of threads.
+func (b *Backend) Threads() int { return b.pool.Size() }
+
+// Memory allocates outside the Go heap and counts.
+func (b *Backend) Memory() tensor.Memory { return &b.memory }
+
+// CopyFrom returns a copy of t in the host's memory.
+func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err := tensor.New(b, t.DType(), t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	if err := b.ReadBuffer(t, result.Data()); err != nil {
+		result.Free()
+		return nil, err
+	}
+	return result, nil
+}
+
+// Prepare returns weights ready for products. The kernels read the files' own layout, so a host tensor is taken as it is,
+// without a copy.
+func (b *Backend) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) {
+	if w.Device() != nil && w.Device() != tensor.Device(b) {
+		return b.CopyFrom(w)
+	}
+	return w, nil
+}
+
+// Close ends the threads; what still computes goes on on its caller's goroutine.
+func (b *Backend) Close() error {
+	b.pool.Close()
+	return nil
+}

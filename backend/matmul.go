@@ -1,0 +1,237 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// MatMul computes out = a·b. The inner products run in order, one fused multiply-add a step, as those with weights do.
+func (b *Base) MatMul(a, c, out *tensor.Tensor) error {
+	m, n, k, err := CheckMatMul(a, c, out)
+	if err != nil {
+		return err
+	}
+	var maps mapped
+	if err := maps.mapAll("MatMul", a, c, out); err != nil {
+		return err
+	}
+	defer maps.unmap()
+	x, y, dst := floats(a), floats(c), floats(out)
+	clear(dst)
+	for i := range m {
+		for j := range k {
+			b.kernels.Axpy(dst[i*n:(i+1)*n], x[i*k+j], y[j*n:(j+1)*n])
+		}
+	}
+	return nil
+}
+
+// MatMulTransposed computes out = a·wᵀ.
+func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
+	return b.MatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(-1), out)
+}
+
+// MatMulSlice computes out = a·(w[:rows, :cols])ᵀ.
+func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
+	m, _, _, err := CheckMatMulSlice(a, w, rows, cols, out)
+	if err != nil {
+		return err
+	}
+	var maps mapped
+	if err := maps.mapAll("MatMulTransposed", a, w, out); err != nil {
+		return err
+	}
+	defer maps.unmap()
+	s := b.scratch.get()
+	defer b.scratch.put(s)
+	p := &s.product
+	p.begin(b.kernels, m, cols)
+	p.add(w, rows, out)
+	if err := p.activate(b.runner, activation{x: floats(a)}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
+// product is the multiplication of one activation matrix with one or several weights, as a task of two phases: the rows of
+// the activation are prepared for the weights' formats, then the weights' rows are shared out.
+type product struct {
+	kernels *asm.Kernels
+	m, k    int
+	terms   []term
+	rows    int // of all terms together
+	pieces  int
+
+	activation activation
+	partners   []partner // the activation in each form that a term wants
+	preparing  bool
+}
+
+// term is one weight of a product.
+type term struct {
+	format   *quant.Format
+	partner  int // index of the activation's form
+	w        []byte
+	rowBytes int
+	rows     int
+	out      []float32 // [m, rows]
+}
+
+// partner is the activation in one form, a quant.Activation for each of its rows.
+type partner struct {
+	format *quant.Format // a format that wants this form
+	rows   []quant.Activation
+}
+
+// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed.
+type activation struct {
+	x, norm, normed []float32
+	eps             float32
+}
+
+// begin prepares for the terms of a new product.
+func (p *product) begin(kernels *asm.Kernels, m, k int) {
+	p.kernels, p.m, p.k, p.rows = kernels, m, k, 0
+	p.terms, p.partners = p.terms[:0], p.partners[:0]
+}
+
+// add adds the first rows of w as a term.
+func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
+	format := w.DType().Format()
+	p.terms = append(p.terms, term{
+		format: format, partner: p.partner(format),
+		w: w.Data(), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
+	})
+	p.rows += rows
+}
+
+// partner returns the index of the activation's form for a format.
+func (p *product) partner(format *quant.Format) int {
+	for i := range p.partners {
+		if p.partners[i].format.Partner == format.Partner {
+			return i
+		}
+	}
+	n := len(p.partners)
+	if n < cap(p.partners) {
+		p.partners = p.partners[:n+1] // with the memory of an earlier product
+	} else {
+		p.partners = append(p.partners, partner{})
+	}
+	form := &p.partners[n]
+	form.format = format
+	if len(form.rows) < p.m {
+		form.rows = append(form.rows, make([]quant.Activation, p.m-len(form.rows))...)
+	}
+	return n
+}
+
+// activate prepares the rows of the activation.
+func (p *product) activate(r Runner, a activation) error {
+	p.activation, p.preparing = a, true
+	p.pieces = min(p.m, r.Size())
+	return r.Run(p, p.pieces)
+}
+
+// rowsPerPiece is how many rows of weights are worth handing to another thread when there are several tokens: enough to
+// amortise the hand-over, few enough that threads end together.
+const rowsPerPiece = 32
+
+// multiply computes the terms.
+func (p *product) multiply(r Runner) error {
+	p.preparing = false
+	p.pieces = max(1, min(p.rows/rowsPerPiece, 8*r.Size()))
+	return r.Run(p, p.pieces)
+}
+
+// Do computes one piece of the present phase.
+func (p *product) Do(_, piece int) {
+	if p.preparing {
+		p.prepare(piece*p.m/p.pieces, (piece+1)*p.m/p.pieces)
+		return
+	}
+	lo, hi := piece*p.rows/p.pieces, (piece+1)*p.rows/p.pieces
+	for i := range p.terms {
+		t := &p.terms[i]
+		if lo < t.rows && hi > 0 {
+			p.multiplyRows(t, max(lo, 0), min(hi, t.rows))
+		}
+		lo, hi = lo-t.rows, hi-t.rows
+	}
+}
+
+// prepare normalises and quantises rows of the activation.
+func (p *product) prepare(lo, hi int) {
+	a := &p.activation
+	for row := lo; row < hi; row++ {
+		x := a.x[row*p.k : (row+1)*p.k]
+		if a.norm != nil {
+			normed := a.normed[row*p.k : (row+1)*p.k]
+			p.kernels.RMSNorm(normed, x, a.norm, a.eps)
+			x = normed
+		}
+		for i := range p.partners {
+			form := &p.partners[i]
+			form.format.Prepare(&form.rows[row], x)
+		}
+	}
+}
+
+// multiplyRows computes rows [lo, hi) of a term for every row of the activation.
+func (p *product) multiplyRows(t *term, lo, hi int) {
+	w := t.w[lo*t.rowBytes:]
+	for row := range p.m {
+		t.format.DotRows(t.out[row*t.rows+lo:row*t.rows+hi], w, t.rowBytes, &p.partners[t.partner].rows[row])
+	}
+}
+
+// Host is Base with the fused operations: for backends whose tensors are host memory.
+type Host struct{ *Base }
+
+// NormMatMul normalises x and multiplies with several weights.
+func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	_, k, err := CheckRMSNorm(x, norm)
+	if err != nil {
+		return err
+	}
+	if err := CheckSame("NormMatMul", normed, x); err != nil {
+		return err
+	}
+	if len(ws) != len(outs) {
+		return fmt.Errorf("backend: NormMatMul of %d weights to %d outputs", len(ws), len(outs))
+	}
+	s := b.scratch.get()
+	defer b.scratch.put(s)
+	p := &s.product
+	p.begin(b.kernels, x.Shape().Rows(), k)
+	for i, w := range ws {
+		if _, _, _, err := CheckMatMulTransposed(x, w, outs[i]); err != nil {
+			return err
+		}
+		p.add(w, w.Shape().Dim(0), outs[i])
+	}
+	if err := p.activate(b.runner, activation{floats(x), floats(norm), floats(normed), eps}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
+// MatMulAdd computes out += x·wᵀ.
+func (b Host) MatMulAdd(x, w, product, out *tensor.Tensor) error {
+	if err := b.MatMulTransposed(x, w, product); err != nil {
+		return err
+	}
+	return b.AddAssign(out, product)
+}
+
+// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.
+func (b Host) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
+	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
+	if err := b.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
+		return err
+	}
+	return b.SiLUMul(out, product)
+}

@@ -1,0 +1,90 @@
+package backend
+
+import (
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them.
+func Prepare(b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
+	if p, ok := b.(Preparer); ok {
+		return p.Prepare(w)
+	}
+	return w.ToDevice(b)
+}
+
+// Fused returns the backend's fused operations, or ones composed of its plain operations.
+func Fused(b Backend) Fuser {
+	if f, ok := b.(Fuser); ok {
+		return f
+	}
+	return composed{b}
+}
+
+// Attender returns the backend's prefill attention, or one that takes a token at a time.
+func Attender(b Backend) PrefillAttender {
+	if p, ok := b.(PrefillAttender); ok {
+		return p
+	}
+	return composed{b}
+}
+
+// composed builds the optional operations from the plain ones.
+type composed struct{ Backend }
+
+// NormMatMul normalises a copy and multiplies it with each weight.
+func (c composed) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	if err := c.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
+		return err
+	}
+	if err := c.RMSNorm(normed, norm, eps); err != nil {
+		return err
+	}
+	for i, w := range ws {
+		if err := c.MatMulTransposed(normed, w, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MatMulAdd multiplies and adds.
+func (c composed) MatMulAdd(x, w, product, out *tensor.Tensor) error {
+	if err := c.MatMulTransposed(x, w, product); err != nil {
+		return err
+	}
+	return c.AddAssign(out, product)
+}
+
+// NormSwiGLU multiplies with both weights and joins the products.
+func (c composed) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
+	if err := c.NormMatMul(x, norm, eps, normed, []*tensor.Tensor{gate, up}, []*tensor.Tensor{out, product}); err != nil {
+		return err
+	}
+	return c.SiLUMul(out, product)
+}
+
+// Attention lets each token attend in turn.
+func (c composed) Attention(q, k, v, out *tensor.Tensor, n int) error {
+	d, err := CheckAttention(q, k, v, out, n)
+	if err != nil {
+		return err
+	}
+	heads, err := out.Reshape(d.Tokens, d.Heads, d.HeadDim)
+	if err != nil {
+		return err
+	}
+	for token := range d.Tokens {
+		one, err := q.Slice(token, token+1)
+		if err != nil {
+			return err
+		}
+		result, err := heads.Slice(token, token+1)
+		if err != nil {
+			return err
+		}
+		if err := c.AttentionGen(one, k, v, result, n-d.Tokens+token+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

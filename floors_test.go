@@ -1,0 +1,132 @@
+package antigravity
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/antigravity-go/antigravity"
+
+// floors lists the module's folders from the top down. A package may import packages of lower floors, and of its own floor
+// below its own folder or, for internal packages, beside it.
+var floors = []string{
+	"examples",
+	"llama",
+	"eviction",
+	"kvcache",
+	"backend/opencl",
+	"backend/cpu",
+	"backend",
+	"asm",
+	"tensor",
+	"quant",
+	"internal",
+}
+
+// floorOf returns the index of a folder's floor, or -1.
+func floorOf(folder string) int {
+	for i, floor := range floors {
+		if folder == floor || strings.HasPrefix(folder, floor+"/") {
+			return i
+		}
+	}
+	return -1
+}
+
+// allowed tells whether a package in one folder may import a package in another.
+func allowed(from, to string) bool {
+	f, t := floorOf(from), floorOf(to)
+	switch {
+	case f < 0 || t < 0:
+		return false
+	case floors[f] == "asm" && floors[t] == "tensor":
+		return false // kernels are loops over slices
+	case floors[t] == "internal" && floors[f] != "internal":
+		return true
+	case floors[f] == "internal":
+		// Formats name element types, and arithmetic is shared: nothing above tensor.
+		return floors[t] == "internal" || floors[t] == "tensor" || floors[t] == "quant"
+	case f == t: // from the parent's helpers, or its own
+		return strings.HasPrefix(from, to+"/") || strings.Contains(to, "/internal/") && strings.HasPrefix(to, parent(from))
+	}
+	return f < t
+}
+
+// parent returns the folder whose internal packages a package may use: its own, or for an example all examples'.
+func parent(folder string) string {
+	if dir := path.Dir(folder); dir != "." {
+		return dir
+	}
+	return folder
+}
+
+func TestImportsPointDown(t *testing.T) {
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(file))
+		switch {
+		case entry.IsDir() && file != "." && strings.HasPrefix(entry.Name(), "."), entry.IsDir() && entry.Name() == "testdata":
+			return filepath.SkipDir
+		case entry.IsDir() || folder == "." || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		if floorOf(folder) < 0 {
+			t.Errorf("%s lies on no floor: add its folder to the list, in its place", file)
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range parsed.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			to, ours := strings.CutPrefix(name, modulePath+"/")
+			if ours && !allowed(folder, to) {
+				t.Errorf("%s imports %s, which is not below it", file, to)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFloorsRefuseUpwardImports(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"llama", "kvcache", true},
+		{"llama/pebble", "llama", true},
+		{"llama", "llama/pebble", false},
+		{"llama", "llama/internal/x", true},
+		{"kvcache", "llama", false},
+		{"kvcache", "eviction", false},
+		{"backend", "backend/cpu", false},
+		{"backend/cpu", "backend", true},
+		{"asm", "quant", true},
+		{"asm", "tensor", false},
+		{"tensor", "asm", false},
+		{"tensor", "internal/mmap", true},
+		{"internal/gguf", "tensor", true},
+		{"internal/gguf", "backend", false},
+		{"examples/chat", "llama/pebble", true},
+		{"llama", "examples/chat", false},
+	} {
+		if got := allowed(c.from, c.to); got != c.want {
+			t.Errorf("import of %s by %s: allowed is %v, want %v", c.to, c.from, got, c.want)
+		}
+	}
+}

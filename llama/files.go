@@ -1,0 +1,124 @@
+package llama
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// files is where a model's files are: a folder of the system, whose weights are mapped, or an fs.FS, whose weights are
+// copied.
+type files interface {
+	// read returns a small file whole; the error is fs.ErrNotExist's kind where there is none.
+	read(name string) ([]byte, error)
+	// weights returns a large file's bytes and what keeps them, to be closed when they are no longer needed.
+	weights(name string) ([]byte, io.Closer, error)
+	// path names a file for messages.
+	path(name string) string
+}
+
+// maxSmallFile bounds the files that are read whole; the largest tokenizer.json known have some 40 MB.
+const maxSmallFile = 256 << 20
+
+// folder is a directory of the system.
+type folder string
+
+func (d folder) path(name string) string { return filepath.Join(string(d), name) }
+
+func (d folder) read(name string) ([]byte, error) {
+	info, err := os.Stat(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", d.path(name))
+	}
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readSmall(f, d.path(name))
+}
+
+func (d folder) weights(name string) ([]byte, io.Closer, error) {
+	f, err := mmap.Open(d.path(name))
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.Bytes(), f, nil
+}
+
+// fileSystem is an fs.FS.
+type fileSystem struct {
+	fs.FS
+	memory tensor.Memory
+}
+
+func (f fileSystem) path(name string) string { return name }
+
+func (f fileSystem) read(name string) ([]byte, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readSmall(file, name)
+}
+
+// weights copies the file into memory outside the Go heap.
+func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() != int64(int(info.Size())) {
+		return nil, nil, fmt.Errorf("%s has %d bytes, more than can be addressed", name, info.Size())
+	}
+	buffer, err := f.memory.Alloc(int(info.Size()), tensor.U8)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := io.ReadFull(file, buffer.Bytes()); err != nil {
+		buffer.Free()
+		return nil, nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return buffer.Bytes(), freer{buffer}, nil
+}
+
+// freer closes a buffer.
+type freer struct{ tensor.Buffer }
+
+func (f freer) Close() error { return f.Free() }
+
+// readSmall reads a file of bounded size.
+func readSmall(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSmallFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxSmallFile {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxSmallFile)
+	}
+	return data, nil
+}
+
+// readOptional is read, with nil for a file that does not exist.
+func readOptional(f files, name string) ([]byte, error) {
+	data, err := f.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}

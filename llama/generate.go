@@ -1,0 +1,215 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Piece is a part of an answer. Concatenating the texts of all pieces gives the answer.
+type Piece struct {
+	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string, is incomplete.
+	Text string
+	// Tokens are the tokens generated since the last piece.
+	Tokens []Token
+	// Logprobs has an element for each of Tokens when Params.Logprobs asks for it.
+	Logprobs []Logprobs
+	// Stop says, on the last piece, why the answer ended; it is 0 on the others.
+	Stop StopReason
+	// Stats are set on the last piece.
+	Stats Stats
+}
+
+// StopReason says why an answer ended.
+type StopReason int
+
+// The reasons.
+const (
+	EndOfTurn   StopReason = iota + 1 // the model ended its turn; the end token is not part of Tokens
+	StopString                        // one of Params.Stop came up
+	MaxTokens                         // Params.MaxTokens were generated
+	ContextFull                       // no room for another token
+)
+
+// String names the reason in words.
+func (r StopReason) String() string {
+	switch r {
+	case 0:
+		return "not stopped"
+	case EndOfTurn:
+		return "end of turn"
+	case StopString:
+		return "stop string"
+	case MaxTokens:
+		return "maximum of tokens"
+	case ContextFull:
+		return "context full"
+	}
+	return fmt.Sprintf("StopReason(%d)", int(r))
+}
+
+// Stats measure one call.
+type Stats struct {
+	PromptTokens    int           // tokens of the prompt
+	ReusedTokens    int           // those of them that were in the cache already
+	GeneratedTokens int           // tokens of the answer
+	PrefillTime     time.Duration // computing the prompt
+	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
+}
+
+// PrefillRate returns the prompt tokens computed per second, 0 when none were.
+func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens, s.PrefillTime) }
+
+// DecodeRate returns the tokens generated per second, 0 when none were.
+func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
+
+func rate(n int, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// Generate appends the prompt to the conversation and returns the continuation, piece by piece, as it is computed.
+//
+// The sequence computes while it is ranged over, and once. An error comes as the last element, with what was generated
+// before it; a cancelled context gives the context's error. However the loop ends, by break too, the conversation holds the
+// prompt and exactly the tokens that the loop was given, and the session can go on; a piece of tokens of which only a part
+// was computed never exists. An end-of-turn token that the model chose is not appended.
+//
+// When the prompt does not fit, the error is ErrContextFull and nothing was computed. An empty prompt continues from the last
+// token.
+func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.Seq2[Piece, error] {
+	return s.sequence(func(yield func(Piece, error) bool) error {
+		return s.generate(ctx, prompt, 0, p, yield)
+	})
+}
+
+// sequence claims the session for one call and delivers the call's error.
+func (s *Session) sequence(call func(yield func(Piece, error) bool) error) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		if err := s.begin(); err != nil {
+			yield(Piece{}, err)
+			return
+		}
+		defer s.end()
+		gone := false // the loop was left: it must not be called again
+		err := call(func(p Piece, err error) bool {
+			gone = !yield(p, err)
+			return !gone
+		})
+		if err != nil && !gone {
+			yield(Piece{}, err)
+		}
+	}
+}
+
+// generate is Generate for a prompt of which the first reused tokens, not part of prompt, are in the cache.
+func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, yield func(Piece, error) bool) error {
+	if err := p.validate(); err != nil {
+		return err
+	}
+	stats := Stats{PromptTokens: reused + len(prompt), ReusedTokens: reused}
+	began := time.Now()
+	if err := s.prefill(ctx, prompt, nil); err != nil {
+		return err
+	}
+	if err := s.ensureLogits(); err != nil {
+		return err
+	}
+	if !s.current {
+		return fmt.Errorf("llama: generate from an empty conversation: give at least one token, such as begin-of-text")
+	}
+	stats.PrefillTime = time.Since(began)
+	s.sampler.start(p)
+	s.filter.start(p.Stop)
+
+	for {
+		began := time.Now()
+		piece, next, err := s.next(ctx, &stats)
+		if err != nil {
+			return err
+		}
+		stats.DecodeTime += time.Since(began)
+		if piece.Stop != 0 {
+			piece.Text += s.filter.flush()
+			piece.Stats = stats
+		}
+		if piece.Stop != 0 && len(piece.Tokens) == 0 {
+			yield(piece, nil)
+			return nil
+		}
+		goOn := yield(piece, nil) && piece.Stop == 0
+		// The token was delivered, so it becomes part of the conversation even when the loop is over.
+		began = time.Now()
+		if err := s.step([]Token{next}, true, nil); err != nil {
+			return err
+		}
+		stats.DecodeTime += time.Since(began)
+		if !goOn {
+			return nil
+		}
+	}
+}
+
+// next chooses a token and makes the piece that delivers it.
+func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) {
+	if err := ctx.Err(); err != nil {
+		return Piece{}, 0, err
+	}
+	if s.room() == 0 {
+		return Piece{Stop: ContextFull}, 0, nil
+	}
+	token, err := s.sampler.choose(s.logits, s.tokens)
+	if err != nil {
+		return Piece{}, 0, err
+	}
+	if contains(s.model.config.EOS, token) {
+		return Piece{Stop: EndOfTurn}, 0, nil
+	}
+	s.sampler.accept(token)
+	stats.GeneratedTokens++
+	piece := Piece{Tokens: []Token{token}}
+	if n := s.sampler.Logprobs; n > 0 {
+		piece.Logprobs = []Logprobs{logprobs(s.logits, token, n)}
+	}
+	text, stopped := s.filter.push(s.model.tokenizer.bytes(token))
+	piece.Text = text
+	switch {
+	case stopped:
+		piece.Stop = StopString
+	case s.sampler.MaxTokens > 0 && stats.GeneratedTokens == s.sampler.MaxTokens:
+		piece.Stop = MaxTokens
+	}
+	return piece, token, nil
+}
+
+// Chat answers a conversation: it renders the history with the model's chat template, reuses the longest prefix of it that
+// the cache holds already, and generates the next message. Pass the whole history each time; the answer is not appended to
+// it. The sequence behaves as Generate's does.
+func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
+	return s.sequence(func(yield func(Piece, error) bool) error {
+		prompt, err := s.model.tokenizer.Template(history, TemplateOptions{})
+		if err != nil {
+			return err
+		}
+		shared := commonPrefix(prompt, s.tokens)
+		if len(prompt) > min(s.capacity, s.model.config.ContextLength) {
+			return fmt.Errorf("%w: the conversation has %d tokens, and %d fit", ErrContextFull, len(prompt), s.capacity)
+		}
+		if err := s.truncate(shared); err != nil {
+			return err
+		}
+		return s.generate(ctx, prompt[shared:], shared, p, yield)
+	})
+}
+
+// commonPrefix returns how many tokens a and b begin with together.
+func commonPrefix(a, b []Token) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

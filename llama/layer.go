@@ -1,0 +1,120 @@
+package llama
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// projection is a linear map x ↦ x·weightᵀ + bias. The weight is [out, in]; a nil bias adds nothing.
+type projection struct {
+	weight, bias *tensor.Tensor
+}
+
+// layer is one block of the transformer (arXiv 2302.13971): attention and a feed-forward network, each behind a norm and
+// added to the residual stream.
+type layer struct {
+	attentionNorm, mlpNorm *tensor.Tensor // [hidden]
+	q, k, v, o             projection
+	gate, up, down         projection
+}
+
+// forward computes a chunk of tokens: ws.x [tokens, hidden] in place, appending the chunk's keys and values to the cache.
+func (l *layer) forward(d *device, ws *Workspace, cache *kvcache.Cache, eps float32) error {
+	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
+		return err
+	}
+	k, v := cache.View()
+	if err := d.attend.Attention(&ws.q, k, v, &ws.attention, cache.Len()); err != nil {
+		return err
+	}
+	return l.output(d, ws, eps)
+}
+
+// forwardGen computes one token: what forward does, with the single-query attention that decoding wants.
+func (l *layer) forwardGen(d *device, ws *Workspace, cache *kvcache.Cache, eps float32) error {
+	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
+		return err
+	}
+	k, v := cache.View()
+	if err := d.AttentionGen(&ws.q, k, v, &ws.attention, cache.Len()); err != nil {
+		return err
+	}
+	return l.output(d, ws, eps)
+}
+
+// queryKeyValue projects the normed stream, rotates queries and keys to their positions, and caches keys and values.
+func (l *layer) queryKeyValue(d *device, ws *Workspace, cache *kvcache.Cache, eps float32) error {
+	ws.weights = append(ws.weights[:0], l.q.weight, l.k.weight, l.v.weight)
+	ws.outs = append(ws.outs[:0], &ws.qFlat, &ws.kFlat, &ws.vFlat)
+	if err := d.fused.NormMatMul(&ws.x, l.attentionNorm, eps, &ws.normed, ws.weights, ws.outs); err != nil {
+		return err
+	}
+	for i, bias := range [...]*tensor.Tensor{l.q.bias, l.k.bias, l.v.bias} {
+		if err := addBias(d, ws.outs[i], bias); err != nil {
+			return err
+		}
+	}
+	if err := d.RoPE(&ws.q, &ws.rope); err != nil {
+		return err
+	}
+	if err := d.RoPE(&ws.k, &ws.rope); err != nil {
+		return err
+	}
+	return cache.Update(&ws.k, &ws.v)
+}
+
+// output adds the attention's projection to the stream, and then the feed-forward network's.
+func (l *layer) output(d *device, ws *Workspace, eps float32) error {
+	if err := d.fused.MatMulAdd(&ws.attentionFlat, l.o.weight, &ws.product, &ws.x); err != nil {
+		return err
+	}
+	if err := addBias(d, &ws.x, l.o.bias); err != nil {
+		return err
+	}
+	if err := l.swiGLU(d, ws, eps); err != nil {
+		return err
+	}
+	if err := d.fused.MatMulAdd(&ws.gate, l.down.weight, &ws.product, &ws.x); err != nil {
+		return err
+	}
+	return addBias(d, &ws.x, l.down.bias)
+}
+
+// swiGLU computes silu(x·gateᵀ)·(x·upᵀ) of the normed stream into ws.gate.
+func (l *layer) swiGLU(d *device, ws *Workspace, eps float32) error {
+	if l.gate.bias == nil {
+		return d.fused.NormSwiGLU(&ws.x, l.mlpNorm, eps, &ws.normed, l.gate.weight, l.up.weight, &ws.up, &ws.gate)
+	}
+	ws.weights = append(ws.weights[:0], l.gate.weight, l.up.weight)
+	ws.outs = append(ws.outs[:0], &ws.gate, &ws.up)
+	if err := d.fused.NormMatMul(&ws.x, l.mlpNorm, eps, &ws.normed, ws.weights, ws.outs); err != nil {
+		return err
+	}
+	if err := addBias(d, &ws.gate, l.gate.bias); err != nil {
+		return err
+	}
+	if err := addBias(d, &ws.up, l.up.bias); err != nil {
+		return err
+	}
+	return d.SiLUMul(&ws.gate, &ws.up)
+}
+
+// addBias adds a bias [out] to each row of x [tokens, out].
+func addBias(d *device, x, bias *tensor.Tensor) error {
+	if bias == nil {
+		return nil
+	}
+	return d.AddAssign(x, bias)
+}
+
+// device is a backend with its optional forms looked up once.
+type device struct {
+	backend.Backend
+	fused  backend.Fuser
+	attend backend.PrefillAttender
+}
+
+func newDevice(b backend.Backend) *device {
+	return &device{Backend: b, fused: backend.Fused(b), attend: backend.Attender(b)}
+}

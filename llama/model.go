@@ -1,0 +1,256 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"unsafe"
+	"weak"
+
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Token is the id of a vocabulary entry.
+type Token int32
+
+// Model is a loaded model: weights on a device, and a tokenizer. It is immutable and safe for concurrent use; what changes
+// during a conversation belongs to its sessions.
+type Model struct {
+	config    Config
+	tokenizer *Tokenizer
+	device    *device
+	owned     bool // the backend was made by Load and is closed with the model
+	release   func() error
+
+	embedding, norm, head *tensor.Tensor // head is embedding where they are tied
+	layers                []layer
+	frequencies           []float64
+	weightBytes           int64
+
+	mu       sync.Mutex
+	sessions map[weak.Pointer[Session]]struct{} // weak: a forgotten session must give its memory back
+	closed   bool
+}
+
+// Config returns the model's description.
+func (m *Model) Config() Config {
+	c := m.config
+	c.EOS = append([]Token(nil), c.EOS...)
+	return c
+}
+
+// Tokenizer returns the model's tokenizer.
+func (m *Model) Tokenizer() *Tokenizer { return m.tokenizer }
+
+// Memory tells where the bytes are.
+type Memory struct {
+	Weights    int64 // tensors, mapped files included
+	Caches     int64 // slots in use in the sessions' caches
+	Workspaces int64 // capacity of the sessions' activations; the system counts only what has been touched
+}
+
+// MemoryUsage returns the memory of the model and of its open sessions, in bytes.
+func (m *Model) MemoryUsage() Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	usage := Memory{Weights: m.weightBytes}
+	for w := range m.sessions {
+		if s := w.Value(); s != nil {
+			usage.Caches += s.cacheBytes.Load()
+			usage.Workspaces += s.workspaceBytes
+		}
+	}
+	return usage
+}
+
+// Close releases the model. Sessions that are still computing stop at the next token or chunk with ErrClosed and are waited
+// for. It is idempotent.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	open := m.sessions
+	m.sessions = nil
+	m.mu.Unlock()
+	var first error
+	keep := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	for w := range open {
+		if s := w.Value(); s != nil {
+			keep(s.Close())
+		}
+	}
+	if m.owned {
+		keep(m.device.Close())
+	}
+	keep(m.release())
+	return first
+}
+
+// register adds a session to those that Close closes.
+func (m *Model) register(s *Session) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	for w := range m.sessions { // those that were forgotten
+		if w.Value() == nil {
+			delete(m.sessions, w)
+		}
+	}
+	m.sessions[weak.Make(s)] = struct{}{}
+	return nil
+}
+
+// unregister removes a closed session.
+func (m *Model) unregister(s *Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sessions, weak.Make(s))
+}
+
+// forward computes a chunk of tokens at positions start, start+1, …, leaving the residual stream after the last layer in
+// ws.x and the chunk's keys and values in the caches. When it fails, the caches are as they were.
+func (m *Model) forward(ws *Workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
+	before := caches[0].Len()
+	defer runtime.KeepAlive(m)
+	defer mmap.Catch(&err)() // weights may be a mapped file
+	defer func() {
+		if err != nil {
+			for _, c := range caches {
+				c.Truncate(min(before, c.Len()))
+			}
+			err = fmt.Errorf("llama: %d tokens at position %d: %w", len(tokens), start, err)
+		}
+	}()
+	if err := m.embed(ws, tokens, start); err != nil {
+		return err
+	}
+	for i := range m.layers {
+		step := m.layers[i].forward
+		if len(tokens) == 1 {
+			step = m.layers[i].forwardGen
+		}
+		if err := step(m.device, ws, caches[i], m.config.RMSNormEps); err != nil {
+			return fmt.Errorf("layer %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// embed looks the tokens up and prepares their rotations.
+func (m *Model) embed(ws *Workspace, tokens []Token, start int) error {
+	if err := ws.resize(len(tokens)); err != nil {
+		return err
+	}
+	angles, err := tensor.Mut[float32](ws.ropeHost)
+	if err != nil {
+		return err
+	}
+	n := len(tokens) * m.config.HeadDim
+	ropeTable(angles[:n], m.frequencies, start)
+	if err := m.device.CopySlice(ws.ropeHost, &ws.rope, 0, 0, n); err != nil {
+		return err
+	}
+	ws.indices = ws.indices[:0]
+	for _, t := range tokens {
+		ws.indices = append(ws.indices, int32(t))
+	}
+	return m.device.Gather(m.embedding, ws.indices, &ws.x)
+}
+
+// hidden computes the normed final states of rows [lo, hi) of ws.x into ws.last; at most headRows.
+func (m *Model) hidden(ws *Workspace, lo, hi int) error {
+	if err := ws.lastFull.SliceInto(&ws.last, 0, hi-lo); err != nil {
+		return err
+	}
+	width := m.config.HiddenSize
+	if err := m.device.CopySlice(&ws.x, &ws.last, lo*width, 0, (hi-lo)*width); err != nil {
+		return err
+	}
+	return m.device.RMSNorm(&ws.last, m.norm, m.config.RMSNormEps)
+}
+
+// logits computes the logits of rows [lo, hi) of ws.x, at most headRows, into dst [hi-lo, vocab].
+func (m *Model) logits(ws *Workspace, lo, hi int, dst []float32) (err error) {
+	defer runtime.KeepAlive(m)
+	defer mmap.Catch(&err)()
+	if err := m.hidden(ws, lo, hi); err != nil {
+		return fmt.Errorf("llama: final norm: %w", err)
+	}
+	if err := ws.logitsFull.SliceInto(&ws.logits, 0, hi-lo); err != nil {
+		return err
+	}
+	if err := m.device.MatMulTransposed(&ws.last, m.head, &ws.logits); err != nil {
+		return fmt.Errorf("llama: output head: %w", err)
+	}
+	return m.device.ReadBuffer(&ws.logits, floatBytes(dst))
+}
+
+// floatBytes views floats as bytes.
+func floatBytes(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}
+
+// Embed returns the mean of the text's last hidden states, after the final norm, scaled to unit length. The text is encoded
+// with the begin-of-text token and must fit the model's context.
+func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
+	tokens := m.tokenizer.EncodeSpecial(text, true)
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("llama: embed an empty text: it has no tokens")
+	}
+	if len(tokens) > m.config.ContextLength {
+		return nil, fmt.Errorf("llama: embed %d tokens: the model's context is %d: %w", len(tokens), m.config.ContextLength, ErrContextFull)
+	}
+	s, err := m.NewSession(&SessionOptions{MaxTokens: len(tokens)})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	width := m.config.HiddenSize
+	sum, rows := make([]float64, width), make([]float32, headRows*width)
+	err = s.prefill(ctx, tokens, func(lo, hi int) error {
+		if err := m.hidden(s.ws, lo, hi); err != nil {
+			return err
+		}
+		if err := m.device.ReadBuffer(&s.ws.last, floatBytes(rows[:(hi-lo)*width])); err != nil {
+			return err
+		}
+		for i, v := range rows[:(hi-lo)*width] {
+			sum[i%width] += float64(v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("llama: embed: %w", err)
+	}
+	return unit(sum), nil
+}
+
+// unit scales x to length one.
+func unit(x []float64) []float32 {
+	squares := 0.0
+	for _, v := range x {
+		squares += float64(v * v)
+	}
+	length := math.Sqrt(squares)
+	if length == 0 {
+		length = 1
+	}
+	result := make([]float32, len(x))
+	for i, v := range x {
+		result[i] = float32(v / length)
+	}
+	return result
+}

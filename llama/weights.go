@@ -1,0 +1,128 @@
+package llama
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// weightSource is where a model's tensors come from: a safetensors file or its shards, or a GGUF file. Names and layout are
+// those of Hugging Face's Llama, whatever the file's own: projections are [out, in], heads of q and k are laid out for
+// rotation of halves.
+type weightSource interface {
+	// tensor returns a host tensor, a view of the file where that is possible.
+	tensor(name string) (*tensor.Tensor, error)
+	// has tells whether the tensor exists.
+	has(name string) bool
+	// file names the source for messages.
+	file() string
+}
+
+// weightSpec says what one tensor is: its name in the source, the shape it must have, and what becomes of it.
+type weightSpec struct {
+	name  string
+	shape tensor.Shape
+	role  weightRole
+	set   func(*tensor.Tensor)
+}
+
+// weightRole says how a tensor is used.
+type weightRole uint8
+
+const (
+	linear    weightRole = iota // multiplied; LoadOptions.Weights applies
+	head                        // the output head, or the embedding that serves as one too
+	embedding                   // looked up only
+	vector                      // norm weights and biases: F32
+)
+
+// specs lists every tensor of a model, in the order of computation.
+func (m *Model) specs() []weightSpec {
+	c := &m.config
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	var list []weightSpec
+	add := func(name string, role weightRole, set func(*tensor.Tensor), dims ...int) {
+		list = append(list, weightSpec{name: name, shape: tensor.ShapeOf(dims...), role: role, set: set})
+	}
+	into := func(p **tensor.Tensor) func(*tensor.Tensor) { return func(t *tensor.Tensor) { *p = t } }
+
+	embeddingRole := embedding
+	if c.TiedEmbeddings {
+		embeddingRole = head
+	}
+	add("model.embed_tokens.weight", embeddingRole, into(&m.embedding), c.VocabSize, c.HiddenSize)
+	for i := range m.layers {
+		l, prefix := &m.layers[i], "model.layers."+strconv.Itoa(i)+"."
+		project := func(name string, p *projection, biased bool, out, in int) {
+			add(prefix+name+".weight", linear, into(&p.weight), out, in)
+			if biased {
+				add(prefix+name+".bias", vector, into(&p.bias), out)
+			}
+		}
+		add(prefix+"input_layernorm.weight", vector, into(&l.attentionNorm), c.HiddenSize)
+		project("self_attn.q_proj", &l.q, c.AttentionBias, q, c.HiddenSize)
+		project("self_attn.k_proj", &l.k, c.AttentionBias, kv, c.HiddenSize)
+		project("self_attn.v_proj", &l.v, c.AttentionBias, kv, c.HiddenSize)
+		project("self_attn.o_proj", &l.o, c.AttentionBias, c.HiddenSize, q)
+		add(prefix+"post_attention_layernorm.weight", vector, into(&l.mlpNorm), c.HiddenSize)
+		project("mlp.gate_proj", &l.gate, c.MLPBias, c.IntermediateSize, c.HiddenSize)
+		project("mlp.up_proj", &l.up, c.MLPBias, c.IntermediateSize, c.HiddenSize)
+		project("mlp.down_proj", &l.down, c.MLPBias, c.HiddenSize, c.IntermediateSize)
+	}
+	add("model.norm.weight", vector, into(&m.norm), c.HiddenSize)
+	if !c.TiedEmbeddings {
+		add("lm_head.weight", head, into(&m.head), c.VocabSize, c.HiddenSize)
+	}
+	return list
+}
+
+// targetType returns the type in which a tensor of a role is kept when the caller asks for quantised linear layers. The
+// head decides between neighbouring tokens and gets eight bits, as the usual four-bit files give it six.
+func targetType(role weightRole, stored, asked tensor.DType) tensor.DType {
+	switch {
+	case role == vector:
+		return tensor.F32
+	case asked == 0 || role == embedding:
+		return stored
+	case role == head && asked.Quantized():
+		return tensor.Q8_0
+	default:
+		return asked
+	}
+}
+
+// convert returns t in another type: itself where it has that type already, else a copy in memory of our own.
+func convert(t *tensor.Tensor, d tensor.DType, memory tensor.Memory) (*tensor.Tensor, error) {
+	if t.DType() == d {
+		return t, nil
+	}
+	from, to := t.DType().Format(), d.Format()
+	if from == nil || to == nil {
+		return nil, fmt.Errorf("convert %v to %v: no such conversion", t, d)
+	}
+	cols := t.Shape().Dim(-1)
+	size, err := d.Bytes(t.Shape().NumElements())
+	if err != nil || cols%d.BlockLen() != 0 {
+		return nil, fmt.Errorf("convert %v to %v: rows of %d are no whole blocks of %d", t, d, cols, d.BlockLen())
+	}
+	buffer, err := memory.Alloc(size, d)
+	if err != nil {
+		return nil, err
+	}
+	result, err := tensor.Wrap(nil, buffer, t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	row := make([]float32, cols)
+	src, dst := t.Data(), result.Data()
+	for i := range t.Shape().Rows() {
+		if err := from.Dequantize(row, src[i*t.RowBytes():(i+1)*t.RowBytes()]); err != nil {
+			return nil, fmt.Errorf("convert %v to %v: %w", t, d, err)
+		}
+		if err := to.Quantize(dst[i*result.RowBytes():(i+1)*result.RowBytes()], row); err != nil {
+			return nil, fmt.Errorf("convert %v to %v: %w", t, d, err)
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,117 @@
+package llama
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Workspace is the memory of one forward pass: the activations between the operations of a layer, for up to a chunk of
+// tokens, allocated once and used by every layer of every step. It belongs to one session.
+//
+// The names follow the data: x, the residual stream; q, k, v and attention by heads
+// [tokens, heads, headDim], with the same memory as rows [tokens, heads·headDim] under the name with Flat.
+type Workspace struct {
+	full   []*tensor.Tensor // each of chunk rows
+	views  []*tensor.Tensor // the same cut to the present number of tokens
+	tokens int
+	chunk  int
+
+	x, normed, product                 tensor.Tensor // [tokens, hidden]
+	q, attention                       tensor.Tensor // [tokens, heads, headDim]
+	k, v                               tensor.Tensor // [tokens, kvHeads, headDim]
+	qFlat, kFlat, vFlat, attentionFlat tensor.Tensor
+	gate, up                           tensor.Tensor  // [tokens, intermediate]
+	rope                               tensor.Tensor  // [tokens, headDim]: cosines, then sines
+	ropeHost                           *tensor.Tensor // the host's side of rope
+	last, logits                       tensor.Tensor  // [rows, hidden], [rows, vocab]: the rows whose logits are wanted
+	lastFull, logitsFull               *tensor.Tensor // [headRows, …]
+
+	// Operand lists, kept to spare an allocation a step.
+	indices       []int32
+	weights, outs []*tensor.Tensor
+}
+
+// newWorkspace allocates for chunks of up to chunk tokens. Host memory counts only as it is touched, so a session that
+// never sees a long prompt pays for the rows that it uses.
+func newWorkspace(d *device, c *Config, chunk int) (ws *Workspace, err error) {
+	ws = &Workspace{chunk: chunk, indices: make([]int32, 0, chunk)}
+	defer func() {
+		if err != nil {
+			ws.free()
+			err = fmt.Errorf("llama: workspace for %d tokens: %w", chunk, err)
+		}
+	}()
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	for _, w := range []struct {
+		flat *tensor.Tensor
+		cols int
+		head *tensor.Tensor // the same memory by heads
+	}{
+		{&ws.x, c.HiddenSize, nil}, {&ws.normed, c.HiddenSize, nil}, {&ws.product, c.HiddenSize, nil},
+		{&ws.qFlat, q, &ws.q}, {&ws.kFlat, kv, &ws.k}, {&ws.vFlat, kv, &ws.v}, {&ws.attentionFlat, q, &ws.attention},
+		{&ws.gate, c.IntermediateSize, nil}, {&ws.up, c.IntermediateSize, nil}, {&ws.rope, c.HeadDim, nil},
+	} {
+		full, err := tensor.New(d.Backend, tensor.F32, tensor.ShapeOf(chunk, w.cols))
+		if err != nil {
+			return ws, err
+		}
+		ws.add(full, w.flat)
+		if w.head != nil {
+			heads, err := full.Reshape(chunk, w.cols/c.HeadDim, c.HeadDim)
+			if err != nil {
+				return ws, err
+			}
+			ws.add(heads, w.head)
+		}
+	}
+	for _, w := range []struct {
+		t    **tensor.Tensor
+		on   tensor.Device
+		rows int
+		cols int
+	}{
+		{&ws.lastFull, d.Backend, headRows, c.HiddenSize}, {&ws.logitsFull, d.Backend, headRows, c.VocabSize},
+		{&ws.ropeHost, nil, chunk, c.HeadDim},
+	} {
+		if *w.t, err = tensor.New(w.on, tensor.F32, tensor.ShapeOf(w.rows, w.cols)); err != nil {
+			return ws, err
+		}
+	}
+	return ws, ws.resize(1)
+}
+
+// headRows is how many tokens' logits are computed at once where all are wanted: enough to share the head's weights, few
+// enough that a large vocabulary's logits stay small.
+const headRows = 8
+
+func (ws *Workspace) add(full, view *tensor.Tensor) {
+	ws.full = append(ws.full, full)
+	ws.views = append(ws.views, view)
+}
+
+// resize cuts the views to a number of tokens, up to the chunk.
+func (ws *Workspace) resize(tokens int) error {
+	if tokens == ws.tokens {
+		return nil
+	}
+	for i, full := range ws.full {
+		if err := full.SliceInto(ws.views[i], 0, tokens); err != nil {
+			return err
+		}
+	}
+	ws.tokens = tokens
+	return nil
+}
+
+// free releases the memory.
+func (ws *Workspace) free() error {
+	var errs []error
+	for _, t := range append(ws.full, ws.lastFull, ws.logitsFull, ws.ropeHost) {
+		if t != nil {
+			errs = append(errs, t.Free())
+		}
+	}
+	return errors.Join(errs...)
+}
