@@ -42,7 +42,7 @@ func attend(t *AttentionTile) {
 	for r := range t.Queries {
 		n, p := t.Visible[r], &t.Results[r]
 		scores := t.Scores[r*TileKeys:][:n]
-		t.Format.DotRows(scores, t.K, t.Stride, &t.Queries[r])
+		t.Format.DotRows(scores, 0, t.K, t.Stride, n, t.Queries[r:r+1])
 		p.Max = maximum(scores)
 		p.Sum = exponentials(scores, p.Max)
 		clear(p.Out)

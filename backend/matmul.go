@@ -182,10 +182,7 @@ func (p *product) prepare(lo, hi int) {
 
 // multiplyRows computes rows [lo, hi) of a term for every row of the activation.
 func (p *product) multiplyRows(t *term, lo, hi int) {
-	w := t.w[lo*t.rowBytes:]
-	for row := range p.m {
-		t.format.DotRows(t.out[row*t.rows+lo:row*t.rows+hi], w, t.rowBytes, &p.partners[t.partner].rows[row])
-	}
+	t.format.DotRows(t.out[lo:], t.rows, t.w[lo*t.rowBytes:], t.rowBytes, hi-lo, p.partners[t.partner].rows[:p.m])
 }
 
 // Host is Base with the fused operations: for backends whose tensors are host memory.
