@@ -105,7 +105,7 @@ func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) 
 		return 0, 0, 0, err
 	}
 	tokens, heads, headDim = x.Shape().Dim(0), x.Shape().Dim(1), x.Shape().Dim(2)
-	if x.Shape().NDim() != 3 || headDim%2 != 0 || table.Shape() != tensor.ShapeOf(tokens, headDim) {
+	if x.Shape().NDim() != 3 || headDim%2 != 0 || table.Shape().NDim() != 2 || table.Shape().Dim(0) != tokens || table.Shape().Dim(1) != headDim {
 		return 0, 0, 0, fmt.Errorf("backend: RoPE of %v with table %v: shapes must be [tokens heads headDim] and [tokens headDim], headDim even", x, table)
 	}
 	return tokens, heads, headDim, needWritable("RoPE", x)

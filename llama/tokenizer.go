@@ -20,6 +20,7 @@ type Tokenizer struct {
 // vocabulary is what a kind of tokenizer offers.
 type vocabulary interface {
 	Encode(dst []int32, text string) []int32
+	EncodeContinuation(dst []int32, text string) []int32 // of text that follows a special token
 	EncodeSpecial(dst []int32, text string, bos bool) []int32
 	Decode(tokens []int32) string
 	AppendBytes(dst []byte, id int32) []byte
@@ -111,9 +112,11 @@ func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, err
 		return nil, fmt.Errorf("llama: render %d messages with the chat template: %w", len(history), err)
 	}
 	var tokens []int32
-	for _, s := range segments {
-		if !s.Special {
+	for i, s := range segments {
+		if !s.Special && i == 0 {
 			tokens = t.vocabulary.Encode(tokens, s.Text)
+		} else if !s.Special {
+			tokens = t.vocabulary.EncodeContinuation(tokens, s.Text)
 		} else if id, ok := t.vocabulary.ID(s.Text); ok {
 			tokens = append(tokens, id)
 		}
@@ -167,6 +170,7 @@ func toInt32(tokens []Token) []int32 {
 type noVocabulary struct{ size int }
 
 func (noVocabulary) Encode(dst []int32, _ string) []int32                { return dst }
+func (noVocabulary) EncodeContinuation(dst []int32, _ string) []int32    { return dst }
 func (noVocabulary) EncodeSpecial(dst []int32, _ string, _ bool) []int32 { return dst }
 func (noVocabulary) Decode([]int32) string                               { return "" }
 func (noVocabulary) AppendBytes(dst []byte, _ int32) []byte              { return dst }

@@ -67,10 +67,6 @@ func narrowBF16(dst []byte, src []float32) {
 	}
 }
 
-func widenF32(dst []float32, src []byte) { copy(rawBytes(dst), src) }
-
-func narrowF32(dst []byte, src []float32) { copy(dst, rawBytes(src)) }
-
 // rawBytes views floats as bytes.
 func rawBytes(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))

@@ -15,22 +15,36 @@ type Format struct {
 	BlockBytes int     // bytes of a block
 	Partner    Partner // the form of the activations that the format is multiplied with
 
-	unpack   func(b []byte, u *unpacked)     // one block; nil for the float formats
-	widen    func(dst []float32, src []byte) // the float formats
-	quantize func(dst []byte, src []float32) // whole blocks; nil for formats that are only read
+	layout layout
 }
+
+// layout selects the code for a format. A switch over it, rather than functions in the table, lets the compiler see that
+// nothing escapes: dot products must not allocate.
+type layout uint8
+
+const (
+	layoutF32 layout = iota
+	layoutF16
+	layoutBF16
+	layoutQ4_0
+	layoutQ4_1
+	layoutQ8_0
+	layoutQ4_K
+	layoutQ5_K
+	layoutQ6_K
+)
 
 // The formats. The quantised ones have GGML's layouts, which the Block types spell out.
 var (
-	F32  = &Format{Name: "f32", BlockLen: 1, BlockBytes: 4, widen: widenF32, quantize: narrowF32}
-	F16  = &Format{Name: "f16", BlockLen: 1, BlockBytes: 2, widen: widenF16, quantize: narrowF16}
-	BF16 = &Format{Name: "bf16", BlockLen: 1, BlockBytes: 2, widen: widenBF16, quantize: narrowBF16}
-	Q4_0 = &Format{Name: "q4_0", BlockLen: 32, BlockBytes: 18, Partner: Int8x32, unpack: unpackQ4_0, quantize: quantizeQ4_0}
-	Q4_1 = &Format{Name: "q4_1", BlockLen: 32, BlockBytes: 20, Partner: Int8x32, unpack: unpackQ4_1, quantize: quantizeQ4_1}
-	Q8_0 = &Format{Name: "q8_0", BlockLen: 32, BlockBytes: 34, Partner: Int8x32, unpack: unpackQ8_0, quantize: quantizeQ8_0}
-	Q4_K = &Format{Name: "q4_k", BlockLen: 256, BlockBytes: 144, Partner: Int8x256, unpack: unpackQ4_K}
-	Q5_K = &Format{Name: "q5_k", BlockLen: 256, BlockBytes: 176, Partner: Int8x256, unpack: unpackQ5_K}
-	Q6_K = &Format{Name: "q6_k", BlockLen: 256, BlockBytes: 210, Partner: Int8x256, unpack: unpackQ6_K}
+	F32  = &Format{"f32", 1, 4, Float, layoutF32}
+	F16  = &Format{"f16", 1, 2, Float, layoutF16}
+	BF16 = &Format{"bf16", 1, 2, Float, layoutBF16}
+	Q4_0 = &Format{"q4_0", 32, 18, Int8x32, layoutQ4_0}
+	Q4_1 = &Format{"q4_1", 32, 20, Int8x32, layoutQ4_1}
+	Q8_0 = &Format{"q8_0", 32, 34, Int8x32, layoutQ8_0}
+	Q4_K = &Format{"q4_k", 256, 144, Int8x256, layoutQ4_K}
+	Q5_K = &Format{"q5_k", 256, 176, Int8x256, layoutQ5_K}
+	Q6_K = &Format{"q6_k", 256, 210, Int8x256, layoutQ6_K}
 )
 
 // Formats lists the formats.
@@ -46,6 +60,36 @@ type unpacked struct {
 	scale, min [16]int32
 }
 
+// unpack reads a block of a quantised format.
+func (f *Format) unpack(b []byte, u *unpacked) {
+	switch f.layout {
+	case layoutQ4_0:
+		unpackQ4_0(b, u)
+	case layoutQ4_1:
+		unpackQ4_1(b, u)
+	case layoutQ8_0:
+		unpackQ8_0(b, u)
+	case layoutQ4_K:
+		unpackQ4_K(b, u)
+	case layoutQ5_K:
+		unpackQ5_K(b, u)
+	case layoutQ6_K:
+		unpackQ6_K(b, u)
+	}
+}
+
+// widen reads elements of a float format.
+func (f *Format) widen(dst []float32, src []byte) {
+	switch f.layout {
+	case layoutF32:
+		copy(rawBytes(dst), src)
+	case layoutF16:
+		widenF16(dst, src)
+	case layoutBF16:
+		widenBF16(dst, src)
+	}
+}
+
 // String returns the name.
 func (f *Format) String() string { return f.Name }
 
@@ -53,7 +97,7 @@ func (f *Format) String() string { return f.Name }
 func (f *Format) Bytes(n int) int { return n / f.BlockLen * f.BlockBytes }
 
 // CanQuantize tells whether Quantize works.
-func (f *Format) CanQuantize() bool { return f.quantize != nil }
+func (f *Format) CanQuantize() bool { return f.Partner != Int8x256 }
 
 // check returns an error unless bytes hold exactly n elements in whole blocks.
 func (f *Format) check(op string, n, bytes int) error {
@@ -69,7 +113,7 @@ func (f *Format) Dequantize(dst []float32, src []byte) error {
 	if err := f.check("dequantize", len(dst), len(src)); err != nil {
 		return err
 	}
-	if f.widen != nil {
+	if f.Partner == Float {
 		f.widen(dst, src)
 		return nil
 	}
@@ -93,12 +137,25 @@ func (f *Format) Dequantize(dst []float32, src []byte) error {
 // Quantize rounds src, whole blocks, into dst, as GGML's reference code does: files come out bit-identical to llama.cpp's.
 // For formats that are only read the error wraps ErrReadOnly.
 func (f *Format) Quantize(dst []byte, src []float32) error {
-	if f.quantize == nil {
+	if !f.CanQuantize() {
 		return fmt.Errorf("quant: quantize to %s: %w", f.Name, ErrReadOnly)
 	}
 	if err := f.check("quantize", len(src), len(dst)); err != nil {
 		return err
 	}
-	f.quantize(dst, src)
+	switch f.layout {
+	case layoutF32:
+		copy(dst, rawBytes(src))
+	case layoutF16:
+		narrowF16(dst, src)
+	case layoutBF16:
+		narrowBF16(dst, src)
+	case layoutQ4_0:
+		quantizeQ4_0(dst, src)
+	case layoutQ4_1:
+		quantizeQ4_1(dst, src)
+	case layoutQ8_0:
+		quantizeQ8_0(dst, src)
+	}
 	return nil
 }
