@@ -13,18 +13,18 @@ const TileKeys = 128
 
 // AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
 //
-// Row r has the query Queries[r], already divided by √HeadDim and prepared for Format, and sees the first Visible[r] slots.
+// Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots.
 // Slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:].
 type AttentionTile struct {
 	Format  *quant.Format
 	K, V    []byte
 	Stride  int
 	HeadDim int
-	Queries []quant.Activation
+	Queries *quant.Activation
 	Visible []int
 	Results []Partial // one for each row: written
 
-	Scores []float32 // scratch, len(Queries)·TileKeys
+	Scores []float32 // scratch, Queries.Rows·TileKeys
 	Value  []float32 // scratch, HeadDim
 }
 
@@ -39,10 +39,11 @@ type Partial struct {
 // the values, slot by slot in order, each step one FMA.
 func attend(t *AttentionTile) {
 	longest := 0
-	for r := range t.Queries {
+	for r := range t.Queries.Rows {
 		n, p := t.Visible[r], &t.Results[r]
 		scores := t.Scores[r*TileKeys:][:n]
-		t.Format.DotRows(scores, 0, t.K, t.Stride, n, t.Queries[r:r+1])
+		query := t.Queries.Row(r)
+		t.Format.DotRows(scores, 0, t.K, t.Stride, n, &query)
 		p.Max = maximum(scores)
 		p.Sum = exponentials(scores, p.Max)
 		clear(p.Out)
@@ -50,7 +51,7 @@ func attend(t *AttentionTile) {
 	}
 	for j := range longest {
 		_ = t.Format.Dequantize(t.Value, t.V[j*t.Stride:][:t.Format.Bytes(t.HeadDim)])
-		for r := range t.Queries {
+		for r := range t.Queries.Rows {
 			if j < t.Visible[r] {
 				axpy(t.Results[r].Out, t.Scores[r*TileKeys+j], t.Value)
 			}

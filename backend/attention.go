@@ -68,6 +68,7 @@ type attention struct {
 
 // lane is the scratch of one piece.
 type lane struct {
+	queries quant.Activation
 	tile    asm.AttentionTile
 	results []asm.Partial // of one tile
 	total   []asm.Partial // of the tiles so far
@@ -128,12 +129,14 @@ func (a *attention) row(x []float32, head, first, r int) []float32 {
 func (a *attention) load(l *lane, head, first, last int) {
 	rows := (last - first) * a.group
 	l.reserve(rows, a.HeadDim)
+	l.queries.Reserve(a.format.Partner, rows, a.HeadDim)
+	l.queries.X, l.tile.Queries = l.scaled, &l.queries
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
 		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
 		copy(scaled, a.row(a.q, head, first, r))
 		a.kernels.Scale(scaled, scale)
-		a.format.Prepare(&l.tile.Queries[r], scaled)
+		a.kernels.Prepare(&l.queries, r, scaled)
 	}
 }
 
@@ -176,13 +179,12 @@ func (l *lane) reserve(rows, headDim int) {
 			memory = memory[n:]
 			return part
 		}
-		for len(l.tile.Queries) < rows {
-			l.tile.Queries = append(l.tile.Queries, quant.Activation{})
+		for len(l.results) < rows {
 			l.tile.Visible = append(l.tile.Visible, 0)
 			l.results = append(l.results, asm.Partial{})
 			l.total = append(l.total, asm.Partial{})
 		}
-		l.tile.Queries, l.tile.Visible = l.tile.Queries[:rows], l.tile.Visible[:rows]
+		l.tile.Visible = l.tile.Visible[:rows]
 		l.results, l.total = l.results[:rows], l.total[:rows]
 		l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)
 		for r := range rows {

@@ -231,11 +231,17 @@ func (b *Base) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor)
 	return b.onRows(rowOp{name: "Gather", run: gatherRows, rows: len(indices), x: table, y: out, indices: indices})
 }
 
-func gatherRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, rowBytes, format := o.y.Shape().Dim(-1), o.x.RowBytes(), o.x.DType().Format()
-	src, dst := o.x.Data(), floats(o.y)
+	src, dst, panels := o.x.Data(), floats(o.y), panelsOf(o.x)
 	for i := lo; i < hi; i++ {
-		_ = format.Dequantize(dst[i*dim:(i+1)*dim], src[int(o.indices[i])*rowBytes:][:rowBytes]) // lengths were checked
+		row, out := int(o.indices[i]), dst[i*dim:(i+1)*dim]
+		if panels == nil {
+			k.Widen(format, out, src[row*rowBytes:][:rowBytes])
+			continue
+		}
+		panel := src[row/asm.PanelRows*asm.PanelRows*rowBytes:][:asm.PanelRows*rowBytes]
+		panels.Unpack(out, panel, row%asm.PanelRows, dim)
 	}
 }
 
@@ -243,6 +249,9 @@ func gatherRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
 func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
 	from, to, size, err := CheckCopySlice(src, dst, srcOff, dstOff, n)
 	if err != nil {
+		return err
+	}
+	if err := needRows("CopySlice", src, dst); err != nil {
 		return err
 	}
 	var m mapped
@@ -257,6 +266,9 @@ func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
 // ReadBuffer copies a tensor's bytes to the host.
 func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) error {
 	if err := CheckReadBuffer(t, dst); err != nil {
+		return err
+	}
+	if err := needRows("ReadBuffer", t); err != nil {
 		return err
 	}
 	if err := t.Buffer().Sync(); err != nil {
@@ -276,24 +288,27 @@ func (b *Base) Cast(src, dst *tensor.Tensor) error {
 	if err := CheckCast(src, dst); err != nil {
 		return err
 	}
+	if err := needRows("Cast", src, dst); err != nil {
+		return err
+	}
 	return b.onRows(rowOp{name: "Cast", run: castRows, rows: src.Shape().Rows(), x: src, y: dst})
 }
 
-func castRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	from, to, dim := o.x.DType().Format(), o.y.DType().Format(), o.x.Shape().Dim(-1)
 	src, dst := o.x.Data()[lo*o.x.RowBytes():hi*o.x.RowBytes()], o.y.Data()[lo*o.y.RowBytes():hi*o.y.RowBytes()]
 	switch {
 	case from == to:
 		copy(dst, src)
 	case o.x.DType() == tensor.F32: // rows are whole blocks, so many quantise as one
-		_ = to.Quantize(dst, floats(o.x)[lo*dim:hi*dim]) // lengths were checked
+		k.Narrow(to, dst, floats(o.x)[lo*dim:hi*dim])
 	case o.y.DType() == tensor.F32:
-		_ = from.Dequantize(floats(o.y)[lo*dim:hi*dim], src)
+		k.Widen(from, floats(o.y)[lo*dim:hi*dim], src)
 	default:
 		row := make([]float32, dim)
 		for ; len(src) > 0; src, dst = src[o.x.RowBytes():], dst[o.y.RowBytes():] {
-			_ = from.Dequantize(row, src[:o.x.RowBytes()])
-			_ = to.Quantize(dst[:o.y.RowBytes()], row)
+			k.Widen(from, row, src[:o.x.RowBytes()])
+			k.Narrow(to, dst[:o.y.RowBytes()], row)
 		}
 	}
 }

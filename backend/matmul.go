@@ -40,6 +40,9 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 	if err != nil {
 		return err
 	}
+	if err := needWholePanels(w, rows, cols); err != nil {
+		return err
+	}
 	var maps mapped
 	if err := maps.mapAll("MatMulTransposed", a, w, out); err != nil {
 		return err
@@ -66,24 +69,20 @@ type product struct {
 	pieces  int
 
 	activation activation
-	partners   []partner // the activation in each form that a term wants
+	partners   []quant.Activation // the activation in each form that a term wants
 	preparing  bool
+	calls      []asm.PanelProduct // one for each worker, kept to spare an allocation
 }
 
 // term is one weight of a product.
 type term struct {
 	format   *quant.Format
-	partner  int // index of the activation's form
+	panels   *asm.Panels // how w is packed; nil: as files have it
+	partner  int         // index of the activation's form
 	w        []byte
 	rowBytes int
 	rows     int
 	out      []float32 // [m, rows]
-}
-
-// partner is the activation in one form, a quant.Activation for each of its rows.
-type partner struct {
-	format *quant.Format // a format that wants this form
-	rows   []quant.Activation
 }
 
 // activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed.
@@ -102,16 +101,16 @@ func (p *product) begin(kernels *asm.Kernels, m, k int) {
 func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
 	format := w.DType().Format()
 	p.terms = append(p.terms, term{
-		format: format, partner: p.partner(format),
+		format: format, panels: panelsOf(w), partner: p.partner(format.Partner),
 		w: w.Data(), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
 	})
 	p.rows += rows
 }
 
-// partner returns the index of the activation's form for a format.
-func (p *product) partner(format *quant.Format) int {
+// partner returns the index of the activation in a form.
+func (p *product) partner(form quant.Partner) int {
 	for i := range p.partners {
-		if p.partners[i].format.Partner == format.Partner {
+		if p.partners[i].Partner == form {
 			return i
 		}
 	}
@@ -119,48 +118,61 @@ func (p *product) partner(format *quant.Format) int {
 	if n < cap(p.partners) {
 		p.partners = p.partners[:n+1] // with the memory of an earlier product
 	} else {
-		p.partners = append(p.partners, partner{})
+		p.partners = append(p.partners, quant.Activation{})
 	}
-	form := &p.partners[n]
-	form.format = format
-	if len(form.rows) < p.m {
-		form.rows = append(form.rows, make([]quant.Activation, p.m-len(form.rows))...)
-	}
+	p.partners[n].Reserve(form, p.m, p.k)
 	return n
 }
 
 // activate prepares the rows of the activation.
 func (p *product) activate(r Runner, a activation) error {
 	p.activation, p.preparing = a, true
+	for i := range p.partners {
+		p.partners[i].X = a.x
+		if a.norm != nil {
+			p.partners[i].X = a.normed
+		}
+	}
 	p.pieces = min(p.m, r.Size())
 	return r.Run(p, p.pieces)
 }
 
-// rowsPerPiece is how many rows of weights are worth handing to another thread when there are several tokens: enough to
-// amortise the hand-over, few enough that threads end together.
-const rowsPerPiece = 32
+// rowsPerPiece is how many rows of weights are worth handing to another thread: enough to amortise the hand-over, few enough
+// that threads end together. It is whole panels.
+const rowsPerPiece = 2 * asm.PanelRows
 
 // multiply computes the terms.
 func (p *product) multiply(r Runner) error {
 	p.preparing = false
+	if n := r.Size(); len(p.calls) < n {
+		p.calls = make([]asm.PanelProduct, n)
+	}
 	p.pieces = max(1, min(p.rows/rowsPerPiece, 8*r.Size()))
 	return r.Run(p, p.pieces)
 }
 
 // Do computes one piece of the present phase.
-func (p *product) Do(_, piece int) {
+func (p *product) Do(worker, piece int) {
 	if p.preparing {
 		p.prepare(piece*p.m/p.pieces, (piece+1)*p.m/p.pieces)
 		return
 	}
-	lo, hi := piece*p.rows/p.pieces, (piece+1)*p.rows/p.pieces
+	lo, hi := p.cut(piece), p.cut(piece+1)
 	for i := range p.terms {
 		t := &p.terms[i]
 		if lo < t.rows && hi > 0 {
-			p.multiplyRows(t, max(lo, 0), min(hi, t.rows))
+			p.multiplyRows(worker, t, max(lo, 0), min(hi, t.rows))
 		}
 		lo, hi = lo-t.rows, hi-t.rows
 	}
+}
+
+// cut returns where a piece begins, among the rows of all terms: between panels, which are whole in each term.
+func (p *product) cut(piece int) int {
+	if piece == p.pieces {
+		return p.rows
+	}
+	return piece * p.rows / p.pieces / asm.PanelRows * asm.PanelRows
 }
 
 // prepare normalises and quantises rows of the activation.
@@ -174,15 +186,21 @@ func (p *product) prepare(lo, hi int) {
 			x = normed
 		}
 		for i := range p.partners {
-			form := &p.partners[i]
-			form.format.Prepare(&form.rows[row], x)
+			p.kernels.Prepare(&p.partners[i], row, x)
 		}
 	}
 }
 
 // multiplyRows computes rows [lo, hi) of a term for every row of the activation.
-func (p *product) multiplyRows(t *term, lo, hi int) {
-	t.format.DotRows(t.out[lo:], t.rows, t.w[lo*t.rowBytes:], t.rowBytes, hi-lo, p.partners[t.partner].rows[:p.m])
+func (p *product) multiplyRows(worker int, t *term, lo, hi int) {
+	w, acts := t.w[lo*t.rowBytes:], &p.partners[t.partner]
+	if t.panels == nil {
+		t.format.DotRows(t.out[lo:], t.rows, w, t.rowBytes, hi-lo, acts)
+		return
+	}
+	call := &p.calls[worker]
+	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: t.out[lo:], Stride: t.rows}
+	t.panels.Multiply(call)
 }
 
 // Host is Base with the fused operations: for backends whose tensors are host memory.
@@ -206,6 +224,9 @@ func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Ten
 	p.begin(b.kernels, x.Shape().Rows(), k)
 	for i, w := range ws {
 		if _, _, _, err := CheckMatMulTransposed(x, w, outs[i]); err != nil {
+			return err
+		}
+		if err := needWholePanels(w, w.Shape().Dim(0), k); err != nil {
 			return err
 		}
 		p.add(w, w.Shape().Dim(0), outs[i])

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -95,6 +96,18 @@ func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
 		return nil, nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return buffer.Bytes(), freer{buffer}, nil
+}
+
+// release tells the system that part of a mapped file is not needed for now; of other memory it says nothing.
+func release(closer io.Closer, part []byte) {
+	f, ok := closer.(*mmap.File)
+	if !ok || len(part) == 0 {
+		return
+	}
+	whole := f.Bytes()
+	if off := uintptr(unsafe.Pointer(&part[0])) - uintptr(unsafe.Pointer(&whole[0])); off < uintptr(len(whole)) {
+		_ = f.Release(int(off), len(part)) // a hint
+	}
 }
 
 // freer closes a buffer.

@@ -38,6 +38,8 @@ func openGGUF(f files, name string, memory tensor.Memory) (*ggufModel, error) {
 
 func (g *ggufModel) file() string { return g.path }
 
+func (g *ggufModel) done(t *tensor.Tensor) { release(g.closer, t.Data()) }
+
 // Close closes the file.
 func (g *ggufModel) Close() error { return g.closer.Close() }
 
@@ -109,6 +111,7 @@ func (g *ggufModel) unpermute(t *tensor.Tensor, heads int) (*tensor.Tensor, erro
 		from := head*2*half + in%half*2 + in/half
 		copy(dst[row*rowBytes:(row+1)*rowBytes], src[from*rowBytes:])
 	}
+	g.done(t)
 	return tensor.Wrap(nil, buffer, t.Shape())
 }
 

@@ -203,6 +203,10 @@ func (m *Model) loadWeights(source weightSource, host tensor.Memory, o *LoadOpti
 					return
 				}
 				size := stored[i].Size()
+				if ready != stored[i] {
+					source.done(stored[i])
+					stored[i].Free()
+				}
 				stored[i] = nil
 				specs[i].set(ready)
 				atomic.AddInt64(&m.weightBytes, int64(ready.Size()))
@@ -233,16 +237,19 @@ func storedTensor(source weightSource, spec weightSpec) (*tensor.Tensor, error) 
 // prepare brings a tensor into the type and the layout that the device computes with.
 func (m *Model) prepare(t *tensor.Tensor, spec weightSpec, host tensor.Memory, asked tensor.DType) (ready *tensor.Tensor, err error) {
 	defer mmap.Catch(&err)()
-	if t, err = convert(t, targetType(spec.role, t.DType(), asked), host); err != nil {
-		return nil, err
-	}
-	if t, err = t.ToDevice(m.device.Backend); err != nil {
+	converted, err := convert(t, targetType(spec.role, t.DType(), asked), host)
+	if err != nil {
 		return nil, err
 	}
 	if spec.role == vector {
-		return t, nil
+		ready, err = converted.ToDevice(m.device.Backend)
+	} else {
+		ready, err = backend.Prepare(m.device.Backend, converted)
 	}
-	return backend.Prepare(m.device.Backend, t)
+	if converted != t && converted != ready {
+		converted.Free()
+	}
+	return ready, err
 }
 
 // LoadTokenizer reads a tokenizer without any weights: from a tokenizer.json, a directory that holds one, or a .gguf file.

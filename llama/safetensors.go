@@ -137,6 +137,12 @@ func hostTensor(d tensor.DType, dims []int, data []byte, owner any, memory tenso
 	return tensor.Wrap(nil, buffer, shape)
 }
 
+func (h *huggingFace) done(t *tensor.Tensor) {
+	for _, s := range h.shards {
+		release(s.closer, t.Data())
+	}
+}
+
 // alignment returns what typed views of a type need, in bytes: blocks begin with a 16-bit scale.
 func alignment(d tensor.DType) uintptr {
 	if d.Quantized() {

@@ -15,6 +15,8 @@ type weightSource interface {
 	tensor(name string) (*tensor.Tensor, error)
 	// has tells whether the tensor exists.
 	has(name string) bool
+	// done tells that a tensor has been copied, so that the file's pages need not stay in memory.
+	done(t *tensor.Tensor)
 	// file names the source for messages.
 	file() string
 }

@@ -10,50 +10,74 @@ const (
 	Int8x256                // 8 bits, a scale for each 256 and a sum for each 16
 )
 
-// Activation is a row of activations in one of the forms. Prepare fills it; its memory is used again by the next Prepare.
-// The zero value is ready.
+// BlockLen returns how many elements share a scale, 1 for Float.
+func (p Partner) BlockLen() int { return [...]int{1, 32, 256}[p] }
+
+// GroupLen returns how many elements share a sum, 1 for Float, which has none.
+func (p Partner) GroupLen() int { return [...]int{1, 32, 16}[p] }
+
+// Activation is some rows of activations, [Rows, K], in one of the forms. Reserve makes room, and Prepare fills a row. The
+// zero value is ready for Reserve.
 type Activation struct {
-	X    []float32 // Float: the row itself, not a copy
-	Q    []int8    // the elements, X ≈ Q·D
-	D    []float32 // scales, one a block
-	Sums []int32   // ΣQ of each 32 (Int8x32) or 16 (Int8x256) elements
+	Partner Partner
+	Rows, K int
+	X       []float32 // Float: [Rows, K], the caller's own memory
+	Q       []int8    // [Rows, K]: the elements, X ≈ Q·D
+	D       []float32 // [Rows, K/BlockLen]: scales
+	Sums    []int32   // [Rows, K/GroupLen]: ΣQ of each group
 }
 
-// Prepare brings a row into the form that the format wants; the row must be whole blocks of the format. For the float formats
-// a refers to x from then on.
+// Reserve makes room for rows of k elements, whole blocks of the form. What was prepared before is lost. For Float the caller
+// sets X.
+func (a *Activation) Reserve(p Partner, rows, k int) {
+	a.Partner, a.Rows, a.K = p, rows, k
+	if p == Float {
+		return
+	}
+	a.Q = resize(a.Q, rows*k)
+	a.D = resize(a.D, rows*(k/p.BlockLen()))
+	a.Sums = resize(a.Sums, rows*(k/p.GroupLen()))
+}
+
+// Row returns row t: views of the same memory.
+func (a *Activation) Row(t int) Activation {
+	row := Activation{Partner: a.Partner, Rows: 1, K: a.K}
+	if a.Partner == Float {
+		row.X = a.X[t*a.K : (t+1)*a.K]
+		return row
+	}
+	blocks, groups := a.K/a.Partner.BlockLen(), a.K/a.Partner.GroupLen()
+	row.Q = a.Q[t*a.K : (t+1)*a.K]
+	row.D = a.D[t*blocks : (t+1)*blocks]
+	row.Sums = a.Sums[t*groups : (t+1)*groups]
+	return row
+}
+
+// Prepare brings x [K] into the form, as row t. For Float it does nothing: X is the caller's.
 //
 // A block's scale is d = max|x|/127, kept in float32, and Q = x·(1/d) rounded to nearest even, between −127 and 127. A block
-// of zeros, or so small that 1/d overflows, has Q = 0. NaNs become 0 and infinities make the block's scale infinite, so that
+// of zeros, or so small that 1/d overflows, has Q = 0. NaNs become 0, and infinities make the block's scale infinite, so that
 // they show in the result.
-func (f *Format) Prepare(a *Activation, x []float32) {
-	switch f.Partner {
-	case Float:
-		a.X = x
-	case Int8x32:
-		a.prepare(x, 32, 32)
-	case Int8x256:
-		a.prepare(x, 256, 16)
+func (a *Activation) Prepare(t int, x []float32) {
+	if a.Partner == Float {
+		return
 	}
-}
-
-func (a *Activation) prepare(x []float32, block, group int) {
-	a.Q, a.D, a.Sums = resize(a.Q, len(x)), resize(a.D, len(x)/block), resize(a.Sums, len(x)/group)
-	for b := range a.D {
-		row := x[b*block : (b+1)*block]
-		d := largest(row) / 127
+	row, block, group := a.Row(t), a.Partner.BlockLen(), a.Partner.GroupLen()
+	for b := range row.D {
+		in, q := x[b*block:(b+1)*block], row.Q[b*block:(b+1)*block]
+		d := largest(in) / 127
 		inverse := reciprocal(d)
-		a.D[b] = d
-		q := a.Q[b*block : (b+1)*block]
-		for i, v := range row {
+		row.D[b] = d
+		for i, v := range in {
 			q[i] = roundEven(v * inverse)
 		}
 	}
-	for g := range a.Sums {
+	for g := range row.Sums {
 		sum := int32(0)
-		for _, q := range a.Q[g*group : (g+1)*group] {
+		for _, q := range row.Q[g*group : (g+1)*group] {
 			sum += int32(q)
 		}
-		a.Sums[g] = sum
+		row.Sums[g] = sum
 	}
 }
 

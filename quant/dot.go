@@ -2,79 +2,90 @@ package quant
 
 import "github.com/antigravity-go/antigravity/internal/exact"
 
-// Dot returns the dot product of one row w with an activation that was prepared for the format; both have the same number of
-// elements. See the package's documentation for the order of operations.
+// Dot returns the dot product of one row w with the first row of an activation in the format's form. See the package's
+// documentation for the order of operations.
 func (f *Format) Dot(w []byte, a *Activation) float32 {
 	var out [1]float32
-	f.DotRows(out[:], 1, w, len(w), 1, []Activation{*a})
+	row := a.Row(0)
+	f.DotRows(out[:], 1, w, len(w), 1, &row)
 	return out[0]
 }
 
-// DotRows multiplies the first rows of w, which begin every rowBytes bytes, with each of the activations:
+// DotRows multiplies rows of w, which begin every rowBytes bytes and have a.K elements, with each row of the activation:
 //
-//	out[t·stride + r] = Dot(w[r·rowBytes:], acts[t])   r < rows, t < len(acts)
+//	out[t·stride + r] = Dot(w[r·rowBytes:], a.Row(t))   r < rows, t < a.Rows
 //
-// It unpacks each block of w once for all activations. The slices must be long enough; beyond that nothing is read or
-// written.
-func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, acts []Activation) {
-	if f.Partner == Float {
-		f.dotFloats(out, stride, w, rowBytes, rows, acts)
-		return
+// It unpacks each block of w once for all of them. The slices must be long enough; beyond that nothing is read or written.
+func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+	for t := range a.Rows {
+		clear(out[t*stride : t*stride+rows])
 	}
+	switch f.Partner {
+	case Float:
+		f.dotFloats(out, stride, w, rowBytes, rows, a)
+	case Int8x32:
+		f.dot32(out, stride, w, rowBytes, rows, a)
+	case Int8x256:
+		f.dot256(out, stride, w, rowBytes, rows, a)
+	}
+}
+
+// dot32 is DotRows for blocks of 32.
+func (f *Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var u unpacked
+	blocks := a.K / 32
 	for r := range rows {
-		for t := range acts {
-			out[t*stride+r] = 0
-		}
 		row := w[r*rowBytes:]
-		for b := range acts[0].D {
+		for b := range blocks {
 			f.unpack(row[b*f.BlockBytes:(b+1)*f.BlockBytes], &u)
-			for t := range acts {
-				acc := &out[t*stride+r]
-				if f.Partner == Int8x32 {
-					*acc = u.dot32(&acts[t], b, *acc)
-				} else {
-					*acc = u.dot256(&acts[t], b, *acc)
+			for t := range a.Rows {
+				at := t*blocks + b
+				da := a.D[at]
+				isum := dot16((*[16]int8)(u.q[:]), (*[16]int8)(a.Q[at*32:])) + dot16((*[16]int8)(u.q[16:]), (*[16]int8)(a.Q[at*32+16:]))
+				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
+				if f.minimums() {
+					acc = exact.FMA(u.m*da, float32(a.Sums[at]), acc)
 				}
+				out[t*stride+r] = acc
 			}
 		}
 	}
 }
 
-// dot32 adds the product with block b of an Int8x32 activation to acc.
-func (u *unpacked) dot32(a *Activation, b int, acc float32) float32 {
-	acc = exact.FMA(u.d*a.D[b], float32(dot8((*[32]int8)(u.q[:32]), (*[32]int8)(a.Q[b*32:]))), acc)
-	if u.m != 0 {
-		acc = exact.FMA(u.m*a.D[b], float32(a.Sums[b]), acc)
+// dot256 is DotRows for blocks of 256.
+func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+	var u unpacked
+	blocks := a.K / 256
+	for r := range rows {
+		row := w[r*rowBytes:]
+		for b := range blocks {
+			f.unpack(row[b*f.BlockBytes:(b+1)*f.BlockBytes], &u)
+			for t := range a.Rows {
+				at := t*blocks + b
+				q, sums := a.Q[at*256:(at+1)*256], a.Sums[at*16:(at+1)*16]
+				var isum, msum int32
+				for g := range 16 {
+					isum += u.scale[g] * dot16((*[16]int8)(u.q[g*16:]), (*[16]int8)(q[g*16:]))
+					msum += u.min[g] * sums[g]
+				}
+				da := a.D[at]
+				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
+				if f.minimums() {
+					acc = exact.FMA(u.m*da, float32(msum), acc)
+				}
+				out[t*stride+r] = acc
+			}
+		}
 	}
-	return acc
 }
 
-// dot256 adds the product with block b of an Int8x256 activation to acc.
-func (u *unpacked) dot256(a *Activation, b int, acc float32) float32 {
-	var isum, msum int32
-	q, sums := a.Q[b*256:(b+1)*256], a.Sums[b*16:(b+1)*16]
-	for g := range 16 {
-		isum += u.scale[g] * dot8x16((*[16]int8)(u.q[g*16:]), (*[16]int8)(q[g*16:]))
-		msum += u.min[g] * sums[g]
-	}
-	acc = exact.FMA(u.d*a.D[b], float32(isum), acc)
-	if u.m != 0 {
-		acc = exact.FMA(u.m*a.D[b], float32(msum), acc)
-	}
-	return acc
+// minimums tells whether the format has minimums, and so a second multiply-add a block.
+func (f *Format) minimums() bool {
+	return f.layout == layoutQ4_1 || f.layout == layoutQ4_K || f.layout == layoutQ5_K
 }
 
-// dot8 returns Σ x[i]·y[i].
-func dot8(x, y *[32]int8) (sum int32) {
-	for i := 0; i < 32; i += 4 {
-		sum += int32(x[i])*int32(y[i]) + int32(x[i+1])*int32(y[i+1]) + int32(x[i+2])*int32(y[i+2]) + int32(x[i+3])*int32(y[i+3])
-	}
-	return sum
-}
-
-// dot8x16 is dot8 for half as many.
-func dot8x16(x, y *[16]int8) (sum int32) {
+// dot16 returns Σ x[i]·y[i].
+func dot16(x, y *[16]int8) (sum int32) {
 	for i := 0; i < 16; i += 4 {
 		sum += int32(x[i])*int32(y[i]) + int32(x[i+1])*int32(y[i+1]) + int32(x[i+2])*int32(y[i+2]) + int32(x[i+3])*int32(y[i+3])
 	}
@@ -86,20 +97,17 @@ const strip = 128
 
 // dotFloats is DotRows for the float formats. The sums of four rows advance together, so that their chains of additions
 // overlap.
-func (f *Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows int, acts []Activation) {
+func (f *Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var wide [4][strip]float32
-	for t := range acts {
-		clear(out[t*stride : t*stride+rows])
-	}
 	for r := 0; r < rows; r += 4 {
 		n := min(4, rows-r)
-		for k := 0; k < len(acts[0].X); k += strip {
-			m := min(strip, len(acts[0].X)-k)
+		for k := 0; k < a.K; k += strip {
+			m := min(strip, a.K-k)
 			for i := range n {
 				f.widen(wide[i][:m], w[(r+i)*rowBytes+f.Bytes(k):][:f.Bytes(m)])
 			}
-			for t := range acts {
-				dot4(out[t*stride+r:][:n], &wide, acts[t].X[k:k+m])
+			for t := range a.Rows {
+				dot4(out[t*stride+r:][:n], &wide, a.X[t*a.K+k:][:m])
 			}
 		}
 	}

@@ -69,13 +69,13 @@ func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return result, nil
 }
 
-// Prepare returns weights ready for products. The kernels read the files' own layout, so a host tensor is taken as it is,
-// without a copy.
+// Prepare returns weights ready for products: packed into panels where the kernels have a layout of their own for the type,
+// and else a host tensor as it is, without a copy.
 func (b *Backend) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) {
 	if w.Device() != nil && w.Device() != tensor.Device(b) {
 		return b.CopyFrom(w)
 	}
-	return w, nil
+	return b.Pack(b, w)
 }
 
 // Close ends the threads; what still computes goes on on its caller's goroutine.

@@ -1,0 +1,32 @@
+package asm
+
+import (
+	"os"
+	"strings"
+)
+
+// EnvTier is the environment variable that forces a lower tier, by name, for tests and bug reports.
+const EnvTier = "ANTIGRAVITY_CPU"
+
+// best is chosen once, when the program starts.
+var best = choose(os.Getenv(EnvTier))
+
+// choose returns the tier of a name, or the highest that this processor has where it has none of that name.
+func choose(name string) *Kernels {
+	tiers := Tiers()
+	for _, k := range tiers {
+		if strings.EqualFold(k.Tier, name) {
+			return k
+		}
+	}
+	return tiers[len(tiers)-1]
+}
+
+// Best returns the kernels in use: the highest tier that this processor has, or the one that EnvTier forces.
+func Best() *Kernels { return best }
+
+// Tier returns the name of the tier in use, for reports.
+func Tier() string { return best.Tier }
+
+// Tiers returns the tiers that this processor can run, the portable one first and the highest last.
+func Tiers() []*Kernels { return append([]*Kernels{&generic}, processorTiers()...) }

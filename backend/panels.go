@@ -1,0 +1,82 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// panelBuffer is host memory that holds weights in panels instead of rows. Only products and Gather of Base understand it.
+type panelBuffer struct {
+	tensor.Buffer
+	panels *asm.Panels
+}
+
+// ReadOnly keeps every operation that writes rows away.
+func (*panelBuffer) ReadOnly() bool { return true }
+
+// panelsOf returns how a tensor is packed, nil for rows.
+func panelsOf(t *tensor.Tensor) *asm.Panels {
+	if b, ok := t.Buffer().(*panelBuffer); ok {
+		return b.panels
+	}
+	return nil
+}
+
+// needWholePanels returns an error for a part of packed weights that is not whole panels.
+func needWholePanels(w *tensor.Tensor, rows, cols int) error {
+	if panelsOf(w) == nil {
+		return nil
+	}
+	if rows%asm.PanelRows != 0 || cols != w.Shape().Dim(1) || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0 {
+		return fmt.Errorf("backend: MatMulSlice of %d rows and %d columns of %v: packed weights can be cut only between panels of %d whole rows", rows, cols, w, asm.PanelRows)
+	}
+	return nil
+}
+
+// needRows returns an error for a tensor in panels, whose bytes mean nothing to most operations.
+func needRows(op string, ts ...*tensor.Tensor) error {
+	for _, t := range ts {
+		if panelsOf(t) != nil {
+			return fmt.Errorf("backend: %s of %v: the weights are packed for products: %w", op, t, ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+// Pack copies weights [N, K] into panels, in a device's memory, several panels at a time. Weights that the kernels have no
+// panels for, or whose rows do not fill them, are returned as they are.
+func (b Host) Pack(device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
+	format := w.DType().Format()
+	if format == nil || w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || panelsOf(w) != nil {
+		return w, nil
+	}
+	panels := b.kernels.PanelsFor(format)
+	if panels == nil {
+		return w, nil
+	}
+	buffer, err := device.Memory().Alloc(w.Size(), w.DType())
+	if err != nil {
+		return nil, err
+	}
+	t := packTask{panels, buffer.Bytes(), w.Data(), w.RowBytes(), w.Shape().Dim(1)}
+	if err := b.runner.Run(&t, w.Shape().Dim(0)/asm.PanelRows); err != nil {
+		buffer.Free()
+		return nil, fmt.Errorf("backend: pack %v: %w", w, err)
+	}
+	return tensor.Wrap(device, &panelBuffer{buffer, panels}, w.Shape())
+}
+
+// packTask packs a panel a piece.
+type packTask struct {
+	panels      *asm.Panels
+	dst, src    []byte
+	rowBytes, k int
+}
+
+// Do packs one panel.
+func (t *packTask) Do(_, panel int) {
+	size := asm.PanelRows * t.rowBytes
+	t.panels.Pack(t.dst[panel*size:(panel+1)*size], t.src[panel*size:(panel+1)*size], t.rowBytes, t.k)
+}
