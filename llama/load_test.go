@@ -83,7 +83,9 @@ func TestLoadRefusesDamagedFolders(t *testing.T) {
 			}
 			return os.WriteFile(path, bytes.Replace(config, []byte(`"intermediate_size": 256`), []byte(`"intermediate_size": 512`), 1), 0o600)
 		}, true, "512"},
-		{"a tokenizer that is none", func(dir string) error { return os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"model":3}`), 0o600) }, true, "tokenizer.json"},
+		{"a tokenizer that is none", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"model":3}`), 0o600)
+		}, true, "tokenizer.json"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := folderCopy(t, "hf/llama32-sharded-f16")

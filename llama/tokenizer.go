@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -13,22 +14,29 @@ import (
 
 // Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable and safe for concurrent use.
 type Tokenizer struct {
-	vocabulary vocabulary
+	vocabulary Vocabulary
 	template   *chat.Template // nil: the model has no chat format
 }
 
-// vocabulary is what a kind of tokenizer offers.
-type vocabulary interface {
+// Vocabulary is what a kind of tokenizer offers: the methods of Tokenizer in plain types. Implementations are immutable and
+// safe for concurrent use.
+type Vocabulary interface {
+	// Encode appends the tokens of a text in which special tokens are inert; EncodeContinuation does so for text that follows
+	// a special token.
 	Encode(dst []int32, text string) []int32
-	EncodeContinuation(dst []int32, text string) []int32 // of text that follows a special token
+	EncodeContinuation(dst []int32, text string) []int32
+	// EncodeSpecial recognises special tokens; bos puts the begin token first where there is one.
 	EncodeSpecial(dst []int32, text string, bos bool) []int32
+	// Decode returns the text of tokens without special ones; AppendBytes the bytes of one token.
 	Decode(tokens []int32) string
 	AppendBytes(dst []byte, id int32) []byte
+	// VocabSize is the largest id plus one; IsSpecial, ID and Text describe entries, Specials lists the special ones' texts.
 	VocabSize() int
 	IsSpecial(id int32) bool
 	ID(text string) (int32, bool)
 	Text(id int32) string
 	Specials() []string
+	// BOS is the token that begins a text.
 	BOS() (int32, bool)
 }
 
@@ -145,16 +153,43 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	return nil
 }
 
+// parsers holds what RegisterTokenizer was given; nothing changes it once the init functions have run.
+var parsers struct {
+	sync.RWMutex
+	list []func(data []byte) (Vocabulary, error)
+}
+
+// RegisterTokenizer adds a reader for kinds of tokenizer.json that this package does not read itself. It is asked for files
+// that were refused as unsupported, and answers with an error that wraps ErrUnsupported for those that it does not read
+// either. Packages call it from init, as image formats do; see package llama/tokenizers.
+func RegisterTokenizer(parse func(data []byte) (Vocabulary, error)) {
+	parsers.Lock()
+	defer parsers.Unlock()
+	parsers.list = append(parsers.list, parse)
+}
+
 // parseTokenizer reads a tokenizer.json.
 func parseTokenizer(data []byte) (*Tokenizer, error) {
 	b, err := bpe.ParseJSON(data)
-	if errors.Is(err, bpe.ErrUnsupported) {
-		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	if err == nil {
+		return &Tokenizer{vocabulary: b}, nil
 	}
-	if err != nil {
+	if !errors.Is(err, bpe.ErrUnsupported) {
 		return nil, err
 	}
-	return &Tokenizer{vocabulary: b}, nil
+	err = fmt.Errorf("%w: %w (importing llama/tokenizers adds other kinds)", ErrUnsupported, err)
+	parsers.RLock()
+	defer parsers.RUnlock()
+	for _, parse := range parsers.list {
+		v, other := parse(data)
+		if other == nil {
+			return &Tokenizer{vocabulary: v}, nil
+		}
+		if !errors.Is(other, ErrUnsupported) {
+			return nil, other
+		}
+	}
+	return nil, err
 }
 
 // fromInt32 and toInt32 convert without copying: Token is an int32.

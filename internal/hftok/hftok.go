@@ -1,5 +1,3 @@
-//go:build sugarme
-
 package hftok
 
 import (

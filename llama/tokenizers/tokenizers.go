@@ -1,0 +1,29 @@
+// Package tokenizers adds the kinds of tokenizer.json that package llama does not read itself, WordPiece, WordLevel and
+// Unigram, by way of github.com/sugarme/tokenizer. Import it for its effect:
+//
+//	import _ "github.com/antigravity-go/antigravity/llama/tokenizers"
+//
+// No Llama model needs it, and it adds some 4 MB to a program, which is why package llama does not import it.
+package tokenizers
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/hftok"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+func init() { llama.RegisterTokenizer(parse) }
+
+// parse reads a tokenizer.json.
+func parse(data []byte) (llama.Vocabulary, error) {
+	t, err := hftok.ParseJSON(data)
+	if errors.Is(err, hftok.ErrUnsupported) {
+		return nil, fmt.Errorf("%w: %w", llama.ErrUnsupported, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
