@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Flags is a program's flag set with a help text that shows the flags in groups.
+type Flags struct {
+	*flag.FlagSet
+	about  string // what the program does, and examples
+	groups []string
+	member map[string]string // flag to group
+}
+
+// NewFlags makes a flag set. The text about says what the program does and gives an example; it opens the help.
+func NewFlags(name, about string) *Flags {
+	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), about: about, member: map[string]string{}}
+	f.SetOutput(io.Discard) // Parse's errors are reported once, by Exit
+	return f
+}
+
+// Group puts the flags that define defines under a title in the help.
+func (f *Flags) Group(title string, define func()) {
+	define()
+	f.groups = append(f.groups, title)
+	f.VisitAll(func(g *flag.Flag) {
+		if _, ok := f.member[g.Name]; !ok {
+			f.member[g.Name] = title
+		}
+	})
+}
+
+// Parse reads the arguments, all of which must be flags. For -h it writes the help to w and returns flag.ErrHelp, which
+// Exit takes for success.
+func (f *Flags) Parse(args []string, w io.Writer) error {
+	err := f.FlagSet.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		f.help(w)
+		return err
+	case err != nil:
+		return Usagef("%v", err)
+	case f.NArg() > 0:
+		return Usagef("unexpected argument %q: every value belongs to a flag", f.Arg(0))
+	}
+	return nil
+}
+
+// Given tells whether a flag was set on the command line.
+func (f *Flags) Given(name string) (given bool) {
+	f.Visit(func(g *flag.Flag) { given = given || g.Name == name })
+	return given
+}
+
+func (f *Flags) help(w io.Writer) {
+	fmt.Fprintln(w, strings.TrimSpace(f.about))
+	for _, title := range f.groups {
+		fmt.Fprintf(w, "\n%s\n", title)
+		f.VisitAll(func(g *flag.Flag) {
+			if f.member[g.Name] == title {
+				printFlag(w, g)
+			}
+		})
+	}
+}
+
+func printFlag(w io.Writer, g *flag.Flag) {
+	kind, usage := flag.UnquoteUsage(g)
+	if g.DefValue != "" && g.DefValue != "0" && g.DefValue != "false" {
+		usage += " (default " + g.DefValue + ")"
+	}
+	fmt.Fprintf(w, "  %-26s %s\n", strings.TrimRight("-"+g.Name+" "+kind, " "), usage)
+}
+
+// Float32 defines a flag for a 32-bit floating-point number.
+func (f *Flags) Float32(p *float32, name string, usage string) {
+	f.Var(float32Value{p}, name, usage)
+}
+
+type float32Value struct{ p *float32 }
+
+func (v float32Value) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return fmt.Sprint(*v.p)
+}
+
+func (v float32Value) Set(s string) error {
+	x, err := strconv.ParseFloat(s, 32)
+	if err != nil {
+		return errors.New("must be a number")
+	}
+	*v.p = float32(x)
+	return nil
+}
+
+// DType defines a flag for one of several element types; its value stays 0 unless it is set.
+func (f *Flags) DType(p *tensor.DType, name, usage string, known ...tensor.DType) {
+	f.Var(dtypeValue{p, known}, name, "`type` "+usage+": "+names(known, ", "))
+}
+
+type dtypeValue struct {
+	p     *tensor.DType
+	known []tensor.DType
+}
+
+func (v dtypeValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return v.p.String()
+}
+
+func (v dtypeValue) Set(s string) error {
+	for _, d := range v.known {
+		if strings.EqualFold(s, d.String()) {
+			*v.p = d
+			return nil
+		}
+	}
+	return fmt.Errorf("must be one of %s", names(v.known, ", "))
+}
+
+func names(types []tensor.DType, separator string) string {
+	list := make([]string, len(types))
+	for i, d := range types {
+		list[i] = d.String()
+	}
+	return strings.Join(list, separator)
+}
+
+// Strings defines a flag that may be repeated.
+func (f *Flags) Strings(p *[]string, name, usage string) { f.Var((*stringList)(p), name, usage) }
+
+type stringList []string
+
+func (l *stringList) String() string {
+	if l == nil {
+		return ""
+	}
+	return strings.Join(*l, ", ")
+}
+
+func (l *stringList) Set(s string) error {
+	*l = append(*l, s)
+	return nil
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// worthABar is the amount of bytes below which work is over before a bar could be read.
+const worthABar = 64 << 20
+
+// Progress returns a function that shows how much of a long piece of work is done, in bytes, as a bar on w; the bar
+// disappears at the end. Nothing is shown for little work, nor where w is not a terminal. The function is safe for concurrent
+// use.
+func Progress(w io.Writer, what string) func(done, total int64) {
+	if !IsTerminal(w) {
+		return func(int64, int64) {}
+	}
+	var (
+		mu  sync.Mutex
+		bar *progressbar.ProgressBar
+	)
+	return func(done, total int64) {
+		if total < worthABar {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if bar == nil {
+			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+				progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		}
+		bar.Set64(done)
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/antigravity-go/antigravity/internal/format"
+)
+
+// model is what is to be made.
+type model struct {
+	name       string
+	shape      Shape
+	recipe     recipe
+	seed       uint64
+	vocabulary *vocabulary
+}
+
+// writeFile makes one file of tensors: open writes the header. A file that could not be completed is removed.
+func (m *model) writeFile(ctx context.Context, path string, tensors []planned, first int, done func(int64),
+	open func(io.Writer) (*format.TensorWriter, error)) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			os.Remove(path)
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	w, err := open(f)
+	if err != nil {
+		return err
+	}
+	if err := stream(ctx, w, tensors, m.seed, first, done); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// size returns the bytes of tensors.
+func size(tensors []planned) (n int64) {
+	for i := range tensors {
+		n += tensors[i].bytes()
+	}
+	return n
+}
+
+// counter turns the bytes of each piece into the sum that a progress function wants.
+func counter(progress func(done, total int64), total int64) func(int64) {
+	var sum int64
+	return func(n int64) {
+		sum += n
+		progress(sum, total)
+	}
+}
