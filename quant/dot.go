@@ -113,15 +113,25 @@ func (f *Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows i
 	}
 }
 
-// dot4 adds Σ wide[i][k]·x[k] to acc[i], in order of k.
+// dot4 adds Σ wide[i][k]·x[k] to acc[i], in order of k. Each step is exact.FMA, written out with the test of
+// exact.Suspect so that the loop has no calls.
 func dot4(acc []float32, wide *[4][strip]float32, x []float32) {
 	var s [4]float32
 	copy(s[:], acc)
-	for k, v := range x {
-		s[0] = exact.FMA(wide[0][k], v, s[0])
-		s[1] = exact.FMA(wide[1][k], v, s[1])
-		s[2] = exact.FMA(wide[2][k], v, s[2])
-		s[3] = exact.FMA(wide[3][k], v, s[3])
+	s0, s1, s2, s3 := s[0], s[1], s[2], s[3]
+	for k, v := range x[:min(len(x), strip)] {
+		w0, w1, w2, w3 := wide[0][k], wide[1][k], wide[2][k], wide[3][k]
+		y := float64(v)
+		t0 := float64(w0)*y + float64(s0) // the products are exact, so it is one whether they are fused or not
+		t1 := float64(w1)*y + float64(s1)
+		t2 := float64(w2)*y + float64(s2)
+		t3 := float64(w3)*y + float64(s3)
+		if exact.Suspect(t0) || exact.Suspect(t1) || exact.Suspect(t2) || exact.Suspect(t3) {
+			s0, s1, s2, s3 = exact.FMA(w0, v, s0), exact.FMA(w1, v, s1), exact.FMA(w2, v, s2), exact.FMA(w3, v, s3)
+			continue
+		}
+		s0, s1, s2, s3 = float32(t0), float32(t1), float32(t2), float32(t3)
 	}
+	s = [4]float32{s0, s1, s2, s3}
 	copy(acc, s[:])
 }
