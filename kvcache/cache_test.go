@@ -1,0 +1,175 @@
+package kvcache_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const kvHeads, headDim = 2, 32
+
+// rows makes keys or values of tokens whose elements tell the token, the head and the place.
+func rows(t testing.TB, first, n int) *tensor.Tensor {
+	t.Helper()
+	values := make([]float32, n*kvHeads*headDim)
+	for i := range values {
+		token, rest := first+i/(kvHeads*headDim), i%(kvHeads*headDim)
+		values[i] = float32(token) + float32(rest/headDim)/4 + float32(rest%headDim)/256
+	}
+	x, err := tensor.FromFloats(values, n, kvHeads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// tokens returns which token each slot holds, read from the keys and the values.
+func tokens(t testing.TB, b *cpu.Backend, c *kvcache.Cache) (list []int) {
+	t.Helper()
+	keys, values := c.View()
+	for slot := range c.Len() {
+		var token [2]int
+		for i, side := range []*tensor.Tensor{keys, values} {
+			row, err := side.Slice(slot, slot+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wide, err := tensor.New(b, tensor.F32, row.Shape())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Cast(row, wide); err != nil {
+				t.Fatal(err)
+			}
+			v, err := tensor.As[float32](wide)
+			if err != nil {
+				t.Fatal(err)
+			}
+			token[i] = int(math.Round(float64(v[0])))
+		}
+		if token[0] != token[1] {
+			t.Fatalf("slot %d has the key of %d and the value of %d", slot, token[0], token[1])
+		}
+		list = append(list, token[0])
+	}
+	return list
+}
+
+func TestCache(t *testing.T) {
+	b := cpu.New(2)
+	defer b.Close()
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		c, err := kvcache.New(b, d, 10, kvHeads, headDim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(step string, err error, want ...int) {
+			t.Helper()
+			if err != nil {
+				t.Fatalf("%v, %s: %v", d, step, err)
+			}
+			if got := tokens(t, b, c); !slices.Equal(got, want) {
+				t.Errorf("%v, %s: slots hold %v, want %v", d, step, got, want)
+			}
+			bytes, _ := d.Bytes(kvHeads * headDim)
+			if got, want := c.MemoryUsage(), int64(2*len(want)*bytes); got != want {
+				t.Errorf("%v, %s: %d bytes, want %d", d, step, got, want)
+			}
+		}
+		check("first tokens", c.Update(rows(t, 1, 5), rows(t, 1, 5)), 1, 2, 3, 4, 5)
+		check("one more", c.Update(rows(t, 6, 1), rows(t, 6, 1)), 1, 2, 3, 4, 5, 6)
+		check("without the first two", c.PrunePrefix(2), 3, 4, 5, 6)
+		check("keep some", c.Keep([]int{0, 2, 3}), 3, 5, 6)
+		check("keep all", c.Keep([]int{0, 1, 2}), 3, 5, 6)
+		check("appended", c.Update(rows(t, 7, 2), rows(t, 7, 2)), 3, 5, 6, 7, 8)
+		check("truncated", c.Truncate(2), 3, 5)
+		check("keep none", c.Keep(nil))
+		check("from empty", c.Update(rows(t, 1, 10), rows(t, 1, 10)), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+		if err := c.Update(rows(t, 11, 1), rows(t, 11, 1)); !errors.Is(err, kvcache.ErrFull) || c.Len() != 10 {
+			t.Errorf("%v: an 11th token of 10: %v", d, err)
+		}
+		for _, bad := range [][]int{{-1}, {10}, {3, 3}, {3, 2}} {
+			if c.Keep(bad) == nil {
+				t.Errorf("%v: kept %v", d, bad)
+			}
+		}
+		if c.PrunePrefix(11) == nil || c.PrunePrefix(-1) == nil || c.Truncate(11) == nil || c.Truncate(-1) == nil {
+			t.Errorf("%v: lengths out of range were accepted", d)
+		}
+		if c.Update(rows(t, 1, 1), rows(t, 1, 2)) == nil {
+			t.Errorf("%v: keys of one token with values of two", d)
+		}
+		if err := c.Free(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	b := cpu.New(1)
+	defer b.Close()
+	for _, c := range []struct {
+		d                          tensor.DType
+		capacity, kvHeads, headDim int
+	}{
+		{tensor.BF16, 4, 1, 32}, {0, 4, 1, 32}, {tensor.F16, -1, 1, 32}, {tensor.Q8_0, 4, 1, 16}, {tensor.F32, 1 << 40, 1 << 10, 1 << 10},
+	} {
+		if _, err := kvcache.New(b, c.d, c.capacity, c.kvHeads, c.headDim); err == nil {
+			t.Errorf("%+v was made", c)
+		}
+	}
+}
+
+// resident returns the process's resident memory in bytes.
+func resident(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip(err)
+	}
+	var total, pages int
+	if _, err := fmt.Sscan(strings.TrimSpace(string(status)), &total, &pages); err != nil {
+		t.Skip(err)
+	}
+	return pages * os.Getpagesize()
+}
+
+func TestPruningGivesMemoryBack(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("reads /proc")
+	}
+	b := cpu.New(1)
+	defer b.Close()
+	const slots = 100_000
+	c, err := kvcache.New(b, tensor.F32, slots, kvHeads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Free()
+	chunk := rows(t, 1, 1000)
+	empty := resident(t)
+	for range slots / 1000 {
+		if err := c.Update(chunk, chunk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := resident(t)
+	if grown := int64(full - empty); grown < c.MemoryUsage()*9/10 {
+		t.Skipf("the process grew by %d for %d bytes of cache: its memory cannot be observed here", grown, c.MemoryUsage())
+	}
+	if err := c.PrunePrefix(slots * 9 / 10); err != nil {
+		t.Fatal(err)
+	}
+	if left := resident(t) - empty; left > (full-empty)/4 {
+		t.Errorf("after pruning nine tenths, %d of %d bytes stay resident", left, full-empty)
+	}
+}
