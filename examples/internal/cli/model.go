@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/backend"
+	_ "github.com/antigravity-go/antigravity/backend/cpu" // registers "cpu"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Model is the choice of a model and of how to run it.
+type Model struct {
+	Path    string // "": the embedded one
+	Backend string
+	Threads int
+	Weights tensor.DType
+	Verbose bool
+}
+
+// Flags defines the flags.
+func (m *Model) Flags(f *Flags) {
+	f.Group("Model", func() {
+		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder; none: Pebble, the embedded model")
+		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", "))
+		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one a processor")
+		f.DType(&m.Weights, "weights", "to convert the weights to while loading, as stored unless given",
+			tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
+		f.BoolVar(&m.Verbose, "v", false, "tell what is loaded, on stderr")
+	})
+}
+
+// Embedded tells whether the model is the one in the program.
+func (m *Model) Embedded() bool { return m.Path == "" }
+
+// Name is the model's path, or the embedded one's name.
+func (m *Model) Name() string {
+	if m.Embedded() {
+		return pebble.Name
+	}
+	return m.Path
+}
+
+// Load loads the model, with a progress bar on stderr when it is a large one. The function that it returns closes the model
+// and what computes it.
+func (m *Model) Load(stderr io.Writer) (*llama.Model, func() error, error) {
+	b, err := backend.Open(m.Backend, backend.Options{Threads: m.Threads})
+	if err != nil {
+		return nil, nil, err
+	}
+	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	if m.Verbose {
+		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
+	}
+	var model *llama.Model
+	if m.Embedded() {
+		model, err = pebble.Load(o)
+	} else {
+		model, err = llama.Load(m.Path, o)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, b.Close())
+	}
+	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
+}
+
+// SessionFlags defines the flags for a conversation's memory.
+func SessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
+	o.KV = kv
+	f.Group("Memory", func() {
+		f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
+		f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens a conversation can hold; 0: the model's context, at most 4096")
+	})
+}
