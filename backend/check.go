@@ -99,6 +99,22 @@ func CheckRMSNorm(x, w *tensor.Tensor) (rows, dim int, err error) {
 	return rows, dim, needWritable("RMSNorm", x)
 }
 
+// CheckNormMatMul checks x [M, K], its scratch normed, and outs[i] [M, N] for ws[i] [N, K].
+func CheckNormMatMul(x, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	if err := CheckSame("NormMatMul", normed, x); err != nil {
+		return err
+	}
+	if len(ws) != len(outs) {
+		return fmt.Errorf("backend: NormMatMul of %d weights to %d outputs", len(ws), len(outs))
+	}
+	for i, w := range ws {
+		if _, _, _, err := CheckMatMulTransposed(x, w, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CheckRoPE checks x [tokens, heads, headDim] and table [tokens, headDim].
 func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) {
 	if err := needF32("RoPE", x, table); err != nil {

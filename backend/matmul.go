@@ -1,8 +1,6 @@
 package backend
 
 import (
-	"fmt"
-
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -212,20 +210,14 @@ func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Ten
 	if err != nil {
 		return err
 	}
-	if err := CheckSame("NormMatMul", normed, x); err != nil {
+	if err := CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
-	}
-	if len(ws) != len(outs) {
-		return fmt.Errorf("backend: NormMatMul of %d weights to %d outputs", len(ws), len(outs))
 	}
 	s := b.scratch.get()
 	defer b.scratch.put(s)
 	p := &s.product
 	p.begin(b.kernels, x.Shape().Rows(), k)
 	for i, w := range ws {
-		if _, _, _, err := CheckMatMulTransposed(x, w, outs[i]); err != nil {
-			return err
-		}
 		if err := needWholePanels(w, w.Shape().Dim(0), k); err != nil {
 			return err
 		}

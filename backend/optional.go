@@ -33,6 +33,9 @@ type composed struct{ Backend }
 
 // NormMatMul normalises a copy and multiplies it with each weight.
 func (c composed) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	if err := CheckNormMatMul(x, normed, ws, outs); err != nil {
+		return err
+	}
 	if err := c.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
 		return err
 	}

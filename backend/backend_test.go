@@ -1,0 +1,394 @@
+package backend_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// reference is the portable Base as a device of its own: what a new backend starts from.
+type reference struct {
+	*backend.Base
+	memory tensor.Galloc
+}
+
+func newReference() *reference { return &reference{Base: backend.NewBase(nil, nil)} }
+
+func (*reference) Name() string            { return "reference" }
+func (*reference) Describe() string        { return "portable reference" }
+func (*reference) Close() error            { return nil }
+func (r *reference) Memory() tensor.Memory { return &r.memory }
+func (r *reference) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
+	c, err := tensor.New(r, t.DType(), t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	return c, r.ReadBuffer(t, c.Data())
+}
+
+var _ backend.Backend = (*reference)(nil)
+
+// source makes random operands.
+type source struct {
+	t testing.TB
+	*rand.Rand
+}
+
+func newSource(t testing.TB) source { return source{t, rand.New(rand.NewPCG(1, 2))} }
+
+func (s source) floats(dims ...int) *tensor.Tensor {
+	s.t.Helper()
+	values := make([]float32, tensor.ShapeOf(dims...).NumElements())
+	for i := range values {
+		values[i] = float32(s.NormFloat64())
+	}
+	x, err := tensor.FromFloats(values, dims...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return x
+}
+
+// as converts to another type, which for the K-quants means random blocks with small scales.
+func (s source) as(d tensor.DType, dims ...int) *tensor.Tensor {
+	s.t.Helper()
+	x, err := tensor.New(nil, d, tensor.ShapeOf(dims...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if d.Format().CanQuantize() {
+		if err := newReference().Cast(s.floats(dims...), x); err != nil {
+			s.t.Fatal(err)
+		}
+		return x
+	}
+	data := x.Data()
+	for i := range data {
+		data[i] = byte(s.Uint32())
+	}
+	scales := map[tensor.DType][]int{tensor.Q4_K: {1, 3}, tensor.Q5_K: {1, 3}, tensor.Q6_K: {209}}[d]
+	for at := 0; at < len(data); at += d.BlockBytes() {
+		for _, place := range scales {
+			data[at+place] = 0x20 // the upper byte of a binary16 near 0.01
+		}
+	}
+	return x
+}
+
+func values(t testing.TB, x *tensor.Tensor) []float32 {
+	t.Helper()
+	v, err := tensor.As[float32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func clone(t testing.TB, x *tensor.Tensor) *tensor.Tensor {
+	t.Helper()
+	c, err := newReference().CopyFrom(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sameBits compares two tensors' floats.
+func sameBits(t *testing.T, what string, got, want *tensor.Tensor) {
+	t.Helper()
+	g, w := values(t, got), values(t, want)
+	for i := range w {
+		if math.Float32bits(g[i]) != math.Float32bits(w[i]) {
+			t.Errorf("%s: element %d is %g, want %g", what, i, g[i], w[i])
+			return
+		}
+	}
+}
+
+var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K}
+
+// TestCPUEqualsReference compares every operation of the CPU, with prepared weights, on several threads, with the portable
+// reference, bit for bit.
+func TestCPUEqualsReference(t *testing.T) {
+	s, want := newSource(t), newReference()
+	for _, threads := range []int{1, 3} {
+		got := cpu.New(threads)
+		defer got.Close()
+		for _, d := range weightTypes {
+			for _, m := range []int{1, 2, 5, 17} {
+				const n, k = 80, 512
+				a, w := s.floats(m, k), s.as(d, n, k)
+				prepared, err := backend.Prepare(got, w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x, y := s.floats(m, n), s.floats(m, n)
+				check := func(op string, e1, e2 error) {
+					t.Helper()
+					if e1 != nil || e2 != nil {
+						t.Fatal(op, e1, e2)
+					}
+					sameBits(t, op+" with "+d.String(), x, y)
+				}
+				check("MatMulTransposed", got.MatMulTransposed(a, prepared, x), want.MatMulTransposed(a, w, y))
+				indices := []int32{79, 0, 17, 33, 33}[:min(m, 5)]
+				x, y = s.floats(len(indices), k), s.floats(len(indices), k)
+				check("Gather", got.Gather(prepared, indices, x), want.Gather(w, indices, y))
+
+				norm, normed := s.floats(k), s.floats(m, k)
+				x, y = s.floats(m, n), s.floats(m, n)
+				check("NormMatMul", backend.Fused(got).NormMatMul(a, norm, 1e-5, normed, []*tensor.Tensor{prepared}, []*tensor.Tensor{x}),
+					backend.Fused(want).NormMatMul(a, norm, 1e-5, normed, []*tensor.Tensor{w}, []*tensor.Tensor{y}))
+				product := s.floats(m, n)
+				check("MatMulAdd", backend.Fused(got).MatMulAdd(a, prepared, product, x), backend.Fused(want).MatMulAdd(a, w, product, y))
+				up := s.as(d, n, k)
+				upPrepared, err := backend.Prepare(got, up)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check("NormSwiGLU", backend.Fused(got).NormSwiGLU(a, norm, 1e-5, normed, prepared, upPrepared, product, x),
+					backend.Fused(want).NormSwiGLU(a, norm, 1e-5, normed, w, up, product, y))
+			}
+		}
+		for _, m := range []int{1, 6} {
+			x := s.floats(m, 4, 32)
+			y := clone(t, x)
+			check := func(op string, e1, e2 error) {
+				t.Helper()
+				if e1 != nil || e2 != nil {
+					t.Fatal(op, e1, e2)
+				}
+				sameBits(t, op, x, y)
+			}
+			other, table, norm := s.floats(m, 4, 32), s.floats(m, 32), s.floats(32)
+			check("AddAssign", got.AddAssign(x, other), want.AddAssign(y, other))
+			check("AddAssign of a row", got.AddAssign(x, norm), want.AddAssign(y, norm))
+			check("Scale", got.Scale(x, 0.3), want.Scale(y, 0.3))
+			check("RoPE", got.RoPE(x, table), want.RoPE(y, table))
+			check("SiLUMul", got.SiLUMul(x, other), want.SiLUMul(y, other))
+			check("RMSNorm", got.RMSNorm(x, norm, 1e-5), want.RMSNorm(y, norm, 1e-5))
+			check("Softmax", got.Softmax(x), want.Softmax(y))
+		}
+	}
+}
+
+func TestAttentionEqualsReference(t *testing.T) {
+	s, want := newSource(t), newReference()
+	got := cpu.New(3)
+	defer got.Close()
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		for _, headDim := range []int{32, 64} {
+			for _, c := range []struct{ tokens, heads, kvHeads, n int }{
+				{1, 4, 2, 1}, {1, 4, 2, 100}, {1, 8, 2, asm.TileKeys}, {1, 4, 1, 3*asm.TileKeys + 5}, {7, 4, 4, 7}, {20, 4, 2, 300},
+			} {
+				q := s.floats(c.tokens, c.heads, headDim)
+				k, v := s.as(d, c.n+3, c.kvHeads, headDim), s.as(d, c.n+3, c.kvHeads, headDim)
+				x, y := s.floats(c.tokens, c.heads, headDim), s.floats(c.tokens, c.heads, headDim)
+				if err := backend.Attender(got).Attention(q, k, v, x, c.n); err != nil {
+					t.Fatal(err)
+				}
+				if err := backend.Attender(want).Attention(q, k, v, y, c.n); err != nil { // a token at a time
+					t.Fatal(err)
+				}
+				sameBits(t, "Attention of "+d.String(), x, y)
+			}
+		}
+	}
+}
+
+// TestAttentionByDefinition compares with softmax(q·kᵀ/√d)·v in float64.
+func TestAttentionByDefinition(t *testing.T) {
+	const heads, kvHeads, headDim, n = 4, 2, 16, 300
+	s, b := newSource(t), newReference()
+	q, k, v, out := s.floats(heads, headDim), s.floats(n, kvHeads, headDim), s.floats(n, kvHeads, headDim), s.floats(heads, headDim)
+	if err := b.AttentionGen(q, k, v, out, n); err != nil {
+		t.Fatal(err)
+	}
+	keys, vals, got := values(t, k), values(t, v), values(t, out)
+	for h := range heads {
+		row := func(x []float32, slot int) []float32 { return x[(slot*kvHeads+h/2)*headDim:][:headDim] }
+		sum, want := 0.0, make([]float64, headDim)
+		for j := range n {
+			dot := 0.0
+			for i, x := range values(t, q)[h*headDim : (h+1)*headDim] {
+				dot += float64(x) * float64(row(keys, j)[i])
+			}
+			e := math.Exp(dot / 4)
+			sum += e
+			for i, x := range row(vals, j) {
+				want[i] += e * float64(x)
+			}
+		}
+		for i := range want {
+			if math.Abs(float64(got[h*headDim+i])-want[i]/sum) > 1e-5 {
+				t.Fatalf("head %d, element %d: %g, want %g", h, i, got[h*headDim+i], want[i]/sum)
+			}
+		}
+	}
+}
+
+func TestMatMulByDefinition(t *testing.T) {
+	s, b := newSource(t), newReference()
+	a, c, out := s.floats(3, 5), s.floats(5, 4), s.floats(3, 4)
+	if err := b.MatMul(a, c, out); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		for j := range 4 {
+			want := 0.0
+			for l := range 5 {
+				want += float64(values(t, a)[i*5+l]) * float64(values(t, c)[l*4+j])
+			}
+			if got := values(t, out)[i*4+j]; math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("element %d, %d: %g, want %g", i, j, got, want)
+			}
+		}
+	}
+	w := s.floats(6, 8)
+	x, part := s.floats(2, 5), s.floats(2, 3)
+	if err := b.MatMulSlice(x, w, 3, 5, part); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		for j := range 3 {
+			want := 0.0
+			for l := range 5 {
+				want += float64(values(t, x)[i*5+l]) * float64(values(t, w)[j*8+l])
+			}
+			if got := values(t, part)[i*3+j]; math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("slice, element %d, %d: %g, want %g", i, j, got, want)
+			}
+		}
+	}
+}
+
+func TestMovingData(t *testing.T) {
+	s, b := newSource(t), newReference()
+	x, y := s.floats(4, 8), s.floats(4, 8)
+	if err := b.CopySlice(x, y, 8, 0, 16); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(values(t, y)[:16], values(t, x)[8:24]) {
+		t.Error("CopySlice copied something else")
+	}
+	before := slices.Clone(values(t, x))
+	if err := b.CopySlice(x, x, 0, 4, 20); err != nil { // overlapping
+		t.Fatal(err)
+	}
+	if !slices.Equal(values(t, x)[4:24], before[:20]) {
+		t.Error("an overlapping CopySlice lost data")
+	}
+	dst := make([]byte, x.Size())
+	if err := b.ReadBuffer(x, dst); err != nil || !slices.Equal(dst, x.Data()) {
+		t.Error("ReadBuffer read something else", err)
+	}
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.Q8_0} {
+		wide, narrow, back := s.floats(2, 64), s.as(d, 2, 64), s.floats(2, 64)
+		if err := errors.Join(b.Cast(wide, narrow), b.Cast(narrow, back)); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values(t, wide) {
+			if math.Abs(float64(v-values(t, back)[i])) > 0.02 {
+				t.Fatalf("%v: %g came back as %g", d, v, values(t, back)[i])
+			}
+		}
+	}
+}
+
+// TestMistakesAreErrors gives each operation operands that do not fit; none may panic or write.
+func TestMistakesAreErrors(t *testing.T) {
+	s := newSource(t)
+	c := cpu.New(2)
+	defer c.Close()
+	x, w, small := s.floats(2, 64), s.as(tensor.Q4_0, 32, 64), s.floats(2, 32)
+	half := s.as(tensor.F16, 2, 64)
+	packed, err := backend.Prepare(c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F32, make([]byte, 2*64*4), nil, true), tensor.ShapeOf(2, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, cache := s.floats(1, 4, 32), s.as(tensor.F16, 5, 2, 32)
+	for _, b := range []backend.Backend{newReference(), c} {
+		for name, err := range map[string]error{
+			"AddAssign of two shapes":            b.AddAssign(x, small),
+			"AddAssign of f16":                   b.AddAssign(half, half),
+			"AddAssign to constant memory":       b.AddAssign(constant, x),
+			"Scale of f16":                       b.Scale(half, 2),
+			"SiLUMul of two shapes":              b.SiLUMul(x, small),
+			"RMSNorm with other weights":         b.RMSNorm(x, s.floats(3), 1e-5),
+			"Softmax of f16":                     b.Softmax(half),
+			"RoPE of two dimensions":             b.RoPE(x, x),
+			"RoPE with another table":            b.RoPE(q, s.floats(1, 30)),
+			"MatMul of shapes that do not fit":   b.MatMul(x, small, x),
+			"MatMulTransposed to another shape":  b.MatMulTransposed(x, w, x),
+			"MatMulTransposed of other lengths":  b.MatMulTransposed(small, w, small),
+			"MatMulTransposed of f16":            b.MatMulTransposed(half, w, small),
+			"MatMulSlice of half a block":        b.MatMulSlice(s.floats(2, 16), w, 32, 16, small),
+			"MatMulSlice beyond the rows":        b.MatMulSlice(x, w, 33, 64, s.floats(2, 33)),
+			"AttentionGen beyond the slots":      b.AttentionGen(q, cache, cache, q, 6),
+			"AttentionGen to nothing":            b.AttentionGen(q, cache, cache, q, 0),
+			"AttentionGen of three heads":        b.AttentionGen(s.floats(1, 3, 32), cache, cache, q, 3),
+			"AttentionGen of another head size":  b.AttentionGen(s.floats(1, 4, 16), cache, cache, q, 3),
+			"AttentionGen to bf16":               b.AttentionGen(q, s.as(tensor.BF16, 5, 2, 32), s.as(tensor.BF16, 5, 2, 32), q, 3),
+			"AttentionGen of keys and values":    b.AttentionGen(q, cache, s.as(tensor.F32, 5, 2, 32), q, 3),
+			"Gather of a negative row":           b.Gather(w, []int32{-1, 0}, x),
+			"Gather beyond the rows":             b.Gather(w, []int32{0, 32}, x),
+			"Gather to another shape":            b.Gather(w, []int32{0}, x),
+			"CopySlice beyond the end":           b.CopySlice(x, x, 0, 1, 128),
+			"CopySlice of two types":             b.CopySlice(x, half, 0, 0, 1),
+			"CopySlice of half a block":          b.CopySlice(w, w, 16, 0, 16),
+			"CopySlice to constant memory":       b.CopySlice(x, constant, 0, 0, 1),
+			"ReadBuffer of another size":         b.ReadBuffer(x, make([]byte, 3)),
+			"Cast to another shape":              b.Cast(x, small),
+			"Cast to a K-quant":                  b.Cast(s.floats(1, 256), s.as(tensor.Q4_K, 1, 256)),
+			"Cast to constant memory":            b.Cast(half, constant),
+			"NormMatMul with too few outputs":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, x, []*tensor.Tensor{w}, nil),
+			"NormMatMul with a small scratch":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, small, []*tensor.Tensor{w}, []*tensor.Tensor{small}),
+			"Attention of more tokens than used": backend.Attender(b).Attention(s.floats(4, 4, 32), cache, cache, s.floats(4, 4, 32), 3),
+		} {
+			if err == nil {
+				t.Errorf("%s: %s is no error", b.Name(), name)
+			}
+		}
+	}
+	if packed != w { // this processor packs
+		for name, err := range map[string]error{
+			"ReadBuffer":  c.ReadBuffer(packed, make([]byte, packed.Size())),
+			"CopySlice":   c.CopySlice(packed, packed, 0, 0, 32),
+			"Cast":        c.Cast(packed, s.floats(32, 64)),
+			"MatMulSlice": c.MatMulSlice(x, packed, 7, 64, s.floats(2, 7)),
+		} {
+			if err == nil {
+				t.Errorf("%s of packed weights is no error", name)
+			}
+		}
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	if !slices.Contains(backend.Names(), "cpu") {
+		t.Error("cpu is not registered")
+	}
+	b, err := backend.Open("cpu", backend.Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if !strings.Contains(b.Describe(), "2 threads") {
+		t.Errorf("described as %q", b.Describe())
+	}
+	if _, err := backend.Open("abacus", backend.Options{}); err == nil || !strings.Contains(err.Error(), "cpu") {
+		t.Errorf("an unknown backend: %v", err)
+	}
+}
