@@ -44,7 +44,7 @@ func ropeTable(dst []float32, freqs []float64, start int) {
 	for row := 0; row*2*half < len(dst); row++ {
 		angles := dst[row*2*half : (row+1)*2*half]
 		for i, f := range freqs {
-			sin, cos := exact.Sincos(float64(start+row) * f)
+			sin, cos := exact.Sincos(float64(float64(start+row) * f))
 			angles[i], angles[half+i] = float32(cos), float32(sin)
 		}
 	}

@@ -69,7 +69,7 @@ func (a *Activation) Prepare(t int, x []float32) {
 		inverse := reciprocal(d)
 		row.D[b] = d
 		for i, v := range in {
-			q[i] = roundEven(v * inverse)
+			q[i] = roundEven(float32(v * inverse)) // the conversion keeps processors from fusing
 		}
 	}
 	for g := range row.Sums {

@@ -120,7 +120,7 @@ func quantizeQ8_0(dst []byte, src []float32) {
 		inverse := reciprocal(d)
 		putHalf(dst, d)
 		for i, v := range src[:32] {
-			dst[2+i] = byte(roundAway(v * inverse))
+			dst[2+i] = byte(roundAway(float32(v * inverse)))
 		}
 	}
 }

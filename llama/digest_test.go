@@ -1,0 +1,96 @@
+package llama_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+var updateDigests = flag.Bool("update-digests", false, "write testdata/digests.json anew")
+
+// digest returns a hash of the logits after each of several steps: a prompt in two chunks, and single tokens.
+func digest(t *testing.T, m *llama.Model, kv tensor.DType) string {
+	t.Helper()
+	s := newSession(t, m, &llama.SessionOptions{KV: kv, Chunk: 9, MaxTokens: 64})
+	sum := sha256.New()
+	vocab := m.Config().VocabSize
+	for _, n := range []int{14, 1, 1, 3} {
+		tokens := make([]llama.Token, n)
+		for i := range tokens {
+			tokens[i] = llama.Token((s.Position() + i) * 7919 % vocab)
+		}
+		if err := s.Prefill(context.Background(), tokens); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range s.Logits() {
+			var b [4]byte
+			binary.LittleEndian.PutUint32(b[:], math.Float32bits(l))
+			sum.Write(b[:])
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// TestDigests holds the logits to the bits that are written down: the same on every architecture and tier of processors,
+// with any number of threads.
+func TestDigests(t *testing.T) {
+	const file = "testdata/digests.json"
+	raw, err := os.ReadFile(file)
+	if err != nil && !*updateDigests {
+		t.Fatal(err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	if err == nil {
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(name string, load func() (*llama.Model, error), caches ...tensor.DType) {
+		m, err := load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		for _, kv := range caches {
+			key := fmt.Sprintf("%s, cache %v", name, kv)
+			got[key] = digest(t, m, kv)
+			if got[key] != want[key] && !*updateDigests {
+				t.Errorf("%s on %s: logits have the digest %s, want %s", key, asm.Tier(), got[key], want[key])
+			}
+		}
+	}
+	add("pebble q4_0", func() (*llama.Model, error) { return pebble.Load(nil) }, tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
+	for _, name := range []string{"llama32-tied-bf16", "llama32-sharded-f16", "llama2-mha-f32"} {
+		dir := fixture.Path(t, "hf/"+name)
+		add(name, func() (*llama.Model, error) { return llama.Load(dir, nil) }, tensor.F32, tensor.F16)
+		for _, w := range []tensor.DType{tensor.Q8_0, tensor.Q4_1} {
+			add(fmt.Sprintf("%s as %v", name, w), func() (*llama.Model, error) {
+				return llama.Load(dir, &llama.LoadOptions{Weights: w})
+			}, tensor.F16)
+		}
+	}
+	kquants := fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf")
+	add("pebble q4_k_m", func() (*llama.Model, error) { return llama.Load(kquants, nil) }, tensor.F16)
+	if *updateDigests {
+		raw, err := json.MarshalIndent(got, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, append(raw, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
