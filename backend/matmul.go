@@ -139,13 +139,17 @@ func (p *product) activate(r Runner, a activation) error {
 // that threads end together. It is whole panels.
 const rowsPerPiece = 2 * asm.PanelRows
 
+// workPerPiece is the fewest multiply-adds worth a hand-over, which costs about a microsecond: what the kernels compute in
+// that time. Smaller products are computed by the caller alone.
+const workPerPiece = 1 << 15
+
 // multiply computes the terms.
 func (p *product) multiply(r Runner) error {
 	p.preparing = false
 	if n := r.Size(); len(p.calls) < n {
 		p.calls = make([]asm.PanelProduct, n)
 	}
-	p.pieces = max(1, min(p.rows/rowsPerPiece, 8*r.Size()))
+	p.pieces = max(1, min(p.rows/rowsPerPiece, p.m*p.rows*p.k/workPerPiece, 8*r.Size()))
 	return r.Run(p, p.pieces)
 }
 
