@@ -166,7 +166,7 @@ func (m *Model) open(f files, name string, host tensor.Memory) (source closingSo
 }
 
 // loadWeights reads, converts and prepares every tensor, several at a time.
-func (m *Model) loadWeights(source weightSource, host tensor.Memory, o *LoadOptions) error {
+func (m *Model) loadWeights(source closingSource, host tensor.Memory, o *LoadOptions) error {
 	specs := m.specs()
 	stored := make([]*tensor.Tensor, len(specs))
 	var total int64
@@ -180,6 +180,7 @@ func (m *Model) loadWeights(source weightSource, host tensor.Memory, o *LoadOpti
 	}
 	var (
 		next     atomic.Int64
+		views    atomic.Bool // some weights are read from the file itself
 		progress sync.Mutex
 		done     int64
 		workers  sync.WaitGroup
@@ -203,7 +204,9 @@ func (m *Model) loadWeights(source weightSource, host tensor.Memory, o *LoadOpti
 					return
 				}
 				size := stored[i].Size()
-				if ready != stored[i] {
+				if ready == stored[i] {
+					views.Store(true)
+				} else {
 					source.done(stored[i])
 					stored[i].Free()
 				}
@@ -215,7 +218,14 @@ func (m *Model) loadWeights(source weightSource, host tensor.Memory, o *LoadOpti
 		})
 	}
 	workers.Wait()
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if !views.Load() {
+		m.release = func() error { return nil }
+		return source.Close()
+	}
+	return nil
 }
 
 // storedTensor finds a tensor and checks its shape.
