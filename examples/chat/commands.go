@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/ergochat/readline"
+)
+
+// command is something that a line beginning with a slash does; argument is what follows its name. quit ends the program.
+type command struct {
+	name, help string
+	do         func(c *conversation, argument string) (quit bool)
+}
+
+// commands returns the list of commands.
+func commands() []command {
+	return []command{
+		{"/help", "lists the commands", (*conversation).help},
+		{"/reset", "begins a new conversation", (*conversation).reset},
+		{"/undo", "takes back your last message and its answer", (*conversation).undo},
+		{"/system", "TEXT sets the system message; without text, removes it", (*conversation).setSystem},
+		{"/stats", "tells how full the context is, and what memory is used", (*conversation).stats},
+		{"/quit", "ends the program, as Ctrl-D does", func(*conversation, string) bool { return true }},
+	}
+}
+
+// find returns the command that a line asks for.
+func find(line string) (cmd command, argument string, ok bool) {
+	name, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for _, cmd := range commands() {
+		if cmd.name == name {
+			return cmd, strings.TrimSpace(argument), true
+		}
+	}
+	return command{}, "", false
+}
+
+// completer completes the names of commands at the tabulator key.
+func completer() readline.AutoCompleter {
+	var names []*readline.PrefixCompleter
+	for _, cmd := range commands() {
+		names = append(names, readline.PcItem(cmd.name))
+	}
+	return readline.NewPrefixCompleter(names...)
+}
+
+func (c *conversation) help(string) bool {
+	for _, cmd := range commands() {
+		c.note("%-8s %s", cmd.name, cmd.help)
+	}
+	c.note("A line that ends with \\ goes on in the next. Ctrl-C stops an answer.")
+	return false
+}
+
+func (c *conversation) reset(string) bool {
+	c.history = nil
+	c.note("A new conversation.")
+	return false
+}
+
+// undo removes the last message of the user and what came after it.
+func (c *conversation) undo(string) bool {
+	for i := len(c.history) - 1; i >= 0; i-- {
+		if c.history[i].Role == "user" {
+			c.history = c.history[:i]
+			c.note("Taken back.")
+			return false
+		}
+	}
+	c.note("There is nothing to take back.")
+	return false
+}
+
+func (c *conversation) setSystem(text string) bool {
+	c.system = text
+	c.note("The system message counts from the next answer on.")
+	return false
+}
+
+func (c *conversation) stats(string) bool {
+	const mega = 1e6
+	m := c.model.MemoryUsage()
+	c.note("%d tokens in the context, %d answers, %d tokens generated at %s", c.session.CacheLen(), c.answers, c.generated,
+		rate(c.generated, c.computing))
+	c.note("memory: %.1f MB weights, %.1f MB cache, %.1f MB activations", float64(m.Weights)/mega, float64(m.Caches)/mega,
+		float64(m.Workspaces)/mega)
+	return false
+}
+
+// note tells the user something that is no part of the conversation; on a terminal it recedes.
+func (c *conversation) note(format string, a ...any) {
+	text := fmt.Sprintf(format, a...)
+	if cli.IsTerminal(c.stderr) {
+		text = "\x1b[2m" + text + "\x1b[0m"
+	}
+	fmt.Fprintln(c.stderr, text)
+}

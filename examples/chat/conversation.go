@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// conversation is a history and what answers it.
+type conversation struct {
+	model          *llama.Model
+	session        *llama.Session
+	params         llama.Params
+	system         string
+	history        []llama.Message // without the system message
+	stdout, stderr io.Writer
+	interactive    bool
+
+	answers, generated int
+	computing          time.Duration
+}
+
+// talk answers until there are no more lines. At a terminal an error ends only the answer.
+func (c *conversation) talk(ctx context.Context, l lines) error {
+	if c.interactive {
+		c.note("/help lists the commands.")
+	}
+	for {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if cmd, argument, ok := find(line); ok {
+			if cmd.do(c, argument) {
+				return nil
+			}
+			continue
+		}
+		if strings.HasPrefix(line, "/") && c.interactive {
+			c.note("There is no such command; /help lists them. A space before the slash makes it a message.")
+			continue
+		}
+		if err := c.answer(ctx, line); err != nil {
+			if !c.interactive {
+				return err
+			}
+			c.note("%v", err)
+		}
+	}
+}
+
+// answer adds a message of the user to the history, and the answer to it as far as it comes.
+func (c *conversation) answer(ctx context.Context, text string) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	c.history = append(c.history, llama.Message{Role: "user", Content: text})
+	var answer strings.Builder
+	last, err := c.stream(ctx, &answer)
+	fmt.Fprintln(c.stdout)
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && answer.Len() == 0 {
+		c.history = c.history[:len(c.history)-1] // a question without an answer would confuse the next
+	} else {
+		c.history = append(c.history, llama.Message{Role: "assistant", Content: answer.String()})
+	}
+	switch {
+	case errors.Is(err, llama.ErrContextFull):
+		return fmt.Errorf("%w. /reset begins a new conversation, -max-tokens gives it more room", err)
+	case interrupted && !c.interactive:
+		return err
+	case interrupted:
+		c.note("Interrupted.")
+	case err != nil:
+		return err
+	default:
+		c.report(last)
+	}
+	return nil
+}
+
+// stream prints the answer's pieces as they come, and returns the last one.
+func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (last llama.Piece, err error) {
+	history := c.history
+	if c.system != "" {
+		history = append([]llama.Message{{Role: "system", Content: c.system}}, history...)
+	}
+	for piece, err := range c.session.Chat(ctx, history, c.params) {
+		if err != nil {
+			return piece, err
+		}
+		answer.WriteString(piece.Text)
+		if _, err := io.WriteString(c.stdout, piece.Text); err != nil {
+			return piece, fmt.Errorf("write the answer: %w", err)
+		}
+		last = piece
+	}
+	return last, nil
+}
+
+// report tells how the answer ended and how fast it came.
+func (c *conversation) report(last llama.Piece) {
+	s := last.Stats
+	c.answers++
+	c.generated += s.GeneratedTokens
+	c.computing += s.DecodeTime
+	if last.Stop == llama.ContextFull {
+		c.note("The context is full: /reset begins a new conversation, -max-tokens gives it more room.")
+	}
+	if !c.interactive {
+		return
+	}
+	c.note("%d tokens, %s; prompt %d tokens, %d of them reused, %.2f s; %v", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime),
+		s.PromptTokens, s.ReusedTokens, s.PrefillTime.Seconds(), last.Stop)
+}
+
+// rate says how many tokens a second.
+func rate(tokens int, d time.Duration) string {
+	if d <= 0 {
+		return "0 tokens/s"
+	}
+	return fmt.Sprintf("%.1f tokens/s", float64(tokens)/d.Seconds())
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ergochat/readline"
+)
+
+// lines is where the user's turns come from.
+type lines interface {
+	// next returns a turn, which may span several lines, and io.EOF when there are no more.
+	next() (string, error)
+	io.Closer
+}
+
+// lines returns an editor on a terminal, and else plain lines.
+func (c *conversation) lines(stdin io.Reader, history string) (lines, error) {
+	if !c.interactive {
+		s := bufio.NewScanner(stdin)
+		s.Buffer(nil, maxLine)
+		return piped{s}, nil
+	}
+	r, err := readline.NewFromConfig(&readline.Config{
+		Prompt: prompt, HistoryFile: history, HistorySearchFold: true, Undo: true, InterruptPrompt: "\n", EOFPrompt: "\n",
+		AutoComplete: completer(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up line editing: %w", err)
+	}
+	return &typed{editor: r, note: c.note}, nil
+}
+
+// maxLine bounds a line from a pipe, in bytes.
+const maxLine = 16 << 20
+
+// piped reads lines from a pipe or a file.
+type piped struct{ *bufio.Scanner }
+
+func (p piped) next() (string, error) {
+	return joined(func(string) (string, error) {
+		if p.Scan() {
+			return p.Text(), nil
+		}
+		if err := p.Err(); err != nil {
+			return "", fmt.Errorf("read a line from stdin: %w", err)
+		}
+		return "", io.EOF
+	})
+}
+
+func (piped) Close() error { return nil }
+
+// The prompts of a turn's first line and of the others.
+const (
+	prompt     = "> "
+	morePrompt = "… "
+)
+
+// typed reads lines from a person at a terminal.
+type typed struct {
+	editor *readline.Instance
+	note   func(format string, a ...any)
+}
+
+// next leaves the terminal to the caller while no line is edited. Ctrl-C forgets what was typed; a second one in a row, or
+// Ctrl-D, ends the conversation.
+func (t *typed) next() (string, error) {
+	interrupted := false
+	for {
+		text, err := joined(func(prompt string) (string, error) {
+			t.editor.SetPrompt(prompt)
+			return t.editor.ReadLine()
+		})
+		if !errors.Is(err, readline.ErrInterrupt) {
+			return text, err
+		}
+		if interrupted {
+			return "", io.EOF
+		}
+		interrupted = true
+		t.note("Ctrl-C again, Ctrl-D or /quit ends the conversation.")
+	}
+}
+
+func (t *typed) Close() error { return t.editor.Close() }
+
+// joined reads a line, and more while they end with a backslash.
+func joined(read func(prompt string) (string, error)) (string, error) {
+	var text strings.Builder
+	ask := prompt
+	for {
+		line, err := read(ask)
+		if err == io.EOF && text.Len() > 0 {
+			return text.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		first, more := strings.CutSuffix(line, `\`)
+		text.WriteString(first)
+		if !more {
+			return text.String(), nil
+		}
+		text.WriteByte('\n')
+		ask = morePrompt
+	}
+}

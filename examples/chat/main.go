@@ -1,0 +1,84 @@
+// Chat is a conversation in the terminal. Lines from a pipe are turns of the user, answered one after another.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const about = `
+chat is a conversation with a model of the Llama family.
+
+  go run ./examples/chat
+  go run ./examples/chat -model model.gguf -system "You answer in rhymes." -temperature 0.7
+  echo "What is the capital of Japan?" | go run ./examples/chat
+
+A line that ends with a backslash goes on in the next. Ctrl-C stops an answer. /help lists the commands.`
+
+// main leaves Ctrl-C to the conversation: it ends an answer, not the program.
+func main() {
+	cli.Exit("chat", run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// options are the command line's.
+type options struct {
+	model           cli.Model
+	session         llama.SessionOptions
+	params          llama.Params
+	system, history string
+}
+
+// usualTemperature makes answers lively. The embedded model is too small for that: it answers greedily.
+const usualTemperature = 0.7
+
+func parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{}
+	f := cli.NewFlags("chat", about)
+	f.Group("Conversation", func() {
+		f.StringVar(&o.system, "system", "", "`text` of the system message, which says how to answer")
+		f.StringVar(&o.history, "history", "", "`path` of a file that keeps the lines typed; none: they are forgotten")
+	})
+	cli.SamplingFlags(f, &o.params, 0)
+	o.model.Flags(f)
+	cli.SessionFlags(f, &o.session, tensor.F16)
+	if err := f.Parse(args, stdout); err != nil {
+		return nil, err
+	}
+	if !f.Given("temperature") && !o.model.Embedded() {
+		o.params.Temperature = usualTemperature
+	}
+	cli.Seed(f, &o.params)
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	model, closeModel, err := o.model.Load(stderr)
+	if err != nil {
+		return err
+	}
+	defer closeModel()
+	session, err := model.NewSession(&o.session)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	c := &conversation{
+		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
+		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),
+	}
+	lines, err := c.lines(stdin, o.history)
+	if err != nil {
+		return err
+	}
+	defer lines.Close()
+	return c.talk(ctx, lines)
+}
