@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The kernels of package asm that multiply panels of weights with rows of activations. A panel has 16 rows of weights, each
+// in a 32-bit lane of its own; a cache line of quants has four bytes of each row, and meets four bytes of an activation
+// broadcast to all lanes. A tile is a panel and some rows of activations ("tokens"): each block of weights is unpacked once
+// for all of them.
+
+// panelUnit says which instructions a tile may use.
+type panelUnit struct {
+	name string
+	wide bool // 32 registers of 64 bytes, with operands broadcast from memory, rather than 16 of 32 bytes
+	vnni bool // VPDPBUSD
+}
+
+var (
+	unitAVX2   = panelUnit{name: "AVX2"}
+	unitAVX512 = panelUnit{name: "AVX512", wide: true}
+	unitVNNI   = panelUnit{name: "VNNI", wide: true, vnni: true}
+)
+
+// The general registers of a tile. Rows of activations are reached through cursors, one for each of their three arrays,
+// that move three rows at a time: a cursor and a stride address three rows.
+var (
+	regW, regScales, regBlocks = reg.RAX, reg.RBX, reg.RCX
+	cursorQ                    = &cursor{at: reg.RSI, stride: reg.R8, stride3: reg.R9}
+	cursorD                    = &cursor{at: reg.RDI, stride: reg.R10, stride3: reg.R11}
+	cursorSums                 = &cursor{at: reg.RDX, stride: reg.R10, stride3: reg.R11}
+)
+
+// cursor addresses the rows of an array.
+type cursor struct{ at, stride, stride3 reg.GPPhysical }
+
+// row returns the address of byte disp of row t, where the cursor has been moved to the three rows that t belongs to.
+func (c *cursor) row(t, disp int) operand.Mem {
+	m := operand.Mem{Base: c.at, Disp: disp}
+	if t%3 > 0 {
+		m.Index, m.Scale = c.stride, uint8(t%3)
+	}
+	return m
+}
+
+// tile generates one kernel.
+type tile struct {
+	*build.Context
+	panelUnit
+	tokens int
+	sums   operand.Mem // where the tokens' sums are, if there are too few registers
+}
+
+// vec returns vector register i.
+func (g *tile) vec(i int) reg.VecPhysical {
+	if g.wide {
+		return zmm[i]
+	}
+	return ymm[i]
+}
+
+var (
+	zmm = [...]reg.VecPhysical{
+		reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15,
+		reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
+	}
+	ymm = [...]reg.VecPhysical{
+		reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
+	}
+)
+
+// constant puts a 32-bit value into all lanes of a register.
+func (g *tile) constant(r reg.VecPhysical, v uint32) {
+	g.MOVL(operand.U32(v), reg.R13L)
+	g.VMOVD(reg.R13L, r.AsX())
+	g.VPBROADCASTD(r.AsX(), r)
+}
+
+// and sets dst = a & b.
+func (g *tile) and(a, b operand.Op, dst reg.Register) {
+	if g.wide {
+		g.VPANDD(a, b, dst)
+		return
+	}
+	g.VPAND(a, b, dst)
+}
+
+// zero clears a register.
+func (g *tile) zero(r reg.VecPhysical) {
+	if g.wide {
+		g.VPXORD(r, r, r)
+		return
+	}
+	g.VPXOR(r, r, r)
+}
+
+// sum returns the register of a token's sum, where those are registers.
+func (g *tile) sum(t int) reg.VecPhysical {
+	if g.wide {
+		return g.vec(31 - t)
+	}
+	return g.vec(15 - t)
+}
+
+// inRegisters tells whether the tokens' sums stay in registers.
+func (g *tile) inRegisters() bool { return g.wide || g.tokens == 1 }
+
+// clearSums sets the tokens' sums to zero.
+func (g *tile) clearSums() {
+	if g.inRegisters() {
+		for t := range g.tokens {
+			g.zero(g.sum(t))
+		}
+		return
+	}
+	g.sums = g.AllocLocal(32 * g.tokens)
+	g.zero(g.vec(0))
+	for t := range g.tokens {
+		g.VMOVUPS(g.vec(0), g.sums.Offset(32*t))
+	}
+}
+
+// addProduct adds a·b to a token's sum, fused.
+func (g *tile) addProduct(t int, a, b reg.VecPhysical) {
+	if g.inRegisters() {
+		g.VFMADD231PS(a, b, g.sum(t))
+		return
+	}
+	g.VFMADD213PS(g.sums.Offset(32*t), a, b)
+	g.VMOVUPS(b, g.sums.Offset(32*t))
+}
+
+// storeSums writes the tokens' sums to the rows of out.
+func (g *tile) storeSums() {
+	out, stride := reg.RSI, reg.R8
+	g.Load(g.Param("out"), out)
+	g.Load(g.Param("stride"), stride)
+	for t := range g.tokens {
+		sum := g.vec(0)
+		if g.inRegisters() {
+			sum = g.sum(t)
+		} else {
+			g.VMOVUPS(g.sums.Offset(32*t), sum)
+		}
+		g.VMOVUPS(sum, operand.Mem{Base: out})
+		if t+1 < g.tokens {
+			g.LEAQ(operand.Mem{Base: out, Index: stride, Scale: 4}, out)
+		}
+	}
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// loadArguments fills the general registers. The strides of the scales and the sums are k/scaleDiv bytes.
+func (g *tile) loadArguments(scaleDiv int) {
+	g.Load(g.Param("w"), regW)
+	g.Load(g.Param("scales"), regScales)
+	g.Load(g.Param("blocks"), regBlocks)
+	g.Load(g.Param("q"), cursorQ.at)
+	g.Load(g.Param("d"), cursorD.at)
+	g.Load(g.Param("sums"), cursorSums.at)
+	if g.tokens == 1 {
+		return
+	}
+	g.Load(g.Param("k"), cursorQ.stride)
+	g.MOVQ(cursorQ.stride, cursorD.stride)
+	shift := 0
+	for 1<<shift < scaleDiv {
+		shift++
+	}
+	g.SHRQ(operand.U8(shift), cursorD.stride)
+	for _, c := range []*cursor{cursorQ, cursorD} {
+		if g.tokens > 3 {
+			g.LEAQ(operand.Mem{Base: c.stride, Index: c.stride, Scale: 2}, c.stride3)
+		}
+	}
+}
+
+// forTokens calls do for each token, with the cursors at its three rows, and puts the cursors back.
+func (g *tile) forTokens(cursors []*cursor, do func(t int)) {
+	for t := range g.tokens {
+		if t > 0 && t%3 == 0 {
+			for _, c := range cursors {
+				g.ADDQ(c.stride3, c.at)
+			}
+		}
+		do(t)
+	}
+	for range (g.tokens - 1) / 3 {
+		for _, c := range cursors {
+			g.SUBQ(c.stride3, c.at)
+		}
+	}
+}
+
+// begin starts a function for a format.
+func (g *tile) begin(format string, loop string) {
+	name := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens)
+	g.Function(name)
+	g.SignatureExpr("func(w, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)")
+	g.Pragma("noescape")
+	g.Doc(fmt.Sprintf("%s multiplies %d rows of activations with a panel, see blockTile:", name, g.tokens), loop)
+}
+
+// panelsAVX512 generates the tiles of AVX-512 F, BW, VL and DQ.
+func panelsAVX512(c *build.Context) {
+	for _, tokens := range []int{12, 8, 4, 2, 1} {
+		generate32(c, unitAVX512, formatQ4_0, tokens)
+	}
+}

@@ -1,0 +1,112 @@
+//go:build !purego
+
+package asm
+
+import (
+	"encoding/binary"
+
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// A panel on amd64 is two planes, first the quants of all blocks and then their scales, so that a kernel reads quants in
+// whole cache lines. Within a plane blocks follow each other, and a block is the bytes of the file's block transposed: unit
+// 0 of each of the PanelRows rows, then unit 1, and so on. Quants have units of four bytes, so that a cache line holds four
+// bytes of every row, the same lanes that VPMADDUBSW, VPDPBUSD and the conversion of their sums have.
+type panelLayout struct {
+	format *quant.Format
+	fields []panelField // in the order of the panel, those of plane 0 first
+	planes [2]int       // bytes of a block of each plane, of all rows
+}
+
+// panelField is a part of a block of the file.
+type panelField struct {
+	at, bytes int // in the file's block
+	unit      int // bytes that stay together: 1, 2 or 4
+	plane     int
+}
+
+// panelLayouts are the layouts of the formats that have panels. A block of a float format is one element.
+var (
+	layoutF32  = newPanelLayout(quant.F32, panelField{0, 4, 4, 0})
+	layoutF16  = newPanelLayout(quant.F16, panelField{0, 2, 2, 0})
+	layoutBF16 = newPanelLayout(quant.BF16, panelField{0, 2, 2, 0})
+	layoutQ4_0 = newPanelLayout(quant.Q4_0, panelField{2, 16, 4, 0}, panelField{0, 2, 2, 1})
+	layoutQ4_1 = newPanelLayout(quant.Q4_1, panelField{4, 16, 4, 0}, panelField{0, 4, 2, 1})
+	layoutQ8_0 = newPanelLayout(quant.Q8_0, panelField{2, 32, 4, 0}, panelField{0, 2, 2, 1})
+	layoutQ4_K = newPanelLayout(quant.Q4_K, panelField{16, 128, 4, 0}, panelField{4, 12, 4, 1}, panelField{0, 4, 2, 1})
+	layoutQ5_K = newPanelLayout(quant.Q5_K, panelField{48, 128, 4, 0}, panelField{16, 32, 4, 0}, panelField{4, 12, 4, 1}, panelField{0, 4, 2, 1})
+	layoutQ6_K = newPanelLayout(quant.Q6_K, panelField{0, 128, 4, 0}, panelField{128, 64, 4, 0}, panelField{192, 16, 1, 1}, panelField{208, 2, 2, 1})
+)
+
+// newPanelLayout returns the layout of a format with the fields of its blocks.
+func newPanelLayout(f *quant.Format, fields ...panelField) *panelLayout {
+	l := &panelLayout{format: f, fields: fields}
+	for _, field := range fields {
+		l.planes[field.plane] += field.bytes * PanelRows
+	}
+	return l
+}
+
+// cut returns the two planes of a panel of rows of k elements.
+func (l *panelLayout) cut(panel []byte, k int) (planes [2][]byte) {
+	n := k / l.format.BlockLen * l.planes[0]
+	return [2][]byte{panel[:n], panel[n:l.bytes(k)]}
+}
+
+// bytes returns the size of a panel of rows of k elements.
+func (l *panelLayout) bytes(k int) int { return PanelRows * l.format.Bytes(k) }
+
+// pack is Panels.Pack.
+func (l *panelLayout) pack(dst, src []byte, rowBytes, k int) {
+	planes := l.cut(dst, k)
+	for b := range k / l.format.BlockLen {
+		for _, f := range l.fields {
+			to := planes[f.plane][:f.bytes*PanelRows]
+			planes[f.plane] = planes[f.plane][f.bytes*PanelRows:]
+			from := b*l.format.BlockBytes + f.at
+			for r := range PanelRows {
+				f.scatter(to[r*f.unit:], src[r*rowBytes+from:][:f.bytes])
+			}
+		}
+	}
+}
+
+// unpack is Panels.Unpack.
+func (l *panelLayout) unpack(dst []float32, panel []byte, r, k int) {
+	var block [256]byte // room for a block of any format
+	n := l.format.BlockLen
+	planes := l.cut(panel, k)
+	for b := range k / n {
+		for _, f := range l.fields {
+			from := planes[f.plane][:f.bytes*PanelRows]
+			planes[f.plane] = planes[f.plane][f.bytes*PanelRows:]
+			f.gather(block[f.at:f.at+f.bytes], from[r*f.unit:])
+		}
+		_ = l.format.Dequantize(dst[b*n:(b+1)*n], block[:l.format.BlockBytes]) // the lengths fit
+	}
+}
+
+// scatter copies a row's part of a block into the panel: unit i goes to the i-th place of the row.
+func (f panelField) scatter(dst, src []byte) {
+	switch stride := PanelRows * f.unit; f.unit {
+	case 4:
+		for i := 0; i+4 <= len(src); i += 4 {
+			binary.LittleEndian.PutUint32(dst[i/4*stride:], binary.LittleEndian.Uint32(src[i:]))
+		}
+	case 2:
+		for i := 0; i+2 <= len(src); i += 2 {
+			binary.LittleEndian.PutUint16(dst[i/2*stride:], binary.LittleEndian.Uint16(src[i:]))
+		}
+	case 1:
+		for i, v := range src {
+			dst[i*stride] = v
+		}
+	}
+}
+
+// gather is the reverse of scatter.
+func (f panelField) gather(dst, src []byte) {
+	for i := 0; i < len(dst); i += f.unit {
+		copy(dst[i:i+f.unit], src[i*PanelRows:])
+	}
+}
