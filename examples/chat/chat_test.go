@@ -24,7 +24,7 @@ func TestPipedLinesAreTurns(t *testing.T) {
 		{"one line", "What is the capital of Japan?\n", japan, ""},
 		{"no line feed at the end", "What is the capital of Japan?", japan, ""},
 		{"empty lines between", "\nWhat is the capital of Japan?\n \nWhat is the capital of France?\n", japan + france, ""},
-		{"a turn over two lines", "What is the capital \\\nof Japan?\n", japan, ""},
+		{"a turn over two lines", "\\\nWhat is the capital of Japan?\n", japan, ""},
 		{"backslash before the end", "What is the capital of Japan?\\", japan, ""},
 		{"nothing", "", "", ""},
 		{"quit", "What is the capital of Japan?\n/quit\nWhat is the capital of France?\n", japan, ""},
