@@ -82,13 +82,18 @@ func merge(dst, src *Partial) {
 		copy(dst.Out, src.Out)
 		return
 	}
-	m := max(dst.Max, src.Max)
-	a, b := exact.Exp(dst.Max-m), exact.Exp(src.Max-m)
-	dst.Max = m
-	dst.Sum = exact.FMA(src.Sum, b, float32(dst.Sum*a))
+	a, b := dst.join(src)
 	for i, v := range src.Out {
 		dst.Out[i] = exact.FMA(v, b, float32(dst.Out[i]*a))
 	}
+}
+
+// join merges the maximum and the sum of src, and returns the factors by which the two sides' values are to be multiplied.
+func (p *Partial) join(src *Partial) (a, b float32) {
+	m := max(p.Max, src.Max)
+	a, b = exact.Exp(p.Max-m), exact.Exp(src.Max-m)
+	p.Max, p.Sum = m, exact.FMA(src.Sum, b, float32(p.Sum*a))
+	return a, b
 }
 
 // Finish divides by the sum and writes the row's attention to dst [HeadDim].

@@ -1,0 +1,16 @@
+module github.com/antigravity-go/antigravity/asm/asmgen
+
+go 1.26.0
+
+require (
+	github.com/antigravity-go/antigravity v0.0.0-00010101000000-000000000000
+	github.com/mmcloughlin/avo v0.6.0
+)
+
+require (
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
+)
+
+replace github.com/antigravity-go/antigravity => ../..
