@@ -24,14 +24,16 @@ func (c *conversation) lines(stdin io.Reader, history string) (lines, error) {
 		s.Buffer(nil, maxLine)
 		return piped{s}, nil
 	}
-	r, err := readline.NewFromConfig(&readline.Config{
+	t := &typed{note: c.note}
+	var err error
+	t.editor, err = readline.NewFromConfig(&readline.Config{
 		Prompt: prompt, HistoryFile: history, HistorySearchFold: true, Undo: true, InterruptPrompt: "\n", EOFPrompt: "\n",
-		AutoComplete: completer(),
+		AutoComplete: completer(), Listener: t.listen,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up line editing: %w", err)
 	}
-	return &typed{editor: r, note: c.note}, nil
+	return t, nil
 }
 
 // maxLine bounds a line from a pipe, in bytes.
@@ -64,10 +66,17 @@ const (
 type typed struct {
 	editor *readline.Instance
 	note   func(format string, a ...any)
+	begun  bool // there is something on the line
 }
 
-// next leaves the terminal to the caller while no line is edited. Ctrl-C forgets what was typed; a second one in a row, or
-// Ctrl-D, ends the conversation.
+// listen notes whether there is something on the line, which the editor does not tell when Ctrl-C ends it.
+func (t *typed) listen(line []rune, _ int, _ rune) ([]rune, int, bool) {
+	t.begun = len(line) > 0
+	return nil, 0, false
+}
+
+// next leaves the terminal to the caller while no line is edited. Ctrl-C forgets what was typed; where nothing was, a second
+// one, or Ctrl-D, ends the conversation.
 func (t *typed) next() (string, error) {
 	interrupted := false
 	for {
@@ -77,6 +86,10 @@ func (t *typed) next() (string, error) {
 		})
 		if !errors.Is(err, readline.ErrInterrupt) {
 			return text, err
+		}
+		if t.begun {
+			interrupted = false
+			continue
 		}
 		if interrupted {
 			return "", io.EOF

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+)
+
+func generate(ctx context.Context, input string, args ...string) (stdout, stderr string, err error) {
+	var out, notes bytes.Buffer
+	err = run(ctx, args, strings.NewReader(input), &out, &notes)
+	return out.String(), notes.String(), err
+}
+
+func TestAnswers(t *testing.T) {
+	const question = "What is the capital of Japan?"
+	for _, c := range []struct {
+		name, input string
+		args        []string
+		want        string
+	}{
+		{"no flags", "", nil, "The capital of Japan is Tokyo.\n"},
+		{"from stdin", question, []string{"-prompt", "-"}, "The capital of Japan is Tokyo.\n"},
+		{"a few tokens", "", []string{"-n", "2"}, "The capital\n"},
+		{"a stop text", "", []string{"-stop", " is", "-stop", "nothing"}, "The capital of Japan\n"},
+		{"raw", "", []string{"-raw", "-prompt", "<|start_header_id|>user<|end_header_id|>\n\n" + question +
+			"<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"}, "The capital of Japan is Tokyo.\n"},
+		{"quantised cache", "", []string{"-kv-type", "q8_0"}, "The capital of Japan is Tokyo.\n"},
+		{"one thread", "", []string{"-threads", "1", "-backend", "cpu"}, "The capital of Japan is Tokyo.\n"},
+		{"one candidate", "", []string{"-temperature", "1", "-top-k", "1"}, "The capital of Japan is Tokyo.\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stdout, stderr, err := generate(t.Context(), c.input, c.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stdout != c.want {
+				t.Errorf("answer %q, want %q", stdout, c.want)
+			}
+			if !strings.Contains(stderr, "tokens/s") {
+				t.Errorf("no measurements on stderr: %q", stderr)
+			}
+		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	stdout, stderr, err := generate(t.Context(), "", "-json", "-seed", "7", "-prompt", "What is the capital of Japan?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatalf("%q: %v", stdout, err)
+	}
+	for key, want := range map[string]any{
+		"text": "The capital of Japan is Tokyo.", "stop": "end of turn", "prompt_tokens": 20.0, "generated_tokens": 7.0,
+		"seed": 7.0, "model": "pebble-Q4_0.gguf",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+	for _, key := range []string{"prefill_tokens_per_second", "decode_tokens_per_second"} {
+		if speed, _ := got[key].(float64); speed <= 0 {
+			t.Errorf("%s is %v", key, got[key])
+		}
+	}
+	if stderr != "" {
+		t.Errorf("stderr: %q", stderr)
+	}
+}
+
+func TestSeedDecides(t *testing.T) {
+	answer := func(seed string) string {
+		stdout, _, err := generate(t.Context(), "", "-temperature", "2", "-n", "30", "-seed", seed, "-prompt", "Tell me a story.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stdout
+	}
+	if first := answer("1"); first != answer("1") || first == answer("2") {
+		t.Error("the same seed must give the same answer, another seed another")
+	}
+}
+
+func TestInterruptedJSONHasWhatThereIs(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	stdout, _, err := generate(ctx, "", "-json")
+	if !errors.Is(err, context.Canceled) || !strings.Contains(stdout, `"stop":"interrupted"`) {
+		t.Errorf("%q, error %v", stdout, err)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		args  []string
+		usage bool
+		want  string
+	}{
+		{"no such flag", []string{"-colour"}, true, "-colour"},
+		{"no such type", []string{"-kv-type", "q2"}, true, "f16"},
+		{"a system message without messages", []string{"-raw", "-system", "x"}, true, "-raw"},
+		{"a word too many", []string{"hello"}, true, "hello"},
+		{"no such file", []string{"-model", "no/such.gguf"}, false, "no/such.gguf"},
+		{"no such backend", []string{"-backend", "abacus"}, false, "cpu"},
+		{"a temperature below 0", []string{"-temperature", "-1"}, false, "Temperature"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := generate(t.Context(), "", c.args...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want one that names %q", err, c.want)
+			}
+			var usage *cli.UsageError
+			if errors.As(err, &usage) != c.usage {
+				t.Errorf("%v: is a usage error: %v, want %v", err, !c.usage, c.usage)
+			}
+		})
+	}
+}
