@@ -46,6 +46,9 @@ func (m *Model) Config() Config {
 // Tokenizer returns the model's tokenizer.
 func (m *Model) Tokenizer() *Tokenizer { return m.tokenizer }
 
+// WeightType returns the type of the linear layers' weights: the first layer's query projection.
+func (m *Model) WeightType() tensor.DType { return m.layers[0].q.weight.DType() }
+
 // Memory tells where the bytes are.
 type Memory struct {
 	Weights    int64 // tensors, mapped files included
