@@ -3,17 +3,31 @@
 package asm
 
 // panelsAVX2 sets the products with panels of weights.
-func panelsAVX2(k *Kernels) {}
+func panelsAVX2(k *Kernels) {
+	k.replacePanels(
+		panelsOf(layoutQ4_0, 8, []blockTile{{8, q4_0AVX2x8}, {4, q4_0AVX2x4}, {2, q4_0AVX2x2}, {1, q4_0AVX2x1}}),
+		panelsOf(layoutQ4_1, 8, []blockTile{{8, q4_1AVX2x8}, {4, q4_1AVX2x4}, {2, q4_1AVX2x2}, {1, q4_1AVX2x1}}),
+		panelsOf(layoutQ8_0, 8, []blockTile{{8, q8_0AVX2x8}, {4, q8_0AVX2x4}, {2, q8_0AVX2x2}, {1, q8_0AVX2x1}}),
+	)
+}
 
 // panelsAVX512 sets the products with panels of weights.
 func panelsAVX512(k *Kernels) {
 	k.replacePanels(
-		panelsOf(layoutQ4_0, []blockTile{{12, q4_0AVX512x12}, {8, q4_0AVX512x8}, {4, q4_0AVX512x4}, {2, q4_0AVX512x2}, {1, q4_0AVX512x1}}),
+		panelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0AVX512x12}, {8, q4_0AVX512x8}, {4, q4_0AVX512x4}, {2, q4_0AVX512x2}, {1, q4_0AVX512x1}}),
+		panelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1AVX512x12}, {8, q4_1AVX512x8}, {4, q4_1AVX512x4}, {2, q4_1AVX512x2}, {1, q4_1AVX512x1}}),
+		panelsOf(layoutQ8_0, 16, []blockTile{{8, q8_0AVX512x8}, {4, q8_0AVX512x4}, {2, q8_0AVX512x2}, {1, q8_0AVX512x1}}),
 	)
 }
 
 // panelsVNNI sets the products with panels of weights.
-func panelsVNNI(k *Kernels) {}
+func panelsVNNI(k *Kernels) {
+	k.replacePanels(
+		panelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0VNNIx12}, {8, q4_0VNNIx8}, {4, q4_0VNNIx4}, {2, q4_0VNNIx2}, {1, q4_0VNNIx1}}),
+		panelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1VNNIx12}, {8, q4_1VNNIx8}, {4, q4_1VNNIx4}, {2, q4_1VNNIx2}, {1, q4_1VNNIx1}}),
+		panelsOf(layoutQ8_0, 16, []blockTile{{12, q8_0VNNIx12}, {8, q8_0VNNIx8}, {4, q8_0VNNIx4}, {2, q8_0VNNIx2}, {1, q8_0VNNIx1}}),
+	)
+}
 
 // replacePanels sets the panels of some formats. The list that the tier below has stays as it is.
 func (k *Kernels) replacePanels(replacements ...*Panels) {
@@ -38,18 +52,22 @@ type blockTile struct {
 	run    func(w, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 }
 
-// panelsOf returns panels for a block format: tiles are the kernels, those for most tokens first, the last for one.
-func panelsOf(l *panelLayout, tiles []blockTile) *Panels {
+// panelsOf returns panels for a block format. The tiles have so many rows: a panel is one tile high, or two. Those for most
+// tokens come first, the last is for one.
+func panelsOf(l *panelLayout, rows int, tiles []blockTile) *Panels {
 	return &Panels{Format: l.format, Pack: l.pack, Unpack: l.unpack, Multiply: func(p *PanelProduct) {
+		size := l.bytes(p.Acts.K)
 		for i := range p.Count {
-			planes := l.cut(p.Panels[i*l.bytes(p.Acts.K):], p.Acts.K)
-			multiplyBlocks(tiles, p, planes, i*PanelRows)
+			planes := l.cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
+			for row := 0; row < PanelRows; row += rows {
+				multiplyBlocks(tiles, p, planes[0][4*row:], planes[1][2*row:], i*PanelRows+row, rows)
+			}
 		}
 	}}
 }
 
-// multiplyBlocks multiplies one panel, whose first row is the product's row at, with all rows of activations.
-func multiplyBlocks(tiles []blockTile, p *PanelProduct, planes [2][]byte, at int) {
+// multiplyBlocks multiplies a tile's rows, the first of which is the product's row at, with all rows of activations.
+func multiplyBlocks(tiles []blockTile, p *PanelProduct, w, scales []byte, at, rows int) {
 	a := p.Acts
 	blocks, groups := a.K/a.Partner.BlockLen(), a.K/a.Partner.GroupLen()
 	for t := 0; t < a.Rows; {
@@ -57,9 +75,9 @@ func multiplyBlocks(tiles []blockTile, p *PanelProduct, planes [2][]byte, at int
 			tiles = tiles[1:]
 		}
 		n := tiles[0].tokens
-		out := p.Out[t*p.Stride+at:][:(n-1)*p.Stride+PanelRows]
+		out := p.Out[t*p.Stride+at:][:(n-1)*p.Stride+rows]
 		q, d, sums := a.Q[t*a.K:(t+n)*a.K], a.D[t*blocks:(t+n)*blocks], a.Sums[t*groups:(t+n)*groups]
-		tiles[0].run(&planes[0][0], &planes[1][0], blocks, &q[0], &d[0], &sums[0], a.K, &out[0], p.Stride)
+		tiles[0].run(&w[0], &scales[0], blocks, &q[0], &d[0], &sums[0], a.K, &out[0], p.Stride)
 		t += n
 	}
 }

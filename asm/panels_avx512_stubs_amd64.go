@@ -4,37 +4,100 @@
 
 package asm
 
-// q4_0AVX512x12 multiplies 12 rows of activations with a panel, see blockTile:
+// q4_0AVX512x12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
-//	out[t·stride + r] = Σ (w[r].d·d[t]) · Σ w[r].q·q[t]   over the blocks, in order
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512x12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0AVX512x8 multiplies 8 rows of activations with a panel, see blockTile:
+// q4_0AVX512x8 multiplies 16 rows of weights with 8 of activations, see blockTile:
 //
-//	out[t·stride + r] = Σ (w[r].d·d[t]) · Σ w[r].q·q[t]   over the blocks, in order
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512x8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0AVX512x4 multiplies 4 rows of activations with a panel, see blockTile:
+// q4_0AVX512x4 multiplies 16 rows of weights with 4 of activations, see blockTile:
 //
-//	out[t·stride + r] = Σ (w[r].d·d[t]) · Σ w[r].q·q[t]   over the blocks, in order
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512x4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0AVX512x2 multiplies 2 rows of activations with a panel, see blockTile:
+// q4_0AVX512x2 multiplies 16 rows of weights with 2 of activations, see blockTile:
 //
-//	out[t·stride + r] = Σ (w[r].d·d[t]) · Σ w[r].q·q[t]   over the blocks, in order
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512x2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0AVX512x1 multiplies 1 rows of activations with a panel, see blockTile:
+// q4_0AVX512x1 multiplies 16 rows of weights with 1 of activations, see blockTile:
 //
-//	out[t·stride + r] = Σ (w[r].d·d[t]) · Σ w[r].q·q[t]   over the blocks, in order
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512x1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512x12 multiplies 16 rows of weights with 12 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512x8 multiplies 16 rows of weights with 8 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512x4 multiplies 16 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512x2 multiplies 16 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512x1 multiplies 16 rows of weights with 1 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512x8 multiplies 16 rows of weights with 8 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512x4 multiplies 16 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512x2 multiplies 16 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512x1 multiplies 16 rows of weights with 1 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -53,6 +53,7 @@ type tile struct {
 	panelUnit
 	tokens int
 	sums   operand.Mem // where the tokens' sums are, if there are too few registers
+	vectors32
 }
 
 // vec returns vector register i.
@@ -197,18 +198,56 @@ func (g *tile) forTokens(cursors []*cursor, do func(t int)) {
 	}
 }
 
-// begin starts a function for a format.
-func (g *tile) begin(format string, loop string) {
+// load reads a vector.
+func (g *tile) load(m operand.Mem, r reg.VecPhysical) {
+	if g.wide {
+		g.VMOVDQU32(m, r)
+		return
+	}
+	g.VMOVDQU(m, r)
+}
+
+// scaleBy sets dst to x times a float in memory.
+func (g *tile) scaleBy(m operand.Mem, x, dst reg.VecPhysical) {
+	if g.wide {
+		g.VMULPS_BCST(m, x, dst)
+		return
+	}
+	g.VBROADCASTSS(m, dst)
+	g.VMULPS(x, dst, dst)
+}
+
+// begin starts the function of a format.
+func (g *tile) begin(format string, rows int, loop string) {
 	name := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens)
 	g.Function(name)
 	g.SignatureExpr("func(w, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)")
 	g.Pragma("noescape")
-	g.Doc(fmt.Sprintf("%s multiplies %d rows of activations with a panel, see blockTile:", name, g.tokens), loop)
+	g.Doc(fmt.Sprintf("%s multiplies %d rows of weights with %d of activations, see blockTile:", name, rows, g.tokens), "", "\t"+loop)
 }
 
+// panelsAVX2 generates the tiles of AVX2, FMA and F16C.
+func panelsAVX2(c *build.Context) { generatePanels(c, unitAVX2) }
+
 // panelsAVX512 generates the tiles of AVX-512 F, BW, VL and DQ.
-func panelsAVX512(c *build.Context) {
-	for _, tokens := range []int{12, 8, 4, 2, 1} {
-		generate32(c, unitAVX512, formatQ4_0, tokens)
+func panelsAVX512(c *build.Context) { generatePanels(c, unitAVX512) }
+
+// panelsVNNI generates the tiles of AVX-512 VNNI.
+func panelsVNNI(c *build.Context) { generatePanels(c, unitVNNI) }
+
+// generatePanels generates the tiles of a unit.
+func generatePanels(c *build.Context, u panelUnit) {
+	for _, f := range formats32(u) {
+		for _, tokens := range tokens32(u, f) {
+			generate32(c, u, f, tokens)
+		}
 	}
+}
+
+// tokens32 returns the sizes of a format's tiles.
+func tokens32(u panelUnit, f format32) []int {
+	if u.wide && f.vectors == 8 {
+		return []int{12, 8, 4, 2, 1}
+	}
+	return []int{8, 4, 2, 1}
 }

@@ -6,64 +6,88 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// format32 describes a format with blocks of 32: its quants are unsigned after unpack, and offset/2^… was added to them.
+// format32 describes a format with blocks of 32, as a unit multiplies it.
 type format32 struct {
 	name    string
 	quants  int  // bytes of a block's quants in the panel
 	scales  int  // bytes of a block's scales
-	shift   int  // 2^shift was added to each quant to make it unsigned
+	shift   int  // 2^shift is added to each quant, which makes it unsigned, and taken off the sums; 0: nothing is
 	minimum bool // a second half scales the sum of the activations
+	vectors int  // how many registers the unpacked quants of a block take
+	unpack  func(g *tile)
+	dot     func(g *tile, t int) // leaves the dot product of the quants with a token's in T0
 }
 
-var (
-	formatQ4_0 = format32{name: "q4_0", quants: 256, scales: 32, shift: 3}
-	formatQ4_1 = format32{name: "q4_1", quants: 256, scales: 64, minimum: true}
-	formatQ8_0 = format32{name: "q8_0", quants: 512, scales: 32, shift: 7}
-)
+// formats32 returns the formats with blocks of 32.
+func formats32(u panelUnit) []format32 {
+	q4_0 := format32{name: "q4_0", quants: 256, scales: 32, shift: 3, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
+	q4_1 := format32{name: "q4_1", quants: 256, scales: 64, minimum: true, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
+	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
+	switch {
+	case u.vnni:
+		q4_0.dot, q4_1.dot = (*tile).dotUnsigned, (*tile).dotUnsigned
+		q8_0.vectors, q8_0.unpack, q8_0.dot = 8, (*tile).raiseBytes, (*tile).dotUnsigned
+	case !u.wide:
+		q8_0.vectors, q8_0.shift, q8_0.unpack, q8_0.dot = 8, 0, (*tile).magnitudes, (*tile).dotSigned
+	}
+	return []format32{q4_0, q4_1, q8_0}
+}
 
 // prefetchAhead is how many bytes ahead of a single token's reads the quants are asked for: the processor's own
 // prefetchers stop at each page's end.
 const prefetchAhead = 2048
 
-// The vector registers of a tile for blocks of 32. Eight have the quants of the block, four bytes of each row in each; the
-// sums of the tokens come down from the last register.
-const (
-	vecScale = 8 + iota
-	vecMin
-	vecOnes // 1 in each 16 bits
-	vecMask // 15 in each byte
-	vecT0
-	vecT1
-	vecT2
-)
+// The vector registers of a tile for blocks of 32. The first ones have the unpacked quants of the block, four bytes of each
+// row in each; these follow; the sums of the tokens come down from the last register.
+type vectors32 struct {
+	scale, minimum reg.VecPhysical
+	t0, t1, t2     reg.VecPhysical
+	ones, mask     reg.VecPhysical // 1 in each 16 bits; 15 in each byte
+	special        reg.VecPhysical // what the format needs
+}
 
-// generate32 generates a tile for a format with blocks of 32:
-//
-//	for each block: sum[t] += (w.d · a[t].d) · Σ w.q·a[t].q, and the minimum's part
+// generate32 generates a tile for a format with blocks of 32.
 func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
 	g := &tile{Context: c, panelUnit: u, tokens: tokens}
-	g.begin(f.name, "	out[t·stride + r] = Σ (w[r].d·d[t]) · Σ w[r].q·q[t]   over the blocks, in order")
+	next := f.vectors
+	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.special, &g.minimum} {
+		if !u.wide && next > 15 {
+			break
+		}
+		*r = g.vec(next)
+		next++
+	}
+	rows := 8
+	if u.wide {
+		rows = 16
+	}
+	minimum := ""
+	if f.minimum {
+		minimum = ", then + (m[b][r]·d[t][b])·sums[t][b]"
+	}
+	g.begin(f.name, rows, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
 	g.loadArguments(8)
 	g.clearSums()
-	g.constant(g.vec(vecOnes), 0x00010001)
-	g.constant(g.vec(vecMask), 0x0f0f0f0f)
-	loop := f.name + "block"
-	g.Label(loop)
+	g.constant(g.ones, 0x00010001)
+	g.constant(g.mask, 0x0f0f0f0f)
+	if f.name == "q8_0" && u.wide {
+		g.constant(g.special, 0x80808080)
+	}
+	g.Label("block")
 	if tokens == 1 {
 		for line := 0; line < f.quants; line += 64 {
 			g.PREFETCHT0(operand.Mem{Base: regW, Disp: prefetchAhead + line})
 		}
 	}
-	g.nibbles()
-	g.VCVTPH2PS(operand.Mem{Base: regScales}, g.vec(vecScale))
-	if f.minimum {
-		g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32}, g.vec(vecMin))
-	}
-	cursors := []*cursor{cursorQ, cursorD, cursorSums}
-	g.forTokens(cursors, func(t int) {
-		g.dot32(t)
+	f.unpack(g)
+	g.VCVTPH2PS(operand.Mem{Base: regScales}, g.scale)
+	g.forTokens([]*cursor{cursorQ, cursorD, cursorSums}, func(t int) {
+		f.dot(g, t)
 		g.subtractOffset(t, f.shift)
 		g.addBlock(t)
+		if f.minimum {
+			g.addMinimum(t)
+		}
 	})
 	g.ADDQ(operand.U32(f.quants), regW)
 	g.ADDQ(operand.U8(f.scales), regScales)
@@ -71,7 +95,7 @@ func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
 	g.ADDQ(operand.U8(4), cursorD.at)
 	g.ADDQ(operand.U8(4), cursorSums.at)
 	g.DECQ(regBlocks)
-	g.JNE(operand.LabelRef(loop))
+	g.JNE(operand.LabelRef("block"))
 	g.storeSums()
 }
 
@@ -81,34 +105,101 @@ func (g *tile) nibbles() {
 		low, high := g.vec(j), g.vec(4+j)
 		g.load(operand.Mem{Base: regW, Disp: 64 * j}, low)
 		g.VPSRLW(operand.U8(4), low, high)
-		g.and(g.vec(vecMask), low, low)
-		g.and(g.vec(vecMask), high, high)
+		g.and(g.mask, low, low)
+		g.and(g.mask, high, high)
 	}
 }
 
-// load reads a vector.
-func (g *tile) load(m operand.Mem, r reg.VecPhysical) {
-	if g.wide {
-		g.VMOVDQU32(m, r)
+// dotNibbles multiplies quants of four bits. Pairs of products with quants below 16, and the sums of eight such pairs, stay
+// within 16 bits: 16·15·127 = 30480.
+func (g *tile) dotNibbles(t int) {
+	for j := range 8 {
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
+		g.addPairs(j, g.t1, g.vec(j), g.t1, g.t0)
+	}
+	g.VPMADDWD(g.ones, g.t0, g.t0)
+}
+
+// addPairs adds the products of signed and unsigned bytes, in pairs, to sum, or begins it when j is 0. It overwrites
+// scratch.
+func (g *tile) addPairs(j int, signed, unsigned, scratch, sum reg.VecPhysical) {
+	if j == 0 {
+		g.VPMADDUBSW(signed, unsigned, sum)
 		return
 	}
-	g.VMOVDQU(m, r)
+	g.VPMADDUBSW(signed, unsigned, scratch)
+	g.VPADDW(scratch, sum, sum)
 }
 
-// dot32 leaves Σ of the eight registers of quants with a token's in T0. Pairs of products of quants below 16 and eight of
-// their sums stay within 16 bits: 16·15·127 = 30480.
-func (g *tile) dot32(t int) {
-	sum, product := g.vec(vecT0), g.vec(vecT1)
+// splitBytes unpacks eight lines of bytes, raised by 128, into their low halves, in the first eight registers, and their
+// high halves in the next: whole bytes would saturate the sums of 16 bits.
+func (g *tile) splitBytes() {
 	for j := range 8 {
-		g.VPBROADCASTD(cursorQ.row(t, 4*j), product)
-		if j == 0 {
-			g.VPMADDUBSW(product, g.vec(j), sum)
-			continue
-		}
-		g.VPMADDUBSW(product, g.vec(j), product)
-		g.VPADDW(product, sum, sum)
+		low, high := g.vec(j), g.vec(8+j)
+		g.VPXORD(operand.Mem{Base: regW, Disp: 64 * j}, g.special, low)
+		g.VPSRLW(operand.U8(4), low, high)
+		g.and(g.mask, low, low)
+		g.and(g.mask, high, high)
 	}
-	g.VPMADDWD(g.vec(vecOnes), sum, sum)
+}
+
+// dotSplit multiplies quants in two halves of four bits, see dotNibbles.
+func (g *tile) dotSplit(t int) {
+	low, high, acts, scratch := g.t0, g.t2, g.t1, g.scratch()
+	for j := range 8 {
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), acts)
+		g.addPairs(j, acts, g.vec(j), scratch, low)
+		g.addPairs(j, acts, g.vec(8+j), acts, high)
+	}
+	g.VPMADDWD(g.ones, low, low)
+	g.VPMADDWD(g.ones, high, high)
+	g.VPSLLD(operand.U8(4), high, high)
+	g.VPADDD(high, low, low)
+}
+
+// scratch returns the register that formats without a minimum do not need for it.
+func (g *tile) scratch() reg.VecPhysical { return g.minimum }
+
+// raiseBytes unpacks eight lines of signed bytes, raised by 128.
+func (g *tile) raiseBytes() {
+	for j := range 8 {
+		g.VPXORD(operand.Mem{Base: regW, Disp: 64 * j}, g.special, g.vec(j))
+	}
+}
+
+// dotUnsigned multiplies unsigned bytes, by way of VPDPBUSD, in two chains.
+func (g *tile) dotUnsigned(t int) {
+	g.zero(g.t0)
+	g.zero(g.t1)
+	for j := range 8 {
+		g.VPDPBUSD_BCST(cursorQ.row(t, 4*j), g.vec(j), [...]reg.VecPhysical{g.t0, g.t1}[j%2])
+	}
+	g.VPADDD(g.t1, g.t0, g.t0)
+}
+
+// magnitudes unpacks eight lines of signed bytes as their magnitudes; −128 becomes 128.
+func (g *tile) magnitudes() {
+	for j := range 8 {
+		g.VPABSB(operand.Mem{Base: regW, Disp: 64 * j}, g.vec(j))
+	}
+}
+
+// dotSigned multiplies signed bytes: the quants' magnitudes with the activations under the quants' signs. A pair of products
+// stays within 16 bits: 2·128·127 = 32512.
+func (g *tile) dotSigned(t int) {
+	for j := range 8 {
+		product := g.t1
+		if j == 0 {
+			product = g.t0
+		}
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), product)
+		g.VPSIGNB(operand.Mem{Base: regW, Disp: 64 * j}, product, product)
+		g.VPMADDUBSW(product, g.vec(j), product)
+		g.VPMADDWD(g.ones, product, product)
+		if j > 0 {
+			g.VPADDD(product, g.t0, g.t0)
+		}
+	}
 }
 
 // subtractOffset subtracts 2^shift times the sum of the activations from T0.
@@ -116,25 +207,32 @@ func (g *tile) subtractOffset(t, shift int) {
 	if shift == 0 {
 		return
 	}
-	offset := g.vec(vecT1)
 	if g.wide {
-		g.VPSLLD_BCST(operand.U8(shift), cursorSums.row(t, 0), offset)
+		g.VPSLLD_BCST(operand.U8(shift), cursorSums.row(t, 0), g.t1)
 	} else {
-		g.VPBROADCASTD(cursorSums.row(t, 0), offset)
-		g.VPSLLD(operand.U8(shift), offset, offset)
+		g.VPBROADCASTD(cursorSums.row(t, 0), g.t1)
+		g.VPSLLD(operand.U8(shift), g.t1, g.t1)
 	}
-	g.VPSUBD(offset, g.vec(vecT0), g.vec(vecT0))
+	g.VPSUBD(g.t1, g.t0, g.t0)
 }
 
 // addBlock adds a token's integer sum T0, scaled, to its sum.
 func (g *tile) addBlock(t int) {
-	isum, scale := g.vec(vecT0), g.vec(vecT1)
-	g.VCVTDQ2PS(isum, isum)
+	g.VCVTDQ2PS(g.t0, g.t0)
+	g.scaleBy(cursorD.row(t, 0), g.scale, g.t1)
+	g.addProduct(t, g.t1, g.t0)
+}
+
+// addMinimum adds the sum of a token's activations, times the scaled minimum, to its sum.
+func (g *tile) addMinimum(t int) {
+	minimum := g.t2
+	g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32}, minimum)
 	if g.wide {
-		g.VMULPS_BCST(cursorD.row(t, 0), g.vec(vecScale), scale)
+		g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), g.t0)
 	} else {
-		g.VBROADCASTSS(cursorD.row(t, 0), scale)
-		g.VMULPS(g.vec(vecScale), scale, scale)
+		g.VPBROADCASTD(cursorSums.row(t, 0), g.t0)
+		g.VCVTDQ2PS(g.t0, g.t0)
 	}
-	g.addProduct(t, scale, isum)
+	g.scaleBy(cursorD.row(t, 0), minimum, g.t1)
+	g.addProduct(t, g.t1, g.t0)
 }
