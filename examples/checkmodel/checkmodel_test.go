@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+)
+
+func check(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out, notes bytes.Buffer
+	err := run(t.Context(), args, nil, &out, &notes)
+	return out.String(), err
+}
+
+func TestCheckpointsEqualTheReference(t *testing.T) {
+	for _, name := range []string{"llama32-tied-bf16", "llama32-sharded-f16", "llama2-mha-f32"} {
+		t.Run(name, func(t *testing.T) {
+			dir := fixture.Path(t, "hf/"+name)
+			out, err := check(t, "-model", dir, "-golden", filepath.Join(dir, "golden.safetensors"))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if !strings.Contains(out, "greedy: 40 of 40") {
+				t.Errorf("no 40 greedy tokens agree:\n%s", out)
+			}
+		})
+	}
+}
+
+func TestLastPositionsOnly(t *testing.T) {
+	golden := fixture.Path(t, "pebble/golden.safetensors")
+	if out, err := check(t, "-golden", golden, "-model", fixture.Path(t, "pebble/hf")); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := check(t, "-golden", golden, "-tolerance", "0.2"); err != nil { // four-bit weights
+		t.Errorf("embedded: %v\n%s", err, out)
+	}
+}
+
+func TestOutOfToleranceFails(t *testing.T) {
+	dir := fixture.Path(t, "hf/llama2-mha-f32")
+	_, err := check(t, "-model", dir, "-golden", filepath.Join(dir, "golden.safetensors"), "-tolerance", "0")
+	if err == nil || !strings.Contains(err.Error(), "tolerance") {
+		t.Errorf("error %v, want one about the tolerance", err)
+	}
+}
+
+func TestAnotherModelsGoldenFileFails(t *testing.T) {
+	_, err := check(t, "-golden", fixture.Path(t, "hf/llama2-mha-f32/golden.safetensors"))
+	if err == nil || !strings.Contains(err.Error(), "vocabulary") {
+		t.Errorf("error %v, want one about the vocabulary", err)
+	}
+}
+
+func TestDescribesTheEmbeddedModel(t *testing.T) {
+	out, err := check(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"pebble-Q4_0.gguf", "GGUF version 3", "4 query heads, 2 key and value heads of 64", "tensors q4_0",
+		"tensors q6_k", "4096 tokens", "llama-bpe", "<|eot_id|>", "chat template"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the description lacks %q:\n%s", want, out)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+)
+
+// stored is what a model's files say that a loaded model no longer tells.
+type stored struct {
+	format    string
+	tokenizer string
+	types     map[string]*usage // by element type
+}
+
+// usage is how much of one element type there is.
+type usage struct {
+	tensors int
+	bytes   int64
+}
+
+func (s *stored) add(kind string, bytes int) {
+	kind = strings.ToLower(kind)
+	if s.types[kind] == nil {
+		s.types[kind] = &usage{}
+	}
+	s.types[kind].tensors++
+	s.types[kind].bytes += int64(bytes)
+}
+
+// inspect reads the headers of a model's files: a .gguf file, a Hugging Face folder, or the embedded model for "".
+func inspect(path string) (s *stored, err error) {
+	defer mmap.Catch(&err)()
+	if path == "" {
+		data, err := pebble.FS.ReadFile(pebble.Name)
+		if err != nil {
+			return nil, err
+		}
+		return inspectGGUF(data)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return inspectHuggingFace(path)
+	}
+	f, err := mmap.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s, err = inspectGGUF(f.Bytes()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+func inspectGGUF(data []byte) (*stored, error) {
+	f, err := gguf.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	s := &stored{format: fmt.Sprintf("GGUF version %d", f.Version()), tokenizer: "none", types: map[string]*usage{}}
+	for _, t := range f.Tensors() {
+		s.add(t.Type.String(), len(t.Data))
+	}
+	if kind, ok := f.String("tokenizer.ggml.model"); ok {
+		s.tokenizer = strings.Clone(kind)
+		if rule, ok := f.String("tokenizer.ggml.pre"); ok {
+			s.tokenizer += ", split as " + rule
+		}
+	}
+	return s, nil
+}
+
+func inspectHuggingFace(dir string) (*stored, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "model*.safetensors"))
+	if err != nil {
+		return nil, err
+	}
+	s := &stored{format: fmt.Sprintf("Hugging Face, %d files of weights", len(files)), tokenizer: "none", types: map[string]*usage{}}
+	for _, file := range files {
+		if err := s.addShard(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "tokenizer.json")); err == nil {
+		var tokenizer struct{ Model struct{ Type string } }
+		if json.Unmarshal(data, &tokenizer) == nil {
+			s.tokenizer = "tokenizer.json, " + tokenizer.Model.Type
+		}
+	}
+	return s, nil
+}
+
+func (s *stored) addShard(path string) error {
+	f, err := mmap.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	shard, err := safetensors.Parse(f.Bytes())
+	if err != nil {
+		return err
+	}
+	for _, t := range shard.Tensors() {
+		s.add(t.DType, len(t.Data))
+	}
+	return nil
+}
