@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Config describes a model of the Llama family: its sizes and the few choices that the architecture leaves open.
@@ -254,18 +255,9 @@ func (j *ropeJSON) apply(r *RoPE) {
 // union appends to a the tokens of b that a lacks.
 func union(a, b []Token) []Token {
 	for _, t := range b {
-		if !contains(a, t) {
+		if !slices.Contains(a, t) {
 			a = append(a, t)
 		}
 	}
 	return a
-}
-
-func contains(list []Token, t Token) bool {
-	for _, have := range list {
-		if have == t {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -63,6 +64,12 @@ func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens
 
 // DecodeRate returns the tokens generated per second, 0 when none were.
 func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
+
+// String sums up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s".
+func (s Stats) String() string {
+	return fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
+		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
+}
 
 func rate(n int, d time.Duration) float64 {
 	if d <= 0 {
@@ -165,7 +172,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if err != nil {
 		return Piece{}, 0, err
 	}
-	if contains(s.model.config.EOS, token) {
+	if slices.Contains(s.model.config.EOS, token) {
 		return Piece{Stop: EndOfTurn}, 0, nil
 	}
 	s.sampler.accept(token)

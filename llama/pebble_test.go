@@ -289,4 +289,5 @@ func ExampleSession_Generate() {
 			fmt.Println(piece.Stop)
 		}
 	}
+	// Output: " a" " brave" " otter" " named" " Nina" " lived" " near" " the" maximum of tokens
 }
