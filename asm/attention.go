@@ -11,6 +11,9 @@ import (
 // does not depend on how a prompt was cut into chunks nor on how many threads share the tiles.
 const TileKeys = 128
 
+// PanelKeys is how many keys an AttentionTile's Panel has room for.
+const PanelKeys = 32
+
 // AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
 //
 // Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots.
@@ -26,6 +29,7 @@ type AttentionTile struct {
 
 	Scores []float32 // scratch, Queries.Rows·TileKeys
 	Value  []float32 // scratch, HeadDim
+	Panel  []float32 // scratch, PanelKeys·HeadDim: keys or values as a tier's kernels like them
 }
 
 // Partial is a row's attention to some of the slots: the largest score, Σ exp(score-Max), and Σ exp(score-Max)·value. Sum is

@@ -29,6 +29,10 @@ type vectorUnit struct {
 	exponentials func(x *float32, n int, max float32) float32
 	divide       func(x *float32, n int, v float32)
 	prepare      [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int) // by quant.Partner
+
+	width  int // elements of a register
+	scores func(out, panel, q *float32, headDim, rows int)
+	caches []cacheReader
 }
 
 var unitAVX2 = vectorUnit{
@@ -36,6 +40,12 @@ var unitAVX2 = vectorUnit{
 	sumOfSquares: sumOfSquaresAVX2, norm: normAVX2, maximum: maximumAVX2, exponentials: exponentialsAVX2, divide: divideAVX2,
 	prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
 		quant.Int8x32: prepare32AVX2, quant.Int8x256: prepare256AVX2,
+	},
+	width: 8, scores: scoresAVX2,
+	caches: []cacheReader{
+		{quant.F16, transposeF16AVX2, valuesF16AVX2},
+		{quant.F32, transposeF32AVX2, valuesF32AVX2},
+		{quant.BF16, transposeBF16AVX2, valuesBF16AVX2},
 	},
 }
 
@@ -45,12 +55,18 @@ var unitAVX512 = vectorUnit{
 	prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
 		quant.Int8x32: prepare32AVX512, quant.Int8x256: prepare256AVX512,
 	},
+	width: 16, scores: scoresAVX512,
+	caches: []cacheReader{
+		{quant.F16, transposeF16AVX512, valuesF16AVX512},
+		{quant.F32, transposeF32AVX512, valuesF32AVX512},
+		{quant.BF16, transposeBF16AVX512, valuesBF16AVX512},
+	},
 }
 
 // improve sets the kernels that the unit has.
 func (u *vectorUnit) improve(k *Kernels) {
 	k.Add, k.Scale, k.Axpy, k.SiLUMul, k.RoPE = u.Add, u.Scale, u.Axpy, u.SiLUMul, u.RoPE
-	k.RMSNorm, k.Softmax, k.Prepare, k.Merge = u.RMSNorm, u.Softmax, u.Prepare, u.Merge
+	k.RMSNorm, k.Softmax, k.Prepare, k.Merge, k.Attend = u.RMSNorm, u.Softmax, u.Prepare, u.Merge, u.Attend
 }
 
 // longest is how many elements one call of assembly works on: a few microseconds in the cache, some ten outside.

@@ -1020,8 +1020,8 @@ groups:
 	VPADDD       X1, X3, X3
 	VMOVD        X3, (BX)
 	ADDQ         $0x04, BX
-	ADDQ         $0x80, AX
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000020, CX
 	DECQ         R8
 	JNZ          groups
 	ADDQ         $0x04, DX
@@ -1156,8 +1156,8 @@ groups:
 	VPADDD       X1, X3, X3
 	VMOVD        X3, (BX)
 	ADDQ         $0x04, BX
-	ADDQ         $0x40, AX
-	ADDQ         $0x10, CX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000010, CX
 	DECQ         R8
 	JNZ          groups
 	ADDQ         $0x04, DX
@@ -1721,8 +1721,8 @@ groups:
 	VPADDD        X1, X2, X2
 	VMOVD         X2, (BX)
 	ADDQ          $0x04, BX
-	ADDQ          $0x80, AX
-	ADDQ          $0x20, CX
+	ADDQ          $0x00000080, AX
+	ADDQ          $0x00000020, CX
 	DECQ          R8
 	JNZ           groups
 	ADDQ          $0x04, DX
@@ -1790,8 +1790,8 @@ groups:
 	VPADDD        X1, X2, X2
 	VMOVD         X2, (BX)
 	ADDQ          $0x04, BX
-	ADDQ          $0x40, AX
-	ADDQ          $0x10, CX
+	ADDQ          $0x00000040, AX
+	ADDQ          $0x00000010, CX
 	DECQ          R8
 	JNZ           groups
 	ADDQ          $0x04, DX

@@ -169,7 +169,7 @@ func (a *attention) join() {
 
 // reserve makes room for rows of headDim elements.
 func (l *lane) reserve(rows, headDim int) {
-	if need := rows*(3*headDim+asm.TileKeys) + headDim; len(l.memory) < need || len(l.results) != rows || len(l.results[0].Out) != headDim {
+	if need := rows*(3*headDim+asm.TileKeys) + (1+asm.PanelKeys)*headDim; len(l.memory) < need || len(l.results) != rows || len(l.results[0].Out) != headDim {
 		if len(l.memory) < need {
 			l.memory = make([]float32, need)
 		}
@@ -187,6 +187,7 @@ func (l *lane) reserve(rows, headDim int) {
 		l.tile.Visible = l.tile.Visible[:rows]
 		l.results, l.total = l.results[:rows], l.total[:rows]
 		l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)
+		l.tile.Panel = take(asm.PanelKeys * headDim)
 		for r := range rows {
 			l.results[r].Out, l.total[r].Out = take(headDim), take(headDim)
 		}

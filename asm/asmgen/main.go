@@ -24,7 +24,10 @@ var files = []struct {
 	generate func(c *build.Context)
 }{
 	{"vector", vector},
+	{"attention", attention},
+	{"panels_avx2", panelsAVX2},
 	{"panels_avx512", panelsAVX512},
+	{"panels_vnni", panelsVNNI},
 }
 
 func main() {

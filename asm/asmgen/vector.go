@@ -298,8 +298,8 @@ func (u *unit) prepare(name string, block, group int) {
 	}
 	u.VMOVD(u.fold(sum, func(src, dst reg.Register) { u.VPADDD(src, dst, dst) }), Mem{Base: sums})
 	u.ADDQ(Imm(4), sums)
-	u.ADDQ(Imm(uint64(4*lanes*group)), p)
-	u.ADDQ(Imm(uint64(lanes*group)), q)
+	u.ADDQ(U32(4*lanes*group), p)
+	u.ADDQ(U32(lanes*group), q)
 	u.DECQ(count)
 	u.JNZ(LabelRef("groups"))
 

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand" //nolint:staticcheck // the field's own notation for operands
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// tileKeys is asm.TileKeys, the distance of two rows of scores.
+const tileKeys = 128
+
+// source is how elements lie in memory, and how a register of them is read as float32.
+type source struct {
+	name  string
+	bytes int // of an element
+	load  func(u *unit, m Mem, v reg.VecVirtual)
+}
+
+var sources = []source{
+	{"F32", 4, func(u *unit, m Mem, v reg.VecVirtual) { u.VMOVUPS(m, v) }},
+	{"F16", 2, func(u *unit, m Mem, v reg.VecVirtual) { u.VCVTPH2PS(m, v) }},
+	{"BF16", 2, func(u *unit, m Mem, v reg.VecVirtual) {
+		u.VPMOVZXWD(m, v)
+		u.VPSLLD(Imm(16), v, v)
+	}},
+}
+
+// attention generates the parts of attention to one tile.
+func attention(c *build.Context) {
+	for _, u := range units(c) {
+		u.scores()
+		for _, s := range sources {
+			u.transpose(s)
+			u.values(s)
+		}
+	}
+}
+
+// transpose generates the transposition of keys, so that the lanes of the scores are keys.
+func (u *unit) transpose(s source) {
+	u.function("transpose"+s.name, "func(panel *float32, k *byte, stride, n, headDim int)",
+		fmt.Sprintf("panel[i·%d + j] = element i of the key at k[j·stride:] for j < %d, i < headDim. From n on, n > 0, the", 2*u.width, u.width),
+		fmt.Sprintf("last key is repeated. headDim is a multiple of %d.", u.width))
+	panel, base, stride := u.integer("panel"), u.integer("k"), u.integer("stride")
+	n, left, none := u.integer("n"), u.integer("headDim"), u.GP64()
+	u.XORQ(none, none)
+	u.Label("columns")
+	at, step := u.GP64(), u.GP64()
+	u.MOVQ(base, at)
+	u.MOVQ(stride, step)
+	quads := make([][4]reg.VecVirtual, u.width/4) // [four keys][column in a lane]
+	for g := range quads {
+		var rows [4]reg.VecVirtual
+		for i := range rows {
+			rows[i] = u.vector()
+			s.load(u, Mem{Base: at}, rows[i])
+			if next := 4*g + i + 1; next < u.width {
+				u.CMPQ(n, U32(next))
+				u.CMOVQLE(none, step)
+				u.ADDQ(step, at)
+			}
+		}
+		quads[g] = u.transpose4(rows)
+	}
+	for c := range 4 {
+		column := make([]reg.VecVirtual, len(quads))
+		for g := range quads {
+			column[g] = quads[g][c]
+		}
+		for lane, v := range u.transposeLanes(column) {
+			u.VMOVUPS(v, Mem{Base: panel, Disp: (4*lane + c) * 2 * u.width * 4})
+		}
+	}
+	u.ADDQ(U32(u.width*2*u.width*4), panel)
+	u.ADDQ(U32(u.width*s.bytes), base)
+	u.SUBQ(U32(u.width), left)
+	u.JG(LabelRef("columns"))
+	u.end()
+}
+
+// transpose4 transposes the 4×4 elements in each 128 bits of four registers.
+func (u *unit) transpose4(r [4]reg.VecVirtual) (c [4]reg.VecVirtual) {
+	var t [4]reg.VecVirtual
+	for i := range t {
+		t[i], c[i] = u.vector(), u.vector()
+	}
+	for i := range 2 {
+		u.VUNPCKLPS(r[2*i+1], r[2*i], t[2*i])
+		u.VUNPCKHPS(r[2*i+1], r[2*i], t[2*i+1])
+	}
+	for i := range 2 {
+		u.VUNPCKLPD(t[2+i], t[i], c[2*i])
+		u.VUNPCKHPD(t[2+i], t[i], c[2*i+1])
+	}
+	return c
+}
+
+// transposeLanes transposes the 128-bit lanes of as many registers as they have lanes.
+func (u *unit) transposeLanes(r []reg.VecVirtual) []reg.VecVirtual {
+	out := make([]reg.VecVirtual, len(r))
+	for i := range out {
+		out[i] = u.vector()
+	}
+	if len(r) == 2 {
+		u.VPERM2F128(Imm(0x20), r[1], r[0], out[0])
+		u.VPERM2F128(Imm(0x31), r[1], r[0], out[1])
+		return out
+	}
+	for i, half := range []uint64{0x44, 0xee} {
+		x, y := u.vector(), u.vector()
+		u.VSHUFF32X4(Imm(half), r[1], r[0], x)
+		u.VSHUFF32X4(Imm(half), r[3], r[2], y)
+		u.VSHUFF32X4(Imm(0x88), y, x, out[2*i])
+		u.VSHUFF32X4(Imm(0xdd), y, x, out[2*i+1])
+	}
+	return out
+}
+
+// scores generates the scores of some rows with the keys of a panel. The chains of eight sums hide the latency of the
+// multiply-add.
+func (u *unit) scores() {
+	u.function("scores", "func(out, panel, q *float32, headDim, rows int)",
+		fmt.Sprintf("out[r·TileKeys + j] = Σ panel[i·%d + j]·q[r·headDim + i] for j < %d, r < rows ≤ 4, in order of i < headDim,", 2*u.width, 2*u.width),
+		"each step one fma.")
+	out, panel, q, size, rows := u.integer("out"), u.integer("panel"), u.integer("q"), u.integer("headDim"), u.integer("rows")
+	left, last := u.GP64(), u.GP64()
+	u.MOVQ(size, left)
+	u.SHLQ(Imm(2), size)
+	u.LEAQ(Mem{Base: size, Index: size, Scale: 2}, last)
+	u.ADDQ(q, last)
+	queries := []Mem{{Base: q}, {Base: q, Index: size, Scale: 1}, {Base: q, Index: size, Scale: 2}, {Base: last}}
+	u.byRows(rows, func(n int) {
+		label := fmt.Sprintf("elements%d", n)
+		sums := make([][2]reg.VecVirtual, n)
+		for r := range sums {
+			sums[r] = [2]reg.VecVirtual{u.zero(), u.zero()}
+		}
+		u.Label(label)
+		keys := [2]reg.VecVirtual{u.vector(), u.vector()}
+		for i, k := range keys {
+			u.VMOVUPS(Mem{Base: panel, Disp: i * u.width * 4}, k)
+		}
+		for r := range sums {
+			x := u.vector()
+			u.VBROADCASTSS(queries[r], x)
+			for i, k := range keys {
+				u.VFMADD231PS(k, x, sums[r][i])
+			}
+		}
+		u.ADDQ(U32(2*u.width*4), panel)
+		u.ADDQ(Imm(4), q)
+		u.ADDQ(Imm(4), last)
+		u.DECQ(left)
+		u.JNZ(LabelRef(label))
+		for r := range sums {
+			for i, s := range sums[r] {
+				u.VMOVUPS(s, Mem{Base: out, Disp: (r*tileKeys + i*u.width) * 4})
+			}
+		}
+	})
+}
+
+// byRows generates code for one to four rows, and ends the function after each.
+func (u *unit) byRows(rows reg.GPVirtual, code func(rows int)) {
+	for n := 4; n > 1; n-- {
+		next := fmt.Sprintf("below%d", n)
+		u.CMPQ(rows, U32(n))
+		u.JLT(LabelRef(next))
+		code(n)
+		u.end()
+		u.Label(next)
+	}
+	code(1)
+	u.end()
+}
+
+// values generates the weighted sum of values for some rows, which share what is read.
+func (u *unit) values(s source) {
+	u.function("values"+s.name, "func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)",
+		"outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of",
+		fmt.Sprintf("j < n, n > 0. headDim is a multiple of %d.", u.width))
+	var outs [4]reg.GPVirtual
+	for r := range outs {
+		outs[r] = u.integer(fmt.Sprintf("out%d", r))
+	}
+	base, stride, left, rows := u.integer("v"), u.integer("stride"), u.integer("headDim"), u.integer("rows")
+	wide := 2 // registers of a value at a time
+	if u.width == 16 {
+		wide = 4
+	}
+	u.byRows(rows, func(n int) {
+		for _, registers := range []int{wide, 1} {
+			columns := registers * u.width
+			columnsLabel, done := fmt.Sprintf("columns%dx%d", n, columns), fmt.Sprintf("done%dx%d", n, columns)
+			u.Label(columnsLabel)
+			u.CMPQ(left, U32(columns))
+			u.JLT(LabelRef(done))
+			u.valueColumns(s, outs[:n], base, stride, registers)
+			for _, o := range outs[:n] {
+				u.ADDQ(U32(columns*4), o)
+			}
+			u.ADDQ(U32(columns*s.bytes), base)
+			u.SUBQ(U32(columns), left)
+			u.JMP(LabelRef(columnsLabel))
+			u.Label(done)
+		}
+	})
+}
+
+// valueColumns adds so many registers' columns of all values.
+func (u *unit) valueColumns(s source, outs []reg.GPVirtual, base, stride reg.GPVirtual, registers int) {
+	p, n, at := u.integer("p"), u.integer("n"), u.GP64()
+	u.MOVQ(base, at)
+	sums := make([][]reg.VecVirtual, len(outs))
+	for r, o := range outs {
+		for i := range registers {
+			v := u.vector()
+			u.VMOVUPS(Mem{Base: o, Disp: i * u.width * 4}, v)
+			sums[r] = append(sums[r], v)
+		}
+	}
+	slots := fmt.Sprintf("slots%dx%d", len(outs), registers)
+	u.Label(slots)
+	var value []reg.VecVirtual
+	for i := range registers {
+		v := u.vector()
+		s.load(u, Mem{Base: at, Disp: i * u.width * s.bytes}, v)
+		value = append(value, v)
+	}
+	for r := range outs {
+		x := u.vector()
+		u.VBROADCASTSS(Mem{Base: p, Disp: r * tileKeys * 4}, x)
+		for i, v := range value {
+			u.VFMADD231PS(v, x, sums[r][i])
+		}
+	}
+	u.ADDQ(stride, at)
+	u.ADDQ(Imm(4), p)
+	u.DECQ(n)
+	u.JNZ(LabelRef(slots))
+	for r, o := range outs {
+		for i, v := range sums[r] {
+			u.VMOVUPS(v, Mem{Base: o, Disp: i * u.width * 4})
+		}
+	}
+}
