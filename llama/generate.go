@@ -202,8 +202,8 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 			return err
 		}
 		shared := commonPrefix(prompt, s.tokens)
-		if len(prompt) > min(s.capacity, s.model.config.ContextLength) {
-			return fmt.Errorf("%w: the conversation has %d tokens, and %d fit", ErrContextFull, len(prompt), s.capacity)
+		if len(prompt) > s.Capacity() {
+			return fmt.Errorf("%w: the conversation has %d tokens, and %d fit", ErrContextFull, len(prompt), s.Capacity())
 		}
 		if err := s.truncate(shared); err != nil {
 			return err

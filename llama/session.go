@@ -145,6 +145,9 @@ func (s *Session) Position() int { return s.position }
 // CacheLen returns the number of cache slots in use.
 func (s *Session) CacheLen() int { return s.caches[0].Len() }
 
+// Capacity returns how many tokens the conversation can hold: the cache's slots, or the model's context where that is less.
+func (s *Session) Capacity() int { return min(s.capacity, s.model.config.ContextLength) }
+
 // Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token and after
 // Truncate. The slice is valid until the next call.
 func (s *Session) Logits() []float32 {
@@ -260,7 +263,7 @@ func (s *Session) check(t []Token) error {
 		}
 	}
 	if room := s.room(); len(t) > room {
-		return fmt.Errorf("%w: %d tokens after %d, where %d fit", ErrContextFull, len(t), len(s.tokens), s.capacity)
+		return fmt.Errorf("%w: %d tokens after %d, where %d fit", ErrContextFull, len(t), len(s.tokens), s.Capacity())
 	}
 	return nil
 }
