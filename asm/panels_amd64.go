@@ -8,6 +8,9 @@ func panelsAVX2(k *Kernels) {
 		panelsOf(layoutQ4_0, 8, []blockTile{{8, q4_0AVX2x8}, {4, q4_0AVX2x4}, {2, q4_0AVX2x2}, {1, q4_0AVX2x1}}),
 		panelsOf(layoutQ4_1, 8, []blockTile{{8, q4_1AVX2x8}, {4, q4_1AVX2x4}, {2, q4_1AVX2x2}, {1, q4_1AVX2x1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{8, q8_0AVX2x8}, {4, q8_0AVX2x4}, {2, q8_0AVX2x2}, {1, q8_0AVX2x1}}),
+		panelsOf(layoutQ4_K, 8, []blockTile{{8, q4_KAVX2x8}, {4, q4_KAVX2x4}, {2, q4_KAVX2x2}, {1, q4_KAVX2x1}}),
+		panelsOf(layoutQ5_K, 8, []blockTile{{8, q5_KAVX2x8}, {4, q5_KAVX2x4}, {2, q5_KAVX2x2}, {1, q5_KAVX2x1}}),
+		panelsOf(layoutQ6_K, 8, []blockTile{{8, q6_KAVX2x8}, {4, q6_KAVX2x4}, {2, q6_KAVX2x2}, {1, q6_KAVX2x1}}),
 	)
 }
 
@@ -17,6 +20,9 @@ func panelsAVX512(k *Kernels) {
 		panelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0AVX512x12}, {8, q4_0AVX512x8}, {4, q4_0AVX512x4}, {2, q4_0AVX512x2}, {1, q4_0AVX512x1}}),
 		panelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1AVX512x12}, {8, q4_1AVX512x8}, {4, q4_1AVX512x4}, {2, q4_1AVX512x2}, {1, q4_1AVX512x1}}),
 		panelsOf(layoutQ8_0, 16, []blockTile{{8, q8_0AVX512x8}, {4, q8_0AVX512x4}, {2, q8_0AVX512x2}, {1, q8_0AVX512x1}}),
+		panelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KAVX512x12}, {8, q4_KAVX512x8}, {4, q4_KAVX512x4}, {2, q4_KAVX512x2}, {1, q4_KAVX512x1}}),
+		panelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KAVX512x12}, {8, q5_KAVX512x8}, {4, q5_KAVX512x4}, {2, q5_KAVX512x2}, {1, q5_KAVX512x1}}),
+		panelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KAVX512x12}, {8, q6_KAVX512x8}, {4, q6_KAVX512x4}, {2, q6_KAVX512x2}, {1, q6_KAVX512x1}}),
 	)
 }
 
@@ -26,6 +32,9 @@ func panelsVNNI(k *Kernels) {
 		panelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0VNNIx12}, {8, q4_0VNNIx8}, {4, q4_0VNNIx4}, {2, q4_0VNNIx2}, {1, q4_0VNNIx1}}),
 		panelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1VNNIx12}, {8, q4_1VNNIx8}, {4, q4_1VNNIx4}, {2, q4_1VNNIx2}, {1, q4_1VNNIx1}}),
 		panelsOf(layoutQ8_0, 16, []blockTile{{12, q8_0VNNIx12}, {8, q8_0VNNIx8}, {4, q8_0VNNIx4}, {2, q8_0VNNIx2}, {1, q8_0VNNIx1}}),
+		panelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KVNNIx12}, {8, q4_KVNNIx8}, {4, q4_KVNNIx4}, {2, q4_KVNNIx2}, {1, q4_KVNNIx1}}),
+		panelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KVNNIx12}, {8, q5_KVNNIx8}, {4, q5_KVNNIx4}, {2, q5_KVNNIx2}, {1, q5_KVNNIx1}}),
+		panelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KVNNIx12}, {8, q6_KVNNIx8}, {4, q6_KVNNIx4}, {2, q6_KVNNIx2}, {1, q6_KVNNIx1}}),
 	)
 }
 
@@ -43,13 +52,13 @@ func (k *Kernels) replacePanels(replacements ...*Panels) {
 // blockTile is a kernel for panels in blocks: the product of one panel with some rows of activations. All kernels have the
 // form
 //
-//	func(w, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+//	func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 //
 // with the planes of the panel, how many blocks a row has, the activations' rows of k elements, and the output's rows,
 // stride elements apart.
 type blockTile struct {
 	tokens int
-	run    func(w, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+	run    func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 }
 
 // panelsOf returns panels for a block format. The tiles have so many rows: a panel is one tile high, or two. Those for most
@@ -60,14 +69,14 @@ func panelsOf(l *panelLayout, rows int, tiles []blockTile) *Panels {
 		for i := range p.Count {
 			planes := l.cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
 			for row := 0; row < PanelRows; row += rows {
-				multiplyBlocks(tiles, p, planes[0][4*row:], planes[1][2*row:], i*PanelRows+row, rows)
+				multiplyBlocks(tiles, p, l.rowsOf(planes, row), i*PanelRows+row, rows)
 			}
 		}
 	}}
 }
 
 // multiplyBlocks multiplies a tile's rows, the first of which is the product's row at, with all rows of activations.
-func multiplyBlocks(tiles []blockTile, p *PanelProduct, w, scales []byte, at, rows int) {
+func multiplyBlocks(tiles []blockTile, p *PanelProduct, planes [3]*byte, at, rows int) {
 	a := p.Acts
 	blocks, groups := a.K/a.Partner.BlockLen(), a.K/a.Partner.GroupLen()
 	for t := 0; t < a.Rows; {
@@ -77,7 +86,7 @@ func multiplyBlocks(tiles []blockTile, p *PanelProduct, w, scales []byte, at, ro
 		n := tiles[0].tokens
 		out := p.Out[t*p.Stride+at:][:(n-1)*p.Stride+rows]
 		q, d, sums := a.Q[t*a.K:(t+n)*a.K], a.D[t*blocks:(t+n)*blocks], a.Sums[t*groups:(t+n)*groups]
-		tiles[0].run(&w[0], &scales[0], blocks, &q[0], &d[0], &sums[0], a.K, &out[0], p.Stride)
+		tiles[0].run(planes[0], planes[1], planes[2], blocks, &q[0], &d[0], &sums[0], a.K, &out[0], p.Stride)
 		t += n
 	}
 }

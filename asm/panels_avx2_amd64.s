@@ -2,16 +2,18 @@
 
 //go:build !purego
 
-// func q4_0AVX2x8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+#include "textflag.h"
+
+// func q4_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q4_0AVX2x8(SB), $256-72
+TEXT ·q4_0AVX2x8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -325,8 +327,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -353,16 +355,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0AVX2x4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q4_0AVX2x4(SB), $128-72
+TEXT ·q4_0AVX2x4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -538,8 +540,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -554,16 +556,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0AVX2x2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q4_0AVX2x2(SB), $64-72
+TEXT ·q4_0AVX2x2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	VPXOR        Y0, Y0, Y0
@@ -665,8 +667,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -675,15 +677,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0AVX2x1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0AVX2x1(SB), $0-72
+TEXT ·q4_0AVX2x1(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
 	VPXOR        Y15, Y15, Y15
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
@@ -752,22 +754,22 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      Y15, (SI)
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q4_1AVX2x8(SB), $256-72
+TEXT ·q4_1AVX2x8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1113,8 +1115,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -1141,16 +1143,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q4_1AVX2x4(SB), $128-72
+TEXT ·q4_1AVX2x4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1342,8 +1344,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -1358,16 +1360,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q4_1AVX2x2(SB), $64-72
+TEXT ·q4_1AVX2x2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	VPXOR        Y0, Y0, Y0
@@ -1477,8 +1479,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -1487,15 +1489,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1AVX2x1(SB), $0-72
+TEXT ·q4_1AVX2x1(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
 	VPXOR        Y15, Y15, Y15
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
@@ -1567,22 +1569,22 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      Y15, (SI)
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q8_0AVX2x8(SB), $256-72
+TEXT ·q8_0AVX2x8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1984,8 +1986,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -2012,16 +2014,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q8_0AVX2x4(SB), $128-72
+TEXT ·q8_0AVX2x4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -2237,8 +2239,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -2253,16 +2255,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3
-TEXT ·q8_0AVX2x2(SB), $64-72
+TEXT ·q8_0AVX2x2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	VPXOR        Y0, Y0, Y0
@@ -2380,8 +2382,8 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	LEAQ         (SI)(R8*4), SI
@@ -2390,15 +2392,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0AVX2x1(SB), $0-72
+TEXT ·q8_0AVX2x1(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
 	VPXOR        Y15, Y15, Y15
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
@@ -2475,8 +2477,4451 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+56(FP), SI
-	MOVQ         stride+64(FP), R8
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
 	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+DATA scale0AVX2<>+0(SB)/4, $0x80008000
+DATA scale0AVX2<>+4(SB)/4, $0x80048004
+DATA scale0AVX2<>+8(SB)/4, $0x80088008
+DATA scale0AVX2<>+12(SB)/4, $0x800c800c
+GLOBL scale0AVX2<>(SB), RODATA|NOPTR, $16
+
+DATA scale1AVX2<>+0(SB)/4, $0x80018001
+DATA scale1AVX2<>+4(SB)/4, $0x80058005
+DATA scale1AVX2<>+8(SB)/4, $0x80098009
+DATA scale1AVX2<>+12(SB)/4, $0x800d800d
+GLOBL scale1AVX2<>(SB), RODATA|NOPTR, $16
+
+DATA scale2AVX2<>+0(SB)/4, $0x80028002
+DATA scale2AVX2<>+4(SB)/4, $0x80068006
+DATA scale2AVX2<>+8(SB)/4, $0x800a800a
+DATA scale2AVX2<>+12(SB)/4, $0x800e800e
+GLOBL scale2AVX2<>(SB), RODATA|NOPTR, $16
+
+DATA scale3AVX2<>+0(SB)/4, $0x80038003
+DATA scale3AVX2<>+4(SB)/4, $0x80078007
+DATA scale3AVX2<>+8(SB)/4, $0x800b800b
+DATA scale3AVX2<>+12(SB)/4, $0x800f800f
+GLOBL scale3AVX2<>(SB), RODATA|NOPTR, $16
+
+DATA minimums0AVX2<>+0(SB)/4, $0x80018000
+DATA minimums0AVX2<>+4(SB)/4, $0x80058004
+DATA minimums0AVX2<>+8(SB)/4, $0x80098008
+DATA minimums0AVX2<>+12(SB)/4, $0x800d800c
+GLOBL minimums0AVX2<>(SB), RODATA|NOPTR, $16
+
+DATA minimums1AVX2<>+0(SB)/4, $0x80038002
+DATA minimums1AVX2<>+4(SB)/4, $0x80078006
+DATA minimums1AVX2<>+8(SB)/4, $0x800b800a
+DATA minimums1AVX2<>+12(SB)/4, $0x800f800e
+GLOBL minimums1AVX2<>(SB), RODATA|NOPTR, $16
+
+DATA lowerWordAVX2<>+0(SB)/4, $0x01000100
+DATA lowerWordAVX2<>+4(SB)/4, $0x05040504
+DATA lowerWordAVX2<>+8(SB)/4, $0x09080908
+DATA lowerWordAVX2<>+12(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordAVX2<>(SB), RODATA|NOPTR, $16
+
+DATA q4_KRunsAVX2<>+0(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+4(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+8(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+12(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+16(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+20(SB)/4, $0x00000004
+DATA q4_KRunsAVX2<>+24(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+28(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+32(SB)/4, $0x00000200
+DATA q4_KRunsAVX2<>+36(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+40(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+44(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+48(SB)/4, $0x00000200
+DATA q4_KRunsAVX2<>+52(SB)/4, $0x00000004
+DATA q4_KRunsAVX2<>+56(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+60(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+64(SB)/4, $0x00000400
+DATA q4_KRunsAVX2<>+68(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+72(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+76(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+80(SB)/4, $0x00000400
+DATA q4_KRunsAVX2<>+84(SB)/4, $0x00000004
+DATA q4_KRunsAVX2<>+88(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+92(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+96(SB)/4, $0x00000600
+DATA q4_KRunsAVX2<>+100(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+104(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+108(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+112(SB)/4, $0x00000600
+DATA q4_KRunsAVX2<>+116(SB)/4, $0x00000004
+DATA q4_KRunsAVX2<>+120(SB)/4, $0x00000000
+DATA q4_KRunsAVX2<>+124(SB)/4, $0x00000000
+GLOBL q4_KRunsAVX2<>(SB), RODATA|NOPTR, $128
+
+// func q4_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q4_KAVX2x8(SB), $1152-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 384(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 416(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 448(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 480(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 800(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 928(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 960(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 864(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 992(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 1024(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1088(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 1056(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1120(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	VMOVDQU        Y8, 576(SP)
+	VMOVDQU        Y8, 608(SP)
+	VMOVDQU        Y8, 640(SP)
+	VMOVDQU        Y8, 672(SP)
+	VMOVDQU        Y8, 704(SP)
+	VMOVDQU        Y8, 736(SP)
+	LEAQ           q4_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      768(SP)(CX*2), Y11
+	VMOVDQU      512(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 512(SP)
+	VMOVDQU      544(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 544(SP)
+	VMOVDQU      576(SP), Y10
+	VPBROADCASTD (SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 576(SP)
+	ADDQ         R9, SI
+	VMOVDQU      608(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 608(SP)
+	VMOVDQU      640(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 640(SP)
+	VMOVDQU      672(SP), Y10
+	VPBROADCASTD (SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 672(SP)
+	ADDQ         R9, SI
+	VMOVDQU      704(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 704(SP)
+	VMOVDQU      736(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 736(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      1024(SP), Y2
+	VMOVUPS      1056(SP), Y3
+	VMOVUPS      1088(SP), Y4
+	VMOVUPS      1120(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    576(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    608(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    640(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    672(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    704(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  192(SP), Y7, Y8
+	VPBROADCASTD 448(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 452(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 456(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 460(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    736(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  224(SP), Y7, Y8
+	VPBROADCASTD 480(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 484(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 488(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 492(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q4_KAVX2x4(SB), $768-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 128(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 416(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 544(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 448(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 576(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 256(SP)
+	VMOVDQU        Y8, 288(SP)
+	VMOVDQU        Y8, 320(SP)
+	VMOVDQU        Y8, 352(SP)
+	LEAQ           q4_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      384(SP)(CX*2), Y11
+	VMOVDQU      256(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 256(SP)
+	VMOVDQU      288(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 288(SP)
+	VMOVDQU      320(SP), Y10
+	VPBROADCASTD (SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 320(SP)
+	ADDQ         R9, SI
+	VMOVDQU      352(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 352(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      640(SP), Y2
+	VMOVUPS      672(SP), Y3
+	VMOVUPS      704(SP), Y4
+	VMOVUPS      736(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    256(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    288(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    320(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    352(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q4_KAVX2x2(SB), $576-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 64(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 96(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 192(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 320(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 224(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 352(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 256(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 384(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 288(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 448(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 128(SP)
+	VMOVDQU        Y8, 160(SP)
+	LEAQ           q4_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      192(SP)(CX*2), Y11
+	VMOVDQU      128(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 128(SP)
+	VMOVDQU      160(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 160(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      448(SP), Y2
+	VMOVUPS      480(SP), Y3
+	VMOVUPS      512(SP), Y4
+	VMOVUPS      544(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    128(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 64(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 68(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 72(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 76(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    160(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q4_KAVX2x1(SB), $480-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	LEAQ         4096(AX), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 32(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 96(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 224(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 128(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 256(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 160(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 288(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 192(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 320(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 352(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 448(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 64(SP)
+	LEAQ           q4_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   192(R12)
+	ADDQ         $0x00000100, R12
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      96(SP)(CX*2), Y11
+	VMOVDQU      64(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 64(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      352(SP), Y2
+	VMOVUPS      384(SP), Y3
+	VMOVUPS      416(SP), Y4
+	VMOVUPS      448(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    64(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 32(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 36(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 40(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 44(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+DATA q5_KRunsAVX2<>+0(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+4(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+8(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+12(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+16(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+20(SB)/4, $0x00000004
+DATA q5_KRunsAVX2<>+24(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+28(SB)/4, $0x00000001
+DATA q5_KRunsAVX2<>+32(SB)/4, $0x00000200
+DATA q5_KRunsAVX2<>+36(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+40(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+44(SB)/4, $0x00000002
+DATA q5_KRunsAVX2<>+48(SB)/4, $0x00000200
+DATA q5_KRunsAVX2<>+52(SB)/4, $0x00000004
+DATA q5_KRunsAVX2<>+56(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+60(SB)/4, $0x00000003
+DATA q5_KRunsAVX2<>+64(SB)/4, $0x00000400
+DATA q5_KRunsAVX2<>+68(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+72(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+76(SB)/4, $0x00000004
+DATA q5_KRunsAVX2<>+80(SB)/4, $0x00000400
+DATA q5_KRunsAVX2<>+84(SB)/4, $0x00000004
+DATA q5_KRunsAVX2<>+88(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+92(SB)/4, $0x00000005
+DATA q5_KRunsAVX2<>+96(SB)/4, $0x00000600
+DATA q5_KRunsAVX2<>+100(SB)/4, $0x00000000
+DATA q5_KRunsAVX2<>+104(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+108(SB)/4, $0x00000006
+DATA q5_KRunsAVX2<>+112(SB)/4, $0x00000600
+DATA q5_KRunsAVX2<>+116(SB)/4, $0x00000004
+DATA q5_KRunsAVX2<>+120(SB)/4, $0x00000800
+DATA q5_KRunsAVX2<>+124(SB)/4, $0x00000007
+GLOBL q5_KRunsAVX2<>(SB), RODATA|NOPTR, $128
+
+// func q5_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q5_KAVX2x8(SB), $1152-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 384(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 416(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 448(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 480(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 800(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 928(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 960(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 864(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 992(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 1024(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1088(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 1056(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1120(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	VMOVDQU        Y8, 576(SP)
+	VMOVDQU        Y8, 608(SP)
+	VMOVDQU        Y8, 640(SP)
+	VMOVDQU        Y8, 672(SP)
+	VMOVDQU        Y8, 704(SP)
+	VMOVDQU        Y8, 736(SP)
+	LEAQ           q5_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      768(SP)(CX*2), Y11
+	VMOVDQU      512(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 512(SP)
+	VMOVDQU      544(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 544(SP)
+	VMOVDQU      576(SP), Y10
+	VPBROADCASTD (SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 576(SP)
+	ADDQ         R9, SI
+	VMOVDQU      608(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 608(SP)
+	VMOVDQU      640(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 640(SP)
+	VMOVDQU      672(SP), Y10
+	VPBROADCASTD (SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 672(SP)
+	ADDQ         R9, SI
+	VMOVDQU      704(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 704(SP)
+	VMOVDQU      736(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 736(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      1024(SP), Y2
+	VMOVUPS      1056(SP), Y3
+	VMOVUPS      1088(SP), Y4
+	VMOVUPS      1120(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    576(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    608(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    640(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    672(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    704(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  192(SP), Y7, Y8
+	VPBROADCASTD 448(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 452(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 456(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 460(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    736(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  224(SP), Y7, Y8
+	VPBROADCASTD 480(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 484(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 488(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 492(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q5_KAVX2x4(SB), $768-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 128(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 416(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 544(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 448(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 576(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 256(SP)
+	VMOVDQU        Y8, 288(SP)
+	VMOVDQU        Y8, 320(SP)
+	VMOVDQU        Y8, 352(SP)
+	LEAQ           q5_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      384(SP)(CX*2), Y11
+	VMOVDQU      256(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 256(SP)
+	VMOVDQU      288(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 288(SP)
+	VMOVDQU      320(SP), Y10
+	VPBROADCASTD (SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 320(SP)
+	ADDQ         R9, SI
+	VMOVDQU      352(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 352(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      640(SP), Y2
+	VMOVUPS      672(SP), Y3
+	VMOVUPS      704(SP), Y4
+	VMOVUPS      736(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    256(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    288(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    320(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    352(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q5_KAVX2x2(SB), $576-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 64(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 96(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 192(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 320(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 224(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 352(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 256(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 384(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 288(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 448(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 128(SP)
+	VMOVDQU        Y8, 160(SP)
+	LEAQ           q5_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      192(SP)(CX*2), Y11
+	VMOVDQU      128(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 128(SP)
+	VMOVDQU      160(SP), Y10
+	VPBROADCASTD (SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 160(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      448(SP), Y2
+	VMOVUPS      480(SP), Y3
+	VMOVUPS      512(SP), Y4
+	VMOVUPS      544(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    128(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 64(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 68(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 72(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 76(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    160(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_KAVX2x1(SB), $480-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	LEAQ         4096(AX), R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 32(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	MOVL           $0x3f3f3f3f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVL           $0x30303030, R13
+	VMOVD          R13, X9
+	VPBROADCASTD   X9, Y9
+	VPAND          Y8, Y0, Y3
+	VPAND          Y8, Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          Y9, Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          Y9, Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 96(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 224(SP)
+	VBROADCASTI128 scale1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 128(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 256(SP)
+	VBROADCASTI128 scale2AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 160(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 288(SP)
+	VBROADCASTI128 scale3AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 192(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 320(SP)
+	VBROADCASTI128 minimums0AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 352(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 minimums1AVX2<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 448(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 64(SP)
+	LEAQ           q5_KRunsAVX2<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   192(R12)
+	PREFETCHT0   256(R12)
+	ADDQ         $0x00000140, R12
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      96(SP)(CX*2), Y11
+	VMOVDQU      64(SP), Y10
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y10, Y10
+	VMOVDQU      Y10, 64(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      352(SP), Y2
+	VMOVUPS      384(SP), Y3
+	VMOVUPS      416(SP), Y4
+	VMOVUPS      448(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    64(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 32(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 36(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 40(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 44(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+DATA q6_KRunsAVX2<>+0(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+4(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+8(SB)/4, $0x00000800
+DATA q6_KRunsAVX2<>+12(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+16(SB)/4, $0x00000200
+DATA q6_KRunsAVX2<>+20(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+24(SB)/4, $0x00000800
+DATA q6_KRunsAVX2<>+28(SB)/4, $0x00000002
+DATA q6_KRunsAVX2<>+32(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+36(SB)/4, $0x00000004
+DATA q6_KRunsAVX2<>+40(SB)/4, $0x00000800
+DATA q6_KRunsAVX2<>+44(SB)/4, $0x00000004
+DATA q6_KRunsAVX2<>+48(SB)/4, $0x00000200
+DATA q6_KRunsAVX2<>+52(SB)/4, $0x00000004
+DATA q6_KRunsAVX2<>+56(SB)/4, $0x00000800
+DATA q6_KRunsAVX2<>+60(SB)/4, $0x00000006
+DATA q6_KRunsAVX2<>+64(SB)/4, $0x00000400
+DATA q6_KRunsAVX2<>+68(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+72(SB)/4, $0x00000a00
+DATA q6_KRunsAVX2<>+76(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+80(SB)/4, $0x00000600
+DATA q6_KRunsAVX2<>+84(SB)/4, $0x00000000
+DATA q6_KRunsAVX2<>+88(SB)/4, $0x00000a00
+DATA q6_KRunsAVX2<>+92(SB)/4, $0x00000002
+DATA q6_KRunsAVX2<>+96(SB)/4, $0x00000400
+DATA q6_KRunsAVX2<>+100(SB)/4, $0x00000004
+DATA q6_KRunsAVX2<>+104(SB)/4, $0x00000a00
+DATA q6_KRunsAVX2<>+108(SB)/4, $0x00000004
+DATA q6_KRunsAVX2<>+112(SB)/4, $0x00000600
+DATA q6_KRunsAVX2<>+116(SB)/4, $0x00000004
+DATA q6_KRunsAVX2<>+120(SB)/4, $0x00000a00
+DATA q6_KRunsAVX2<>+124(SB)/4, $0x00000006
+GLOBL q6_KRunsAVX2<>(SB), RODATA|NOPTR, $128
+
+// func q6_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q6_KAVX2x8(SB), $768-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 480(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	VMOVDQU   Y8, 576(SP)
+	VMOVDQU   Y8, 608(SP)
+	VMOVDQU   Y8, 640(SP)
+	VMOVDQU   Y8, 672(SP)
+	VMOVDQU   Y8, 704(SP)
+	VMOVDQU   Y8, 736(SP)
+	LEAQ      q6_KRunsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL           (R13)(CX*1), DX
+	VPBROADCASTD   4(R13)(CX*1), Y11
+	VMOVDQU        (AX)(DX*1), Y0
+	VPSRLVD        Y11, Y0, Y0
+	VPAND          Y14, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y1
+	VPSRLVD        Y11, Y1, Y1
+	VPAND          Y14, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y2
+	VPSRLVD        Y11, Y2, Y2
+	VPAND          Y14, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y3
+	VPSRLVD        Y11, Y3, Y3
+	VPAND          Y14, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y4
+	VPSRLVD        Y11, Y4, Y4
+	VPAND          Y14, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y5
+	VPSRLVD        Y11, Y5, Y5
+	VPAND          Y14, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y6
+	VPSRLVD        Y11, Y6, Y6
+	VPAND          Y14, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y7
+	VPSRLVD        Y11, Y7, Y7
+	VPAND          Y14, Y7, Y7
+	MOVL           8(R13)(CX*1), DX
+	VPBROADCASTD   12(R13)(CX*1), Y12
+	VMOVDQU        (AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y7, Y7
+	VBROADCASTI128 lowerWordAVX2<>+0(SB), Y8
+	VPMOVSXBD      (DI), Y11
+	VPSHUFB        Y8, Y11, Y11
+	VPMOVSXBD      16(DI), Y12
+	VPSHUFB        Y8, Y12, Y12
+	VPBLENDW       $0xaa, Y12, Y11, Y13
+	VPSLLW         $0x01, Y13, Y13
+	ADDQ           $0x20, DI
+	MOVQ           CX, DX
+	SHRQ           $0x02, DX
+	VMOVDQU        512(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   256(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 512(SP)
+	VMOVDQU        544(SP), Y10
+	VPBROADCASTD   (SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   288(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 544(SP)
+	VMOVDQU        576(SP), Y10
+	VPBROADCASTD   (SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   320(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 576(SP)
+	ADDQ           R9, SI
+	VMOVDQU        608(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   352(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 608(SP)
+	VMOVDQU        640(SP), Y10
+	VPBROADCASTD   (SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   384(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 640(SP)
+	VMOVDQU        672(SP), Y10
+	VPBROADCASTD   (SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   416(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 672(SP)
+	ADDQ           R9, SI
+	VMOVDQU        704(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   448(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 704(SP)
+	VMOVDQU        736(SP), Y10
+	VPBROADCASTD   (SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   480(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 736(SP)
+	SUBQ           R9, SI
+	SUBQ           R9, SI
+	ADDQ           $0x20, SI
+	ADDQ           $0x10, CX
+	CMPQ           CX, $0x00000080
+	JNE            run
+	VCVTPH2PS      (BX), Y0
+	MOVQ           R10, R13
+	VCVTDQ2PS      512(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    (SP), Y7, Y8
+	VMOVUPS        Y8, (SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      544(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    32(SP), Y7, Y8
+	VMOVUPS        Y8, 32(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      576(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    64(SP), Y7, Y8
+	VMOVUPS        Y8, 64(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      608(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    96(SP), Y7, Y8
+	VMOVUPS        Y8, 96(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      640(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    128(SP), Y7, Y8
+	VMOVUPS        Y8, 128(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      672(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    160(SP), Y7, Y8
+	VMOVUPS        Y8, 160(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      704(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    192(SP), Y7, Y8
+	VMOVUPS        Y8, 192(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      736(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    224(SP), Y7, Y8
+	VMOVUPS        Y8, 224(SP)
+	ADDQ           $0x04, R10
+	ADDQ           $0x00000c00, AX
+	ADDQ           $0x20, BX
+	DECQ           blocks+24(FP)
+	JNE            block
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
+	VMOVUPS        (SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        32(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        64(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        96(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        128(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        160(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        192(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        224(SP), Y0
+	VMOVUPS        Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q6_KAVX2x4(SB), $384-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 256(SP)
+	VMOVDQU   Y8, 288(SP)
+	VMOVDQU   Y8, 320(SP)
+	VMOVDQU   Y8, 352(SP)
+	LEAQ      q6_KRunsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL           (R13)(CX*1), DX
+	VPBROADCASTD   4(R13)(CX*1), Y11
+	VMOVDQU        (AX)(DX*1), Y0
+	VPSRLVD        Y11, Y0, Y0
+	VPAND          Y14, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y1
+	VPSRLVD        Y11, Y1, Y1
+	VPAND          Y14, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y2
+	VPSRLVD        Y11, Y2, Y2
+	VPAND          Y14, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y3
+	VPSRLVD        Y11, Y3, Y3
+	VPAND          Y14, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y4
+	VPSRLVD        Y11, Y4, Y4
+	VPAND          Y14, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y5
+	VPSRLVD        Y11, Y5, Y5
+	VPAND          Y14, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y6
+	VPSRLVD        Y11, Y6, Y6
+	VPAND          Y14, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y7
+	VPSRLVD        Y11, Y7, Y7
+	VPAND          Y14, Y7, Y7
+	MOVL           8(R13)(CX*1), DX
+	VPBROADCASTD   12(R13)(CX*1), Y12
+	VMOVDQU        (AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y7, Y7
+	VBROADCASTI128 lowerWordAVX2<>+0(SB), Y8
+	VPMOVSXBD      (DI), Y11
+	VPSHUFB        Y8, Y11, Y11
+	VPMOVSXBD      16(DI), Y12
+	VPSHUFB        Y8, Y12, Y12
+	VPBLENDW       $0xaa, Y12, Y11, Y13
+	VPSLLW         $0x01, Y13, Y13
+	ADDQ           $0x20, DI
+	MOVQ           CX, DX
+	SHRQ           $0x02, DX
+	VMOVDQU        256(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   128(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 256(SP)
+	VMOVDQU        288(SP), Y10
+	VPBROADCASTD   (SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   160(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 288(SP)
+	VMOVDQU        320(SP), Y10
+	VPBROADCASTD   (SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*2), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   192(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 320(SP)
+	ADDQ           R9, SI
+	VMOVDQU        352(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   224(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 352(SP)
+	SUBQ           R9, SI
+	ADDQ           $0x20, SI
+	ADDQ           $0x10, CX
+	CMPQ           CX, $0x00000080
+	JNE            run
+	VCVTPH2PS      (BX), Y0
+	MOVQ           R10, R13
+	VCVTDQ2PS      256(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    (SP), Y7, Y8
+	VMOVUPS        Y8, (SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      288(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    32(SP), Y7, Y8
+	VMOVUPS        Y8, 32(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      320(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    64(SP), Y7, Y8
+	VMOVUPS        Y8, 64(SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      352(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    96(SP), Y7, Y8
+	VMOVUPS        Y8, 96(SP)
+	ADDQ           $0x04, R10
+	ADDQ           $0x00000c00, AX
+	ADDQ           $0x20, BX
+	DECQ           blocks+24(FP)
+	JNE            block
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
+	VMOVUPS        (SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        32(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        64(SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        96(SP), Y0
+	VMOVUPS        Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q6_KAVX2x2(SB), $192-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 64(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 96(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 128(SP)
+	VMOVDQU   Y8, 160(SP)
+	LEAQ      q6_KRunsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL           (R13)(CX*1), DX
+	VPBROADCASTD   4(R13)(CX*1), Y11
+	VMOVDQU        (AX)(DX*1), Y0
+	VPSRLVD        Y11, Y0, Y0
+	VPAND          Y14, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y1
+	VPSRLVD        Y11, Y1, Y1
+	VPAND          Y14, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y2
+	VPSRLVD        Y11, Y2, Y2
+	VPAND          Y14, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y3
+	VPSRLVD        Y11, Y3, Y3
+	VPAND          Y14, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y4
+	VPSRLVD        Y11, Y4, Y4
+	VPAND          Y14, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y5
+	VPSRLVD        Y11, Y5, Y5
+	VPAND          Y14, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y6
+	VPSRLVD        Y11, Y6, Y6
+	VPAND          Y14, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y7
+	VPSRLVD        Y11, Y7, Y7
+	VPAND          Y14, Y7, Y7
+	MOVL           8(R13)(CX*1), DX
+	VPBROADCASTD   12(R13)(CX*1), Y12
+	VMOVDQU        (AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y7, Y7
+	VBROADCASTI128 lowerWordAVX2<>+0(SB), Y8
+	VPMOVSXBD      (DI), Y11
+	VPSHUFB        Y8, Y11, Y11
+	VPMOVSXBD      16(DI), Y12
+	VPSHUFB        Y8, Y12, Y12
+	VPBLENDW       $0xaa, Y12, Y11, Y13
+	VPSLLW         $0x01, Y13, Y13
+	ADDQ           $0x20, DI
+	MOVQ           CX, DX
+	SHRQ           $0x02, DX
+	VMOVDQU        128(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   64(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 128(SP)
+	VMOVDQU        160(SP), Y10
+	VPBROADCASTD   (SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI)(R8*1), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   96(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 160(SP)
+	ADDQ           $0x20, SI
+	ADDQ           $0x10, CX
+	CMPQ           CX, $0x00000080
+	JNE            run
+	VCVTPH2PS      (BX), Y0
+	MOVQ           R10, R13
+	VCVTDQ2PS      128(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    (SP), Y7, Y8
+	VMOVUPS        Y8, (SP)
+	ADDQ           R11, R13
+	VCVTDQ2PS      160(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    32(SP), Y7, Y8
+	VMOVUPS        Y8, 32(SP)
+	ADDQ           $0x04, R10
+	ADDQ           $0x00000c00, AX
+	ADDQ           $0x20, BX
+	DECQ           blocks+24(FP)
+	JNE            block
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
+	VMOVUPS        (SP), Y0
+	VMOVUPS        Y0, (SI)
+	LEAQ           (SI)(R8*4), SI
+	VMOVUPS        32(SP), Y0
+	VMOVUPS        Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q6_KAVX2x1(SB), $96-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	LEAQ         4096(AX), R12
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 32(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 64(SP)
+	LEAQ      q6_KRunsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	PREFETCHT0     (R12)
+	PREFETCHT0     64(R12)
+	PREFETCHT0     128(R12)
+	PREFETCHT0     192(R12)
+	PREFETCHT0     256(R12)
+	PREFETCHT0     320(R12)
+	ADDQ           $0x00000180, R12
+	MOVL           (R13)(CX*1), DX
+	VPBROADCASTD   4(R13)(CX*1), Y11
+	VMOVDQU        (AX)(DX*1), Y0
+	VPSRLVD        Y11, Y0, Y0
+	VPAND          Y14, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y1
+	VPSRLVD        Y11, Y1, Y1
+	VPAND          Y14, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y2
+	VPSRLVD        Y11, Y2, Y2
+	VPAND          Y14, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y3
+	VPSRLVD        Y11, Y3, Y3
+	VPAND          Y14, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y4
+	VPSRLVD        Y11, Y4, Y4
+	VPAND          Y14, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y5
+	VPSRLVD        Y11, Y5, Y5
+	VPAND          Y14, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y6
+	VPSRLVD        Y11, Y6, Y6
+	VPAND          Y14, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y7
+	VPSRLVD        Y11, Y7, Y7
+	VPAND          Y14, Y7, Y7
+	MOVL           8(R13)(CX*1), DX
+	VPBROADCASTD   12(R13)(CX*1), Y12
+	VMOVDQU        (AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y0, Y0
+	VMOVDQU        64(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y1, Y1
+	VMOVDQU        128(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y2, Y2
+	VMOVDQU        192(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y3, Y3
+	VMOVDQU        256(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y4, Y4
+	VMOVDQU        320(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y5, Y5
+	VMOVDQU        384(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y6, Y6
+	VMOVDQU        448(AX)(DX*1), Y8
+	VPSRLVD        Y12, Y8, Y8
+	VPAND          Y15, Y8, Y8
+	VPSLLD         $0x04, Y8, Y8
+	VPOR           Y8, Y7, Y7
+	VBROADCASTI128 lowerWordAVX2<>+0(SB), Y8
+	VPMOVSXBD      (DI), Y11
+	VPSHUFB        Y8, Y11, Y11
+	VPMOVSXBD      16(DI), Y12
+	VPSHUFB        Y8, Y12, Y12
+	VPBLENDW       $0xaa, Y12, Y11, Y13
+	VPSLLW         $0x01, Y13, Y13
+	ADDQ           $0x20, DI
+	MOVQ           CX, DX
+	SHRQ           $0x02, DX
+	VMOVDQU        64(SP), Y10
+	VPBROADCASTD   (SI), Y9
+	VPMADDUBSW     Y9, Y0, Y8
+	VPBROADCASTD   4(SI), Y9
+	VPMADDUBSW     Y9, Y1, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   8(SI), Y9
+	VPMADDUBSW     Y9, Y2, Y8
+	VPBROADCASTD   12(SI), Y9
+	VPMADDUBSW     Y9, Y3, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y11, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   16(SI), Y9
+	VPMADDUBSW     Y9, Y4, Y8
+	VPBROADCASTD   20(SI), Y9
+	VPMADDUBSW     Y9, Y5, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   24(SI), Y9
+	VPMADDUBSW     Y9, Y6, Y8
+	VPBROADCASTD   28(SI), Y9
+	VPMADDUBSW     Y9, Y7, Y9
+	VPADDW         Y9, Y8, Y8
+	VPMADDWD       Y12, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VPBROADCASTD   32(SP)(DX*1), Y8
+	VPMADDWD       Y13, Y8, Y8
+	VPADDD         Y8, Y10, Y10
+	VMOVDQU        Y10, 64(SP)
+	ADDQ           $0x20, SI
+	ADDQ           $0x10, CX
+	CMPQ           CX, $0x00000080
+	JNE            run
+	VCVTPH2PS      (BX), Y0
+	MOVQ           R10, R13
+	VCVTDQ2PS      64(SP), Y8
+	VBROADCASTSS   (R13), Y7
+	VMULPS         Y0, Y7, Y7
+	VFMADD213PS    (SP), Y7, Y8
+	VMOVUPS        Y8, (SP)
+	ADDQ           $0x04, R10
+	ADDQ           $0x00000c00, AX
+	ADDQ           $0x20, BX
+	DECQ           blocks+24(FP)
+	JNE            block
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
+	VMOVUPS        (SP), Y0
+	VMOVUPS        Y0, (SI)
 	VZEROUPPER
 	RET

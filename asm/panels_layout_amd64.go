@@ -8,14 +8,14 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// A panel on amd64 is two planes, first the quants of all blocks and then their scales, so that a kernel reads quants in
-// whole cache lines. Within a plane blocks follow each other, and a block is the bytes of the file's block transposed: unit
+// A panel on amd64 is three planes: first the quants of all blocks, so that a kernel reads them in whole cache lines, then
+// their scales, and then the inner scales of formats that have such. Within a plane blocks follow each other, and a block is the bytes of the file's block transposed: unit
 // 0 of each of the PanelRows rows, then unit 1, and so on. Quants have units of four bytes, so that a cache line holds four
 // bytes of every row, the same lanes that VPMADDUBSW, VPDPBUSD and the conversion of their sums have.
 type panelLayout struct {
 	format *quant.Format
-	fields []panelField // in the order of the panel, those of plane 0 first
-	planes [2]int       // bytes of a block of each plane, of all rows
+	fields []panelField // in the order of the panel, by planes
+	planes [3]int       // bytes of a block of each plane, of all rows
 }
 
 // panelField is a part of a block of the file.
@@ -33,9 +33,9 @@ var (
 	layoutQ4_0 = newPanelLayout(quant.Q4_0, panelField{2, 16, 4, 0}, panelField{0, 2, 2, 1})
 	layoutQ4_1 = newPanelLayout(quant.Q4_1, panelField{4, 16, 4, 0}, panelField{0, 4, 2, 1})
 	layoutQ8_0 = newPanelLayout(quant.Q8_0, panelField{2, 32, 4, 0}, panelField{0, 2, 2, 1})
-	layoutQ4_K = newPanelLayout(quant.Q4_K, panelField{16, 128, 4, 0}, panelField{4, 12, 4, 1}, panelField{0, 4, 2, 1})
-	layoutQ5_K = newPanelLayout(quant.Q5_K, panelField{48, 128, 4, 0}, panelField{16, 32, 4, 0}, panelField{4, 12, 4, 1}, panelField{0, 4, 2, 1})
-	layoutQ6_K = newPanelLayout(quant.Q6_K, panelField{0, 128, 4, 0}, panelField{128, 64, 4, 0}, panelField{192, 16, 1, 1}, panelField{208, 2, 2, 1})
+	layoutQ4_K = newPanelLayout(quant.Q4_K, panelField{16, 128, 4, 0}, panelField{0, 4, 2, 1}, panelField{4, 12, 4, 2})
+	layoutQ5_K = newPanelLayout(quant.Q5_K, panelField{48, 128, 4, 0}, panelField{16, 32, 4, 0}, panelField{0, 4, 2, 1}, panelField{4, 12, 4, 2})
+	layoutQ6_K = newPanelLayout(quant.Q6_K, panelField{0, 128, 4, 0}, panelField{128, 64, 4, 0}, panelField{208, 2, 2, 1}, panelField{192, 16, 1, 2})
 )
 
 // newPanelLayout returns the layout of a format with the fields of its blocks.
@@ -47,10 +47,21 @@ func newPanelLayout(f *quant.Format, fields ...panelField) *panelLayout {
 	return l
 }
 
-// cut returns the two planes of a panel of rows of k elements.
-func (l *panelLayout) cut(panel []byte, k int) (planes [2][]byte) {
-	n := k / l.format.BlockLen * l.planes[0]
-	return [2][]byte{panel[:n], panel[n:l.bytes(k)]}
+// cut returns the planes of a panel of rows of k elements.
+func (l *panelLayout) cut(panel []byte, k int) (planes [3][]byte) {
+	blocks := k / l.format.BlockLen
+	for i, n := range l.planes {
+		planes[i], panel = panel[:blocks*n], panel[blocks*n:]
+	}
+	return planes
+}
+
+// rowsOf returns where row r and those after it begin in each plane, nil for an empty plane.
+func (l *panelLayout) rowsOf(planes [3][]byte, r int) (first [3]*byte) {
+	for _, f := range l.fields {
+		first[f.plane] = &planes[f.plane][r*f.unit]
+	}
+	return first
 }
 
 // bytes returns the size of a panel of rows of k elements.

@@ -2,16 +2,18 @@
 
 //go:build !purego
 
-// func q4_0VNNIx12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+#include "textflag.h"
+
+// func q4_0VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_0VNNIx12(SB), $0-72
+TEXT ·q4_0VNNIx12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -270,8 +272,8 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
@@ -298,16 +300,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0VNNIx8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_0VNNIx8(SB), $0-72
+TEXT ·q4_0VNNIx8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -492,8 +494,8 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
@@ -512,16 +514,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0VNNIx4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_0VNNIx4(SB), $0-72
+TEXT ·q4_0VNNIx4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -632,8 +634,8 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
@@ -644,16 +646,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0VNNIx2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_0VNNIx2(SB), $0-72
+TEXT ·q4_0VNNIx2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	VPXORD       Z31, Z31, Z31
@@ -722,23 +724,23 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
 	VZEROUPPER
 	RET
 
-// func q4_0VNNIx1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_0VNNIx1(SB), $0-72
+TEXT ·q4_0VNNIx1(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
 	VPXORD       Z31, Z31, Z31
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
@@ -792,22 +794,22 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	VZEROUPPER
 	RET
 
-// func q4_1VNNIx12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_1VNNIx12(SB), $0-72
+TEXT ·q4_1VNNIx12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1090,8 +1092,8 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+56(FP), SI
-	MOVQ           stride+64(FP), R8
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
 	VMOVUPS        Z31, (SI)
 	LEAQ           (SI)(R8*4), SI
 	VMOVUPS        Z30, (SI)
@@ -1118,16 +1120,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1VNNIx8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_1VNNIx8(SB), $0-72
+TEXT ·q4_1VNNIx8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1328,8 +1330,8 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+56(FP), SI
-	MOVQ           stride+64(FP), R8
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
 	VMOVUPS        Z31, (SI)
 	LEAQ           (SI)(R8*4), SI
 	VMOVUPS        Z30, (SI)
@@ -1348,16 +1350,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1VNNIx4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_1VNNIx4(SB), $0-72
+TEXT ·q4_1VNNIx4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1476,8 +1478,8 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+56(FP), SI
-	MOVQ           stride+64(FP), R8
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
 	VMOVUPS        Z31, (SI)
 	LEAQ           (SI)(R8*4), SI
 	VMOVUPS        Z30, (SI)
@@ -1488,16 +1490,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1VNNIx2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
-TEXT ·q4_1VNNIx2(SB), $0-72
+TEXT ·q4_1VNNIx2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	VPXORD       Z31, Z31, Z31
@@ -1570,23 +1572,23 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+56(FP), SI
-	MOVQ           stride+64(FP), R8
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
 	VMOVUPS        Z31, (SI)
 	LEAQ           (SI)(R8*4), SI
 	VMOVUPS        Z30, (SI)
 	VZEROUPPER
 	RET
 
-// func q4_1VNNIx1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_1VNNIx1(SB), $0-72
+TEXT ·q4_1VNNIx1(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
 	VPXORD       Z31, Z31, Z31
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
@@ -1642,22 +1644,22 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+56(FP), SI
-	MOVQ           stride+64(FP), R8
+	MOVQ           out+64(FP), SI
+	MOVQ           stride+72(FP), R8
 	VMOVUPS        Z31, (SI)
 	VZEROUPPER
 	RET
 
-// func q8_0VNNIx12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·q8_0VNNIx12(SB), $0-72
+TEXT ·q8_0VNNIx12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -1911,8 +1913,8 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
@@ -1939,16 +1941,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0VNNIx8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·q8_0VNNIx8(SB), $0-72
+TEXT ·q8_0VNNIx8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -2128,8 +2130,8 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
@@ -2148,16 +2150,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0VNNIx4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·q8_0VNNIx4(SB), $0-72
+TEXT ·q8_0VNNIx4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	LEAQ         (R8)(R8*2), R9
@@ -2263,8 +2265,8 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
@@ -2275,16 +2277,16 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0VNNIx2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·q8_0VNNIx2(SB), $0-72
+TEXT ·q8_0VNNIx2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
-	MOVQ         k+48(FP), R8
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	MOVQ         k+56(FP), R8
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
 	VPXORD       Z31, Z31, Z31
@@ -2348,23 +2350,23 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
 	LEAQ          (SI)(R8*4), SI
 	VMOVUPS       Z30, (SI)
 	VZEROUPPER
 	RET
 
-// func q8_0VNNIx1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·q8_0VNNIx1(SB), $0-72
+TEXT ·q8_0VNNIx1(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+16(FP), CX
-	MOVQ         q+24(FP), SI
-	MOVQ         d+32(FP), DI
-	MOVQ         sums+40(FP), DX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
 	VPXORD       Z31, Z31, Z31
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
@@ -2417,8 +2419,6311 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+56(FP), SI
-	MOVQ          stride+64(FP), R8
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
+	VZEROUPPER
+	RET
+
+DATA scale0VNNI<>+0(SB)/4, $0x80008000
+DATA scale0VNNI<>+4(SB)/4, $0x80048004
+DATA scale0VNNI<>+8(SB)/4, $0x80088008
+DATA scale0VNNI<>+12(SB)/4, $0x800c800c
+GLOBL scale0VNNI<>(SB), RODATA|NOPTR, $16
+
+DATA scale1VNNI<>+0(SB)/4, $0x80018001
+DATA scale1VNNI<>+4(SB)/4, $0x80058005
+DATA scale1VNNI<>+8(SB)/4, $0x80098009
+DATA scale1VNNI<>+12(SB)/4, $0x800d800d
+GLOBL scale1VNNI<>(SB), RODATA|NOPTR, $16
+
+DATA scale2VNNI<>+0(SB)/4, $0x80028002
+DATA scale2VNNI<>+4(SB)/4, $0x80068006
+DATA scale2VNNI<>+8(SB)/4, $0x800a800a
+DATA scale2VNNI<>+12(SB)/4, $0x800e800e
+GLOBL scale2VNNI<>(SB), RODATA|NOPTR, $16
+
+DATA scale3VNNI<>+0(SB)/4, $0x80038003
+DATA scale3VNNI<>+4(SB)/4, $0x80078007
+DATA scale3VNNI<>+8(SB)/4, $0x800b800b
+DATA scale3VNNI<>+12(SB)/4, $0x800f800f
+GLOBL scale3VNNI<>(SB), RODATA|NOPTR, $16
+
+DATA minimums0VNNI<>+0(SB)/4, $0x80018000
+DATA minimums0VNNI<>+4(SB)/4, $0x80058004
+DATA minimums0VNNI<>+8(SB)/4, $0x80098008
+DATA minimums0VNNI<>+12(SB)/4, $0x800d800c
+GLOBL minimums0VNNI<>(SB), RODATA|NOPTR, $16
+
+DATA minimums1VNNI<>+0(SB)/4, $0x80038002
+DATA minimums1VNNI<>+4(SB)/4, $0x80078006
+DATA minimums1VNNI<>+8(SB)/4, $0x800b800a
+DATA minimums1VNNI<>+12(SB)/4, $0x800f800e
+GLOBL minimums1VNNI<>(SB), RODATA|NOPTR, $16
+
+DATA lowerWordVNNI<>+0(SB)/4, $0x01000100
+DATA lowerWordVNNI<>+4(SB)/4, $0x05040504
+DATA lowerWordVNNI<>+8(SB)/4, $0x09080908
+DATA lowerWordVNNI<>+12(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordVNNI<>(SB), RODATA|NOPTR, $16
+
+DATA q4_KRunsVNNI<>+0(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+4(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+8(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+12(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+16(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+20(SB)/4, $0x00000004
+DATA q4_KRunsVNNI<>+24(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+28(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+32(SB)/4, $0x00000200
+DATA q4_KRunsVNNI<>+36(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+40(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+44(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+48(SB)/4, $0x00000200
+DATA q4_KRunsVNNI<>+52(SB)/4, $0x00000004
+DATA q4_KRunsVNNI<>+56(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+60(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+64(SB)/4, $0x00000400
+DATA q4_KRunsVNNI<>+68(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+72(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+76(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+80(SB)/4, $0x00000400
+DATA q4_KRunsVNNI<>+84(SB)/4, $0x00000004
+DATA q4_KRunsVNNI<>+88(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+92(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+96(SB)/4, $0x00000600
+DATA q4_KRunsVNNI<>+100(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+104(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+108(SB)/4, $0x0000001c
+DATA q4_KRunsVNNI<>+112(SB)/4, $0x00000600
+DATA q4_KRunsVNNI<>+116(SB)/4, $0x00000004
+DATA q4_KRunsVNNI<>+120(SB)/4, $0x00000000
+DATA q4_KRunsVNNI<>+124(SB)/4, $0x0000001c
+GLOBL q4_KRunsVNNI<>(SB), RODATA|NOPTR, $128
+
+// func q4_KVNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q4_KVNNIx12(SB), $1920-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	VMOVUPS      Z0, 256(SP)
+	VMOVUPS      Z0, 320(SP)
+	VMOVUPS      Z0, 384(SP)
+	VMOVUPS      Z0, 448(SP)
+	VMOVUPS      Z0, 512(SP)
+	VMOVUPS      Z0, 576(SP)
+	VMOVUPS      Z0, 640(SP)
+	VMOVUPS      Z0, 704(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 768(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 800(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 832(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 864(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 896(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 928(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 960(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 992(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1024(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1056(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1088(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1120(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1152(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1408(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1216(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1472(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1280(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1536(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1344(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1600(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1664(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1792(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1728(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1856(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	VPXORD          Z27, Z27, Z27
+	VPXORD          Z26, Z26, Z26
+	VPXORD          Z25, Z25, Z25
+	VPXORD          Z24, Z24, Z24
+	VPXORD          Z23, Z23, Z23
+	VPXORD          Z22, Z22, Z22
+	VPXORD          Z21, Z21, Z21
+	VPXORD          Z20, Z20, Z20
+	LEAQ            q4_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    1152(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z27
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z26
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z25
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z24
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z23
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z22
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z21
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z20
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      1664(SP), Z2
+	VMOVUPS      1728(SP), Z3
+	VMOVUPS      1792(SP), Z4
+	VMOVUPS      1856(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 768(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 772(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 776(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 780(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 800(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 804(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 808(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 812(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z29, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  128(SP), Z7, Z8
+	VPBROADCASTD 832(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 836(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 840(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 844(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z28, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  192(SP), Z7, Z8
+	VPBROADCASTD 864(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 868(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 872(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 876(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 192(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z27, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  256(SP), Z7, Z8
+	VPBROADCASTD 896(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 900(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 904(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 908(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 256(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z26, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  320(SP), Z7, Z8
+	VPBROADCASTD 928(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 932(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 936(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 940(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 320(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z25, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  384(SP), Z7, Z8
+	VPBROADCASTD 960(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 964(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 968(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 972(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 384(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z24, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  448(SP), Z7, Z8
+	VPBROADCASTD 992(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 996(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1000(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1004(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 448(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z23, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  512(SP), Z7, Z8
+	VPBROADCASTD 1024(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1028(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1032(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1036(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 512(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z22, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  576(SP), Z7, Z8
+	VPBROADCASTD 1056(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1060(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1064(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1068(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 576(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z21, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  640(SP), Z7, Z8
+	VPBROADCASTD 1088(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1092(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1096(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1100(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 640(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z20, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  704(SP), Z7, Z8
+	VPBROADCASTD 1120(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1124(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1128(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1132(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 704(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      256(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      320(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      384(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      448(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      512(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      576(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      640(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      704(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q4_KVNNIx8(SB), $1536-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	VMOVUPS      Z0, 256(SP)
+	VMOVUPS      Z0, 320(SP)
+	VMOVUPS      Z0, 384(SP)
+	VMOVUPS      Z0, 448(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 512(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 544(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 576(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 608(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 640(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 672(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 704(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 736(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 768(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1024(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 832(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1088(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 896(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1152(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 960(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1216(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1280(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1408(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1344(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1472(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	VPXORD          Z27, Z27, Z27
+	VPXORD          Z26, Z26, Z26
+	VPXORD          Z25, Z25, Z25
+	VPXORD          Z24, Z24, Z24
+	LEAQ            q4_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    768(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z27
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z26
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z25
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z24
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      1280(SP), Z2
+	VMOVUPS      1344(SP), Z3
+	VMOVUPS      1408(SP), Z4
+	VMOVUPS      1472(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 512(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 516(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 520(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 524(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 544(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 548(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 552(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 556(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z29, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  128(SP), Z7, Z8
+	VPBROADCASTD 576(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 580(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 584(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 588(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z28, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  192(SP), Z7, Z8
+	VPBROADCASTD 608(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 612(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 616(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 620(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 192(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z27, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  256(SP), Z7, Z8
+	VPBROADCASTD 640(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 644(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 648(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 652(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 256(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z26, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  320(SP), Z7, Z8
+	VPBROADCASTD 672(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 676(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 680(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 684(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 320(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z25, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  384(SP), Z7, Z8
+	VPBROADCASTD 704(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 708(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 712(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 716(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 384(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z24, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  448(SP), Z7, Z8
+	VPBROADCASTD 736(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 740(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 744(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 748(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 448(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      256(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      320(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      384(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      448(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q4_KVNNIx4(SB), $1152-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 256(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 288(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 320(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 352(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 384(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 640(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 448(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 704(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 512(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 768(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 576(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 832(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 896(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1024(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 960(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1088(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	LEAQ            q4_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    384(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      896(SP), Z2
+	VMOVUPS      960(SP), Z3
+	VMOVUPS      1024(SP), Z4
+	VMOVUPS      1088(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 256(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 260(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 264(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 268(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 288(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 292(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 296(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 300(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z29, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  128(SP), Z7, Z8
+	VPBROADCASTD 320(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 324(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 328(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 332(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z28, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  192(SP), Z7, Z8
+	VPBROADCASTD 352(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 356(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 360(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 364(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q4_KVNNIx2(SB), $960-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 128(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 160(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 192(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 448(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 256(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 512(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 320(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 576(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 384(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 640(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 704(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 832(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 768(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 896(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	LEAQ            q4_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    192(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      704(SP), Z2
+	VMOVUPS      768(SP), Z3
+	VMOVUPS      832(SP), Z4
+	VMOVUPS      896(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 128(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 132(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 136(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 140(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 160(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 164(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 168(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 172(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q4_KVNNIx1(SB), $864-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	LEAQ         4096(AX), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 64(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 96(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 352(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 160(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 416(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 224(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 480(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 288(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 544(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 608(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 736(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 672(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 800(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	LEAQ            q4_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   192(R12)
+	ADDQ         $0x00000100, R12
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    96(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      608(SP), Z2
+	VMOVUPS      672(SP), Z3
+	VMOVUPS      736(SP), Z4
+	VMOVUPS      800(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 64(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 68(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 72(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 76(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+DATA q5_KRunsVNNI<>+0(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+4(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+8(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+12(SB)/4, $0x0000001c
+DATA q5_KRunsVNNI<>+16(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+20(SB)/4, $0x00000004
+DATA q5_KRunsVNNI<>+24(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+28(SB)/4, $0x0000001d
+DATA q5_KRunsVNNI<>+32(SB)/4, $0x00000200
+DATA q5_KRunsVNNI<>+36(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+40(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+44(SB)/4, $0x0000001e
+DATA q5_KRunsVNNI<>+48(SB)/4, $0x00000200
+DATA q5_KRunsVNNI<>+52(SB)/4, $0x00000004
+DATA q5_KRunsVNNI<>+56(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+60(SB)/4, $0x0000001f
+DATA q5_KRunsVNNI<>+64(SB)/4, $0x00000400
+DATA q5_KRunsVNNI<>+68(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+72(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+76(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+80(SB)/4, $0x00000400
+DATA q5_KRunsVNNI<>+84(SB)/4, $0x00000004
+DATA q5_KRunsVNNI<>+88(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+92(SB)/4, $0x00000001
+DATA q5_KRunsVNNI<>+96(SB)/4, $0x00000600
+DATA q5_KRunsVNNI<>+100(SB)/4, $0x00000000
+DATA q5_KRunsVNNI<>+104(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+108(SB)/4, $0x00000002
+DATA q5_KRunsVNNI<>+112(SB)/4, $0x00000600
+DATA q5_KRunsVNNI<>+116(SB)/4, $0x00000004
+DATA q5_KRunsVNNI<>+120(SB)/4, $0x00000800
+DATA q5_KRunsVNNI<>+124(SB)/4, $0x00000003
+GLOBL q5_KRunsVNNI<>(SB), RODATA|NOPTR, $128
+
+// func q5_KVNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q5_KVNNIx12(SB), $1920-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	VMOVUPS      Z0, 256(SP)
+	VMOVUPS      Z0, 320(SP)
+	VMOVUPS      Z0, 384(SP)
+	VMOVUPS      Z0, 448(SP)
+	VMOVUPS      Z0, 512(SP)
+	VMOVUPS      Z0, 576(SP)
+	VMOVUPS      Z0, 640(SP)
+	VMOVUPS      Z0, 704(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 768(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 800(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 832(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 864(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 896(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 928(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 960(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 992(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1024(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1056(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1088(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 1120(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1152(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1408(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1216(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1472(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1280(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1536(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1344(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1600(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1664(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1792(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1728(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1856(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	VPXORD          Z27, Z27, Z27
+	VPXORD          Z26, Z26, Z26
+	VPXORD          Z25, Z25, Z25
+	VPXORD          Z24, Z24, Z24
+	VPXORD          Z23, Z23, Z23
+	VPXORD          Z22, Z22, Z22
+	VPXORD          Z21, Z21, Z21
+	VPXORD          Z20, Z20, Z20
+	LEAQ            q5_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    1152(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z27
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z27
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z26
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z26
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z25
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z25
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z24
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z24
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z23
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z23
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z22
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z22
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z21
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z21
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z20
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z20
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      1664(SP), Z2
+	VMOVUPS      1728(SP), Z3
+	VMOVUPS      1792(SP), Z4
+	VMOVUPS      1856(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 768(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 772(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 776(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 780(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 800(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 804(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 808(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 812(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z29, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  128(SP), Z7, Z8
+	VPBROADCASTD 832(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 836(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 840(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 844(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z28, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  192(SP), Z7, Z8
+	VPBROADCASTD 864(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 868(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 872(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 876(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 192(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z27, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  256(SP), Z7, Z8
+	VPBROADCASTD 896(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 900(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 904(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 908(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 256(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z26, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  320(SP), Z7, Z8
+	VPBROADCASTD 928(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 932(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 936(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 940(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 320(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z25, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  384(SP), Z7, Z8
+	VPBROADCASTD 960(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 964(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 968(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 972(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 384(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z24, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  448(SP), Z7, Z8
+	VPBROADCASTD 992(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 996(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1000(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1004(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 448(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z23, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  512(SP), Z7, Z8
+	VPBROADCASTD 1024(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1028(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1032(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1036(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 512(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z22, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  576(SP), Z7, Z8
+	VPBROADCASTD 1056(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1060(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1064(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1068(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 576(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z21, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  640(SP), Z7, Z8
+	VPBROADCASTD 1088(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1092(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1096(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1100(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 640(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z20, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  704(SP), Z7, Z8
+	VPBROADCASTD 1120(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 1124(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1128(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 1132(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 704(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      256(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      320(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      384(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      448(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      512(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      576(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      640(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      704(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q5_KVNNIx8(SB), $1536-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	VMOVUPS      Z0, 256(SP)
+	VMOVUPS      Z0, 320(SP)
+	VMOVUPS      Z0, 384(SP)
+	VMOVUPS      Z0, 448(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 512(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 544(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 576(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 608(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 640(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 672(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 704(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 736(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 768(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1024(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 832(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1088(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 896(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1152(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 960(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1216(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1280(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1408(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1344(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1472(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	VPXORD          Z27, Z27, Z27
+	VPXORD          Z26, Z26, Z26
+	VPXORD          Z25, Z25, Z25
+	VPXORD          Z24, Z24, Z24
+	LEAQ            q5_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    768(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z27
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z27
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z26
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z26
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z25
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z25
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z24
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z24
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      1280(SP), Z2
+	VMOVUPS      1344(SP), Z3
+	VMOVUPS      1408(SP), Z4
+	VMOVUPS      1472(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 512(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 516(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 520(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 524(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 544(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 548(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 552(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 556(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z29, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  128(SP), Z7, Z8
+	VPBROADCASTD 576(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 580(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 584(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 588(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z28, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  192(SP), Z7, Z8
+	VPBROADCASTD 608(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 612(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 616(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 620(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 192(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z27, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  256(SP), Z7, Z8
+	VPBROADCASTD 640(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 644(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 648(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 652(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 256(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z26, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  320(SP), Z7, Z8
+	VPBROADCASTD 672(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 676(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 680(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 684(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 320(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z25, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  384(SP), Z7, Z8
+	VPBROADCASTD 704(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 708(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 712(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 716(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 384(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z24, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  448(SP), Z7, Z8
+	VPBROADCASTD 736(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 740(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 744(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 748(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 448(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      256(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      320(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      384(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      448(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q5_KVNNIx4(SB), $1152-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 256(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 288(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 320(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 352(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 384(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 640(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 448(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 704(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 512(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 768(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 576(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 832(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 896(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1024(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 960(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1088(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	LEAQ            q5_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    384(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD (SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	VPBROADCASTD 16(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*2), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z29
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z28
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      896(SP), Z2
+	VMOVUPS      960(SP), Z3
+	VMOVUPS      1024(SP), Z4
+	VMOVUPS      1088(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 256(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 260(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 264(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 268(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 288(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 292(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 296(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 300(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z29, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  128(SP), Z7, Z8
+	VPBROADCASTD 320(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 324(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 328(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 332(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z28, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  192(SP), Z7, Z8
+	VPBROADCASTD 352(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 356(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 360(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 364(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q5_KVNNIx2(SB), $960-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 128(SP)
+	ADDQ            R12, DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 160(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 192(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 448(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 256(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 512(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 320(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 576(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 384(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 640(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 704(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 832(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 768(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 896(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	LEAQ            q5_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    192(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD (SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	VPBROADCASTD 16(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI)(R8*1), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z30
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      704(SP), Z2
+	VMOVUPS      768(SP), Z3
+	VMOVUPS      832(SP), Z4
+	VMOVUPS      896(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 128(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 132(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 136(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 140(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    Z30, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  64(SP), Z7, Z8
+	VPBROADCASTD 160(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 164(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 168(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 172(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q5_KVNNIx1(SB), $864-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	LEAQ         4096(AX), R12
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+48(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 64(SP)
+	ADDQ            $0x40, sums+48(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 96(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 352(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 160(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 416(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 224(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 480(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 288(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 544(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 608(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 736(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 672(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 800(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	LEAQ            q5_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   192(R12)
+	PREFETCHT0   256(R12)
+	ADDQ         $0x00000140, R12
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    96(SP)(CX*4), Z11
+	VPBROADCASTD (SI), Z9
+	VPMADDUBSW   Z9, Z0, Z8
+	VPBROADCASTD 4(SI), Z9
+	VPMADDUBSW   Z9, Z1, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMADDUBSW   Z9, Z2, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 12(SI), Z9
+	VPMADDUBSW   Z9, Z3, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	VPBROADCASTD 16(SI), Z9
+	VPMADDUBSW   Z9, Z4, Z8
+	VPBROADCASTD 20(SI), Z9
+	VPMADDUBSW   Z9, Z5, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 24(SI), Z9
+	VPMADDUBSW   Z9, Z6, Z9
+	VPADDW       Z9, Z8, Z8
+	VPBROADCASTD 28(SI), Z9
+	VPMADDUBSW   Z9, Z7, Z9
+	VPADDW       Z9, Z8, Z8
+	VPDPWSSD     Z11, Z8, Z31
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Z0
+	VCVTPH2PS    32(BX), Z1
+	VMOVUPS      608(SP), Z2
+	VMOVUPS      672(SP), Z3
+	VMOVUPS      736(SP), Z4
+	VMOVUPS      800(SP), Z5
+	MOVQ         R10, R13
+	VCVTDQ2PS    Z31, Z8
+	VMULPS.BCST  (R13), Z0, Z7
+	VFMADD213PS  (SP), Z7, Z8
+	VPBROADCASTD 64(SP), Z9
+	VPMADDWD     Z9, Z2, Z9
+	VPBROADCASTD 68(SP), Z10
+	VPMADDWD     Z10, Z3, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 72(SP), Z10
+	VPMADDWD     Z10, Z4, Z10
+	VPADDD       Z10, Z9, Z9
+	VPBROADCASTD 76(SP), Z10
+	VPMADDWD     Z10, Z5, Z10
+	VPADDD       Z10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS.BCST  (R13), Z1, Z7
+	VFNMADD231PS Z9, Z7, Z8
+	VMOVUPS      Z8, (SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Z0
+	VMOVUPS      Z0, (SI)
+	VZEROUPPER
+	RET
+
+DATA q6_KRunsVNNI<>+0(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+4(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+8(SB)/4, $0x00000800
+DATA q6_KRunsVNNI<>+12(SB)/4, $0x0000001c
+DATA q6_KRunsVNNI<>+16(SB)/4, $0x00000200
+DATA q6_KRunsVNNI<>+20(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+24(SB)/4, $0x00000800
+DATA q6_KRunsVNNI<>+28(SB)/4, $0x0000001e
+DATA q6_KRunsVNNI<>+32(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+36(SB)/4, $0x00000004
+DATA q6_KRunsVNNI<>+40(SB)/4, $0x00000800
+DATA q6_KRunsVNNI<>+44(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+48(SB)/4, $0x00000200
+DATA q6_KRunsVNNI<>+52(SB)/4, $0x00000004
+DATA q6_KRunsVNNI<>+56(SB)/4, $0x00000800
+DATA q6_KRunsVNNI<>+60(SB)/4, $0x00000002
+DATA q6_KRunsVNNI<>+64(SB)/4, $0x00000400
+DATA q6_KRunsVNNI<>+68(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+72(SB)/4, $0x00000a00
+DATA q6_KRunsVNNI<>+76(SB)/4, $0x0000001c
+DATA q6_KRunsVNNI<>+80(SB)/4, $0x00000600
+DATA q6_KRunsVNNI<>+84(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+88(SB)/4, $0x00000a00
+DATA q6_KRunsVNNI<>+92(SB)/4, $0x0000001e
+DATA q6_KRunsVNNI<>+96(SB)/4, $0x00000400
+DATA q6_KRunsVNNI<>+100(SB)/4, $0x00000004
+DATA q6_KRunsVNNI<>+104(SB)/4, $0x00000a00
+DATA q6_KRunsVNNI<>+108(SB)/4, $0x00000000
+DATA q6_KRunsVNNI<>+112(SB)/4, $0x00000600
+DATA q6_KRunsVNNI<>+116(SB)/4, $0x00000004
+DATA q6_KRunsVNNI<>+120(SB)/4, $0x00000a00
+DATA q6_KRunsVNNI<>+124(SB)/4, $0x00000002
+GLOBL q6_KRunsVNNI<>(SB), RODATA|NOPTR, $128
+
+// func q6_KVNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q6_KVNNIx12(SB), $1152-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	VMOVUPS      Z0, 256(SP)
+	VMOVUPS      Z0, 320(SP)
+	VMOVUPS      Z0, 384(SP)
+	VMOVUPS      Z0, 448(SP)
+	VMOVUPS      Z0, 512(SP)
+	VMOVUPS      Z0, 576(SP)
+	VMOVUPS      Z0, 640(SP)
+	VMOVUPS      Z0, 704(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0xaaaaaaaa, R13
+	KMOVD        R13, K1
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 768(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 800(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 832(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 864(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 896(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 928(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 960(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 992(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 1024(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 1056(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 1088(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 1120(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z31, Z31, Z31
+	VPXORD    Z30, Z30, Z30
+	VPXORD    Z29, Z29, Z29
+	VPXORD    Z28, Z28, Z28
+	VPXORD    Z27, Z27, Z27
+	VPXORD    Z26, Z26, Z26
+	VPXORD    Z25, Z25, Z25
+	VPXORD    Z24, Z24, Z24
+	VPXORD    Z23, Z23, Z23
+	VPXORD    Z22, Z22, Z22
+	VPXORD    Z21, Z21, Z21
+	VPXORD    Z20, Z20, Z20
+	LEAQ      q6_KRunsVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	ADDQ            $0x20, DI
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    768(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z31
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    800(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z30
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    832(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z29
+	ADDQ            R9, SI
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    864(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z28
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z27
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z27
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z27
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z27
+	VPBROADCASTD    896(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z27
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z26
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z26
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z26
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z26
+	VPBROADCASTD    928(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z26
+	ADDQ            R9, SI
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z25
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z25
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z25
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z25
+	VPBROADCASTD    960(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z25
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z24
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z24
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z24
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z24
+	VPBROADCASTD    992(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z24
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z23
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z23
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z23
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z23
+	VPBROADCASTD    1024(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z23
+	ADDQ            R9, SI
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z22
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z22
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z22
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z22
+	VPBROADCASTD    1056(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z22
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z21
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z21
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z21
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z21
+	VPBROADCASTD    1088(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z21
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z20
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z20
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z20
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z20
+	VPBROADCASTD    1120(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z20
+	SUBQ            R9, SI
+	SUBQ            R9, SI
+	SUBQ            R9, SI
+	ADDQ            $0x20, SI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (BX), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z31, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     (SP), Z7, Z8
+	VMOVUPS         Z8, (SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z30, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     64(SP), Z7, Z8
+	VMOVUPS         Z8, 64(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z29, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     128(SP), Z7, Z8
+	VMOVUPS         Z8, 128(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z28, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     192(SP), Z7, Z8
+	VMOVUPS         Z8, 192(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z27, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     256(SP), Z7, Z8
+	VMOVUPS         Z8, 256(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z26, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     320(SP), Z7, Z8
+	VMOVUPS         Z8, 320(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z25, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     384(SP), Z7, Z8
+	VMOVUPS         Z8, 384(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z24, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     448(SP), Z7, Z8
+	VMOVUPS         Z8, 448(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z23, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     512(SP), Z7, Z8
+	VMOVUPS         Z8, 512(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z22, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     576(SP), Z7, Z8
+	VMOVUPS         Z8, 576(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z21, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     640(SP), Z7, Z8
+	VMOVUPS         Z8, 640(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z20, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     704(SP), Z7, Z8
+	VMOVUPS         Z8, 704(SP)
+	ADDQ            $0x04, R10
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, BX
+	DECQ            blocks+24(FP)
+	JNE             block
+	MOVQ            out+64(FP), SI
+	MOVQ            stride+72(FP), R8
+	VMOVUPS         (SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         64(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         128(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         192(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         256(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         320(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         384(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         448(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         512(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         576(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         640(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         704(SP), Z0
+	VMOVUPS         Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q6_KVNNIx8(SB), $768-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	VMOVUPS      Z0, 256(SP)
+	VMOVUPS      Z0, 320(SP)
+	VMOVUPS      Z0, 384(SP)
+	VMOVUPS      Z0, 448(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0xaaaaaaaa, R13
+	KMOVD        R13, K1
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 640(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 672(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 704(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 736(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z31, Z31, Z31
+	VPXORD    Z30, Z30, Z30
+	VPXORD    Z29, Z29, Z29
+	VPXORD    Z28, Z28, Z28
+	VPXORD    Z27, Z27, Z27
+	VPXORD    Z26, Z26, Z26
+	VPXORD    Z25, Z25, Z25
+	VPXORD    Z24, Z24, Z24
+	LEAQ      q6_KRunsVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	ADDQ            $0x20, DI
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    512(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z31
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    544(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z30
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    576(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z29
+	ADDQ            R9, SI
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    608(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z28
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z27
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z27
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z27
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z27
+	VPBROADCASTD    640(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z27
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z26
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z26
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z26
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z26
+	VPBROADCASTD    672(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z26
+	ADDQ            R9, SI
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z25
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z25
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z25
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z25
+	VPBROADCASTD    704(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z25
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z24
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z24
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z24
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z24
+	VPBROADCASTD    736(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z24
+	SUBQ            R9, SI
+	SUBQ            R9, SI
+	ADDQ            $0x20, SI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (BX), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z31, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     (SP), Z7, Z8
+	VMOVUPS         Z8, (SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z30, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     64(SP), Z7, Z8
+	VMOVUPS         Z8, 64(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z29, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     128(SP), Z7, Z8
+	VMOVUPS         Z8, 128(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z28, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     192(SP), Z7, Z8
+	VMOVUPS         Z8, 192(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z27, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     256(SP), Z7, Z8
+	VMOVUPS         Z8, 256(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z26, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     320(SP), Z7, Z8
+	VMOVUPS         Z8, 320(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z25, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     384(SP), Z7, Z8
+	VMOVUPS         Z8, 384(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z24, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     448(SP), Z7, Z8
+	VMOVUPS         Z8, 448(SP)
+	ADDQ            $0x04, R10
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, BX
+	DECQ            blocks+24(FP)
+	JNE             block
+	MOVQ            out+64(FP), SI
+	MOVQ            stride+72(FP), R8
+	VMOVUPS         (SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         64(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         128(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         192(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         256(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         320(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         384(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         448(SP), Z0
+	VMOVUPS         Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q6_KVNNIx4(SB), $384-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0xaaaaaaaa, R13
+	KMOVD        R13, K1
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z31, Z31, Z31
+	VPXORD    Z30, Z30, Z30
+	VPXORD    Z29, Z29, Z29
+	VPXORD    Z28, Z28, Z28
+	LEAQ      q6_KRunsVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	ADDQ            $0x20, DI
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    256(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z31
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    288(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z30
+	VPBROADCASTD    (SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    8(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    16(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    24(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*2), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    320(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z29
+	ADDQ            R9, SI
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    352(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z28
+	SUBQ            R9, SI
+	ADDQ            $0x20, SI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (BX), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z31, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     (SP), Z7, Z8
+	VMOVUPS         Z8, (SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z30, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     64(SP), Z7, Z8
+	VMOVUPS         Z8, 64(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z29, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     128(SP), Z7, Z8
+	VMOVUPS         Z8, 128(SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z28, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     192(SP), Z7, Z8
+	VMOVUPS         Z8, 192(SP)
+	ADDQ            $0x04, R10
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, BX
+	DECQ            blocks+24(FP)
+	JNE             block
+	MOVQ            out+64(FP), SI
+	MOVQ            stride+72(FP), R8
+	VMOVUPS         (SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         64(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         128(SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         192(SP), Z0
+	VMOVUPS         Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·q6_KVNNIx2(SB), $192-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0xaaaaaaaa, R13
+	KMOVD        R13, K1
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z31, Z31, Z31
+	VPXORD    Z30, Z30, Z30
+	LEAQ      q6_KRunsVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	ADDQ            $0x20, DI
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    128(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z31
+	VPBROADCASTD    (SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    8(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    16(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    24(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI)(R8*1), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    160(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z30
+	ADDQ            $0x20, SI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (BX), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z31, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     (SP), Z7, Z8
+	VMOVUPS         Z8, (SP)
+	ADDQ            R11, R13
+	VCVTDQ2PS       Z30, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     64(SP), Z7, Z8
+	VMOVUPS         Z8, 64(SP)
+	ADDQ            $0x04, R10
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, BX
+	DECQ            blocks+24(FP)
+	JNE             block
+	MOVQ            out+64(FP), SI
+	MOVQ            stride+72(FP), R8
+	VMOVUPS         (SP), Z0
+	VMOVUPS         Z0, (SI)
+	LEAQ            (SI)(R8*4), SI
+	VMOVUPS         64(SP), Z0
+	VMOVUPS         Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q6_KVNNIx1(SB), $96-80
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	LEAQ         4096(AX), R12
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0xaaaaaaaa, R13
+	KMOVD        R13, K1
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 64(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z31, Z31, Z31
+	LEAQ      q6_KRunsVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	PREFETCHT0      (R12)
+	PREFETCHT0      64(R12)
+	PREFETCHT0      128(R12)
+	PREFETCHT0      192(R12)
+	PREFETCHT0      256(R12)
+	PREFETCHT0      320(R12)
+	ADDQ            $0x00000180, R12
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	ADDQ            $0x20, DI
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    64(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z31
+	ADDQ            $0x20, SI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (BX), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z31, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     (SP), Z7, Z8
+	VMOVUPS         Z8, (SP)
+	ADDQ            $0x04, R10
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, BX
+	DECQ            blocks+24(FP)
+	JNE             block
+	MOVQ            out+64(FP), SI
+	MOVQ            stride+72(FP), R8
+	VMOVUPS         (SP), Z0
+	VMOVUPS         Z0, (SI)
 	VZEROUPPER
 	RET

@@ -9,102 +9,207 @@ package asm
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0VNNIx12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_0VNNIx8 multiplies 16 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0VNNIx8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_0VNNIx4 multiplies 16 rows of weights with 4 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0VNNIx4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_0VNNIx2 multiplies 16 rows of weights with 2 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0VNNIx2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_0VNNIx1 multiplies 16 rows of weights with 1 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0VNNIx1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1VNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1VNNIx12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1VNNIx8 multiplies 16 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1VNNIx8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1VNNIx4 multiplies 16 rows of weights with 4 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1VNNIx4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1VNNIx2 multiplies 16 rows of weights with 2 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1VNNIx2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1VNNIx1 multiplies 16 rows of weights with 1 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1VNNIx1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0VNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0VNNIx12(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0VNNIx8 multiplies 16 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0VNNIx8(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0VNNIx4 multiplies 16 rows of weights with 4 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0VNNIx4(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0VNNIx2 multiplies 16 rows of weights with 2 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0VNNIx2(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0VNNIx1 multiplies 16 rows of weights with 1 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0VNNIx1(w *byte, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KVNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KVNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KVNNIx8 multiplies 16 rows of weights with 8 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KVNNIx4 multiplies 16 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KVNNIx2 multiplies 16 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KVNNIx1 multiplies 16 rows of weights with 1 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KVNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KVNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KVNNIx8 multiplies 16 rows of weights with 8 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KVNNIx4 multiplies 16 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KVNNIx2 multiplies 16 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KVNNIx1 multiplies 16 rows of weights with 1 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KVNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KVNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KVNNIx8 multiplies 16 rows of weights with 8 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KVNNIx4 multiplies 16 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KVNNIx2 multiplies 16 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KVNNIx1 multiplies 16 rows of weights with 1 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -52,7 +52,8 @@ type tile struct {
 	*build.Context
 	panelUnit
 	tokens int
-	sums   operand.Mem // where the tokens' sums are, if there are too few registers
+	spill  bool        // the tokens' sums are in memory: there are too few registers
+	sums   operand.Mem // where
 	vectors32
 }
 
@@ -90,6 +91,15 @@ func (g *tile) and(a, b operand.Op, dst reg.Register) {
 	g.VPAND(a, b, dst)
 }
 
+// or sets dst = a | b.
+func (g *tile) or(a, b operand.Op, dst reg.Register) {
+	if g.wide {
+		g.VPORD(a, b, dst)
+		return
+	}
+	g.VPOR(a, b, dst)
+}
+
 // zero clears a register.
 func (g *tile) zero(r reg.VecPhysical) {
 	if g.wide {
@@ -107,32 +117,40 @@ func (g *tile) sum(t int) reg.VecPhysical {
 	return g.vec(15 - t)
 }
 
-// inRegisters tells whether the tokens' sums stay in registers.
-func (g *tile) inRegisters() bool { return g.wide || g.tokens == 1 }
+// width returns the bytes of a vector register.
+func (g *tile) width() int {
+	if g.wide {
+		return 64
+	}
+	return 32
+}
+
+// rows returns how many rows of weights a tile has.
+func (g *tile) rows() int { return g.width() / 4 }
 
 // clearSums sets the tokens' sums to zero.
 func (g *tile) clearSums() {
-	if g.inRegisters() {
+	if !g.spill {
 		for t := range g.tokens {
 			g.zero(g.sum(t))
 		}
 		return
 	}
-	g.sums = g.AllocLocal(32 * g.tokens)
+	g.sums = g.AllocLocal(g.width() * g.tokens)
 	g.zero(g.vec(0))
 	for t := range g.tokens {
-		g.VMOVUPS(g.vec(0), g.sums.Offset(32*t))
+		g.VMOVUPS(g.vec(0), g.sums.Offset(g.width()*t))
 	}
 }
 
 // addProduct adds a·b to a token's sum, fused.
 func (g *tile) addProduct(t int, a, b reg.VecPhysical) {
-	if g.inRegisters() {
+	if !g.spill {
 		g.VFMADD231PS(a, b, g.sum(t))
 		return
 	}
-	g.VFMADD213PS(g.sums.Offset(32*t), a, b)
-	g.VMOVUPS(b, g.sums.Offset(32*t))
+	g.VFMADD213PS(g.sums.Offset(g.width()*t), a, b)
+	g.VMOVUPS(b, g.sums.Offset(g.width()*t))
 }
 
 // storeSums writes the tokens' sums to the rows of out.
@@ -142,10 +160,10 @@ func (g *tile) storeSums() {
 	g.Load(g.Param("stride"), stride)
 	for t := range g.tokens {
 		sum := g.vec(0)
-		if g.inRegisters() {
+		if !g.spill {
 			sum = g.sum(t)
 		} else {
-			g.VMOVUPS(g.sums.Offset(32*t), sum)
+			g.VMOVUPS(g.sums.Offset(g.width()*t), sum)
 		}
 		g.VMOVUPS(sum, operand.Mem{Base: out})
 		if t+1 < g.tokens {
@@ -221,7 +239,7 @@ func (g *tile) scaleBy(m operand.Mem, x, dst reg.VecPhysical) {
 func (g *tile) begin(format string, rows int, loop string) {
 	name := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens)
 	g.Function(name)
-	g.SignatureExpr("func(w, scales *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)")
+	g.SignatureExpr("func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)")
 	g.Pragma("noescape")
 	g.Doc(fmt.Sprintf("%s multiplies %d rows of weights with %d of activations, see blockTile:", name, rows, g.tokens), "", "\t"+loop)
 }
@@ -238,15 +256,25 @@ func panelsVNNI(c *build.Context) { generatePanels(c, unitVNNI) }
 // generatePanels generates the tiles of a unit.
 func generatePanels(c *build.Context, u panelUnit) {
 	for _, f := range formats32(u) {
-		for _, tokens := range tokens32(u, f) {
+		for _, tokens := range tokensOf(u) {
+			if tokens == 12 && f.vectors > 8 {
+				continue // there are too few registers
+			}
 			generate32(c, u, f, tokens)
+		}
+	}
+	shared := newPatterns(c, u)
+	for _, f := range formats256 {
+		table := runTable(c, u, f)
+		for _, tokens := range tokensOf(u) {
+			generate256(c, u, f, shared, table, tokens)
 		}
 	}
 }
 
-// tokens32 returns the sizes of a format's tiles.
-func tokens32(u panelUnit, f format32) []int {
-	if u.wide && f.vectors == 8 {
+// tokensOf returns the sizes of a unit's tiles.
+func tokensOf(u panelUnit) []int {
+	if u.wide {
 		return []int{12, 8, 4, 2, 1}
 	}
 	return []int{8, 4, 2, 1}

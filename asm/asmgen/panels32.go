@@ -48,7 +48,7 @@ type vectors32 struct {
 
 // generate32 generates a tile for a format with blocks of 32.
 func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
-	g := &tile{Context: c, panelUnit: u, tokens: tokens}
+	g := &tile{Context: c, panelUnit: u, tokens: tokens, spill: !u.wide && tokens > 1}
 	next := f.vectors
 	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.special, &g.minimum} {
 		if !u.wide && next > 15 {
@@ -57,15 +57,11 @@ func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
 		*r = g.vec(next)
 		next++
 	}
-	rows := 8
-	if u.wide {
-		rows = 16
-	}
 	minimum := ""
 	if f.minimum {
 		minimum = ", then + (m[b][r]·d[t][b])·sums[t][b]"
 	}
-	g.begin(f.name, rows, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
+	g.begin(f.name, g.rows(), "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
 	g.loadArguments(8)
 	g.clearSums()
 	g.constant(g.ones, 0x00010001)
