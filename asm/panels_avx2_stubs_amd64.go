@@ -88,6 +88,111 @@ func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q8_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// f32AVX2x6 multiplies 1 panels with 6 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX2x6(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX2x4 multiplies 1 panels with 4 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX2x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX2x2 multiplies 1 panels with 2 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX2x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX2x1 multiplies 1 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX2x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX2x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX2x6 multiplies 1 panels with 6 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX2x6(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX2x4 multiplies 1 panels with 4 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX2x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX2x2 multiplies 1 panels with 2 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX2x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX2x1 multiplies 1 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX2x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX2x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX2x6 multiplies 1 panels with 6 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX2x6(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX2x4 multiplies 1 panels with 4 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX2x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX2x2 multiplies 1 panels with 2 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX2x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX2x1 multiplies 1 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX2x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX2x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
 // q4_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]

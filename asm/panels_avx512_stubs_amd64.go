@@ -102,6 +102,132 @@ func q8_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q8_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// f32AVX512x12 multiplies 1 panels with 12 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x12(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX512x8 multiplies 1 panels with 8 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x8(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX512x4 multiplies 1 panels with 4 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX512x2 multiplies 1 panels with 2 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX512x1 multiplies 1 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f32AVX512x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX512x12 multiplies 1 panels with 12 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x12(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX512x8 multiplies 1 panels with 8 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x8(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX512x4 multiplies 1 panels with 4 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX512x2 multiplies 1 panels with 2 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX512x1 multiplies 1 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// f16AVX512x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x12 multiplies 1 panels with 12 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x12(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x8 multiplies 1 panels with 8 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x8(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x4 multiplies 1 panels with 4 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x2 multiplies 1 panels with 2 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x1 multiplies 1 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
 // q4_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]

@@ -263,12 +263,29 @@ func generatePanels(c *build.Context, u panelUnit) {
 			generate32(c, u, f, tokens)
 		}
 	}
+	if !u.vnni {
+		generateFloats(c, u) // VNNI adds nothing
+	}
 	shared := newPatterns(c, u)
 	for _, f := range formats256 {
 		table := runTable(c, u, f)
 		for _, tokens := range tokensOf(u) {
 			generate256(c, u, f, shared, table, tokens)
 		}
+	}
+}
+
+// generateFloats generates the tiles of a unit for the float formats.
+func generateFloats(c *build.Context, u panelUnit) {
+	tokens := []int{6, 4, 2, 1}
+	if u.wide {
+		tokens = []int{12, 8, 4, 2, 1}
+	}
+	for _, f := range formatsFloat {
+		for _, n := range tokens {
+			generateFloat(c, u, f, 1, n)
+		}
+		generateFloat(c, u, f, 4, 1)
 	}
 }
 
