@@ -1,0 +1,40 @@
+// The instructions that Go's assembler lacks, as words. Operands are numbers of registers and elements, in the order of Arm's
+// own assembly language, the destination first; the comment above each word is what Arm's assembler would be given, and
+// words_test.go holds the two together.
+
+// fadd v{d}.4s, v{n}.4s, v{m}.4s
+#define FADD4S(d, n, m) WORD $(0x4E20D400 | (m)<<16 | (n)<<5 | (d))
+// fsub v{d}.4s, v{n}.4s, v{m}.4s
+#define FSUB4S(d, n, m) WORD $(0x4EA0D400 | (m)<<16 | (n)<<5 | (d))
+// fmul v{d}.4s, v{n}.4s, v{m}.4s
+#define FMUL4S(d, n, m) WORD $(0x6E20DC00 | (m)<<16 | (n)<<5 | (d))
+// fdiv v{d}.4s, v{n}.4s, v{m}.4s
+#define FDIV4S(d, n, m) WORD $(0x6E20FC00 | (m)<<16 | (n)<<5 | (d))
+// fmin v{d}.4s, v{n}.4s, v{m}.4s
+#define FMIN4S(d, n, m) WORD $(0x4EA0F400 | (m)<<16 | (n)<<5 | (d))
+// fmaxv s{d}, v{n}.4s
+#define FMAXV4S(d, n) WORD $(0x6E30F800 | (n)<<5 | (d))
+// fcmgt v{d}.4s, v{n}.4s, v{m}.4s
+#define FCMGT4S(d, n, m) WORD $(0x6EA0E400 | (m)<<16 | (n)<<5 | (d))
+// fcmeq v{d}.4s, v{n}.4s, v{m}.4s
+#define FCMEQ4S(d, n, m) WORD $(0x4E20E400 | (m)<<16 | (n)<<5 | (d))
+// fneg v{d}.4s, v{n}.4s
+#define FNEG4S(d, n) WORD $(0x6EA0F800 | (n)<<5 | (d))
+// fcvtns v{d}.4s, v{n}.4s
+#define FCVTNS4S(d, n) WORD $(0x4E21A800 | (n)<<5 | (d))
+// bic v{d}.16b, v{n}.16b, v{m}.16b
+#define BIC16B(d, n, m) WORD $(0x4E601C00 | (m)<<16 | (n)<<5 | (d))
+// umaxv s{d}, v{n}.4s
+#define UMAXV4S(d, n) WORD $(0x6EB0A800 | (n)<<5 | (d))
+// smax v{d}.16b, v{n}.16b, v{m}.16b
+#define SMAX16B(d, n, m) WORD $(0x4E206400 | (m)<<16 | (n)<<5 | (d))
+// sqxtn v{d}.4h, v{n}.4s
+#define SQXTN4H(d, n) WORD $(0x0E614800 | (n)<<5 | (d))
+// sqxtn2 v{d}.8h, v{n}.4s
+#define SQXTN8H(d, n) WORD $(0x4E614800 | (n)<<5 | (d))
+// sqxtn v{d}.8b, v{n}.8h
+#define SQXTN8B(d, n) WORD $(0x0E214800 | (n)<<5 | (d))
+// sqxtn2 v{d}.16b, v{n}.8h
+#define SQXTN16B(d, n) WORD $(0x4E214800 | (n)<<5 | (d))
+// saddlv h{d}, v{n}.16b
+#define SADDLV16B(d, n) WORD $(0x4E303800 | (n)<<5 | (d))
