@@ -4,46 +4,25 @@ package asm
 
 import (
 	"slices"
-
-	"github.com/antigravity-go/antigravity/quant"
+	"unsafe"
 )
-
-// cacheReader is the assembly that reads keys and values of one format.
-type cacheReader struct {
-	format    *quant.Format
-	transpose func(panel *float32, k *byte, stride, n, headDim int)
-	values    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
-}
 
 // rowsTogether is how many query rows one call works on: they share what it reads.
 const rowsTogether = 4
 
-// reader returns what reads a format, nil where there is no such assembly.
-func (u *vectorUnit) reader(f *quant.Format) *cacheReader {
-	for i := range u.caches {
-		if u.caches[i].format == f {
-			return &u.caches[i]
-		}
-	}
-	return nil
-}
-
 // Attend is the unit's attend. Scores are computed with a key in each lane, which needs the keys transposed, and sums of
 // values with an element of the head in each lane; so every sum keeps the order that the portable form has.
 func (u *vectorUnit) Attend(t *AttentionTile) {
-	reader := u.reader(t.Format)
-	if reader == nil || t.HeadDim == 0 || t.HeadDim%u.width != 0 {
+	visible := t.Visible[:t.Queries.Rows]
+	s := slots{unit: u, AttentionTile: t, visible: visible, together: 2 * u.width}
+	for _, n := range visible {
+		s.n = max(s.n, n)
+	}
+	if s.n == 0 || t.HeadDim == 0 || !s.find() {
 		attend(t)
 		return
 	}
-	visible := t.Visible[:t.Queries.Rows]
-	longest := 0
-	for _, n := range visible {
-		longest = max(longest, n)
-	}
-	if longest > 0 {
-		u.scoreTile(t, reader, visible, longest)
-	}
+	s.score()
 	for r, n := range visible {
 		p := &t.Results[r]
 		clear(p.Out)
@@ -54,51 +33,134 @@ func (u *vectorUnit) Attend(t *AttentionTile) {
 			p.Sum = u.exponentials(row, n, p.Max)
 		}
 	}
-	if longest > 0 {
-		u.sumTile(t, reader, visible, longest)
+	if s.floats != nil {
+		s.sum(0, s.n, &t.V[0], t.Stride)
+		return
 	}
+	s.sumWidened()
 }
 
-// scoreTile computes the scores of all rows. Those that a row does not see are computed too, and not used.
-func (u *vectorUnit) scoreTile(t *AttentionTile, reader *cacheReader, visible []int, longest int) {
-	d, together := t.HeadDim, 2*u.width
-	k := t.K[:(longest-1)*t.Stride+t.Format.Bytes(d)]
-	x, scores, panel := t.Queries.X[:len(visible)*d], t.Scores[:len(visible)*TileKeys], t.Panel[:together*d]
-	for j := 0; j < longest; j += together {
-		for at := j; at < min(j+together, longest); at += u.width {
-			reader.transpose(&panel[at-j], &k[at*t.Stride], t.Stride, min(u.width, longest-at), d)
+// slots is a tile with what the assembly needs to know of it. One of the readers is set.
+type slots struct {
+	*AttentionTile
+	unit     *vectorUnit
+	floats   *floatReader
+	blocks   *blockReader
+	visible  []int // of each row
+	n        int   // slots that the row that sees most sees
+	together int   // keys of a panel
+}
+
+// find looks for the assembly that reads the tile, and limits the tile's memory to what that will read.
+func (s *slots) find() bool {
+	u, d := s.unit, s.HeadDim
+	for i := range u.floats {
+		if u.floats[i].format == s.Format && d%u.width == 0 {
+			s.floats = &u.floats[i]
 		}
-		for r := 0; r < len(visible); r += rowsTogether {
-			rows := min(rowsTogether, len(visible)-r)
-			if slices.Max(visible[r:r+rows]) > j {
-				u.scores(&scores[r*TileKeys+j], &panel[0], &x[r*d], d, rows)
+	}
+	for i := range u.blocks {
+		if b := &u.blocks[i]; b.format == s.Format && b.transpose != nil && d%s.Format.BlockLen == 0 {
+			s.blocks = b
+		}
+	}
+	return s.floats != nil || s.blocks != nil
+}
+
+// score computes the scores of all rows. Those that a row does not see are computed too, and not used.
+func (s *slots) score() {
+	d, bytes := s.HeadDim, (s.n-1)*s.Stride+s.Format.Bytes(s.HeadDim)
+	k := s.K[:bytes]
+	_, _, _ = s.V[:bytes], s.Scores[:len(s.visible)*TileKeys], s.Panel[:PanelKeys*d] // what the assembly relies on
+	for j := 0; j < s.n; j += s.together {
+		for at := j; at < min(j+s.together, s.n); at += s.unit.width {
+			s.transpose(&k[at*s.Stride], at-j, min(s.unit.width, s.n-at))
+		}
+		for r := 0; r < len(s.visible); r += rowsTogether {
+			rows := min(rowsTogether, len(s.visible)-r)
+			if slices.Max(s.visible[r:r+rows]) > j {
+				s.scoreRows(&s.Scores[r*TileKeys+j], r, rows)
 			}
 		}
 	}
 }
 
-// sumTile adds the weighted values to the results: first the slots that all rows of a call see, then what a row sees beyond.
-func (u *vectorUnit) sumTile(t *AttentionTile, reader *cacheReader, visible []int, longest int) {
-	d := t.HeadDim
-	v := t.V[:(longest-1)*t.Stride+t.Format.Bytes(d)]
-	scores := t.Scores[:len(visible)*TileKeys]
-	for r := 0; r < len(visible); r += rowsTogether {
-		rows := min(rowsTogether, len(visible)-r)
-		common := slices.Min(visible[r : r+rows])
+// parts returns the parts of Panel that keys in blocks need: numbers [HeadDim/2, together] of 2·16 bits, their scales
+// [HeadDim/32, together], and some rows of queries [rowsTogether, HeadDim] of 16 bits.
+func (s *slots) parts() (numbers *int32, scales []float32, queries *int16) {
+	d := s.HeadDim
+	first, rest := s.Panel[:d/2*s.together], s.Panel[d/2*s.together:]
+	scales, rest = rest[:d/32*s.together], rest[d/32*s.together:]
+	return (*int32)(unsafe.Pointer(&first[0])), scales, (*int16)(unsafe.Pointer(&rest[:rowsTogether*d/2][0]))
+}
+
+// transpose writes n keys to the panel, from column at.
+func (s *slots) transpose(k *byte, at, n int) {
+	if s.floats != nil {
+		s.floats.transpose(&s.Panel[at], k, s.Stride, n, s.HeadDim)
+		return
+	}
+	_, scales, _ := s.parts()
+	s.blocks.transpose((*int32)(unsafe.Pointer(&s.Panel[at])), &scales[at], k, s.Stride, n, s.HeadDim)
+}
+
+// scoreRows computes some rows' scores with the panel.
+func (s *slots) scoreRows(out *float32, row, rows int) {
+	d, q := s.HeadDim, s.Queries
+	if s.floats != nil {
+		x := q.X[row*d:][:rows*d]
+		s.unit.scores(out, &s.Panel[0], &x[0], d, rows)
+		return
+	}
+	numbers, scales, queries := s.parts()
+	narrow, factors := q.Q[row*d:][:rows*d], q.D[row*(d/32):][:rows*(d/32)]
+	s.unit.widen16(queries, &narrow[0], len(narrow))
+	s.unit.scores32(out, numbers, &scales[0], queries, &factors[0], d, rows)
+}
+
+// sumWidened adds the weighted values, which it widens some slots at a time.
+func (s *slots) sumWidened() {
+	d := s.HeadDim
+	for first := 0; first < s.n; first += PanelKeys {
+		n := min(PanelKeys, s.n-first)
+		for j := range n {
+			s.blocks.widen(&s.Panel[j*d], &s.V[(first+j)*s.Stride], d)
+		}
+		s.sum(first, n, (*byte)(unsafe.Pointer(&s.Panel[0])), 4*d)
+	}
+}
+
+// sum adds the weighted values of n slots from the first on, which lie at v: first the slots that all rows of a call see, then
+// what a row sees beyond.
+func (s *slots) sum(first, n int, v *byte, stride int) {
+	d := s.HeadDim
+	values := valuesOf(s)
+	for r := 0; r < len(s.visible); r += rowsTogether {
+		seen := s.visible[r:min(r+rowsTogether, len(s.visible))]
 		var out [rowsTogether]*float32
 		for i := range out {
-			out[i] = &t.Results[r+min(i, rows-1)].Out[:d][0]
+			out[i] = &s.Results[r+min(i, len(seen)-1)].Out[:d][0]
 		}
+		common := min(slices.Min(seen)-first, n)
 		if common > 0 {
-			reader.values(out[0], out[1], out[2], out[3], &scores[r*TileKeys], &v[0], t.Stride, common, d, rows)
+			values(out[0], out[1], out[2], out[3], &s.Scores[r*TileKeys+first], v, stride, common, d, len(seen))
 		}
-		for i, n := range visible[r : r+rows] {
-			if n > common {
-				o := out[i]
-				reader.values(o, o, o, o, &scores[(r+i)*TileKeys+common], &v[common*t.Stride], t.Stride, n-common, d, 1)
+		common = max(common, 0)
+		for i, last := range seen {
+			if more := min(last-first, n) - common; more > 0 {
+				beyond := (*byte)(unsafe.Add(unsafe.Pointer(v), common*stride))
+				values(out[i], out[i], out[i], out[i], &s.Scores[(r+i)*TileKeys+first+common], beyond, stride, more, d, 1)
 			}
 		}
 	}
+}
+
+// valuesOf returns the assembly that adds weighted values.
+func valuesOf(s *slots) func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int) {
+	if s.floats != nil {
+		return s.floats.values
+	}
+	return s.blocks.values
 }
 
 // Merge is the unit's merge.

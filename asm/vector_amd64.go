@@ -4,6 +4,7 @@ package asm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/quant"
 )
@@ -31,8 +32,29 @@ type vectorUnit struct {
 	prepare      [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int) // by quant.Partner
 
 	width  int // elements of a register
+	floats []floatReader
+	blocks []blockReader
 	scores func(out, panel, q *float32, headDim, rows int)
-	caches []cacheReader
+
+	scores32 func(out *float32, panel *int32, scales *float32, q *int16, d *float32, headDim, rows int)
+	widen16  func(dst *int16, src *int8, n int)
+}
+
+// floatReader is the assembly that reads a float format, as such, as keys and as values.
+type floatReader struct {
+	format    *quant.Format
+	widen     func(dst *float32, src *byte, n int)
+	transpose func(panel *float32, k *byte, stride, n, headDim int)
+	values    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
+}
+
+// blockReader is the assembly that reads a format of blocks of 32, as such and as keys; its values are widened and then read
+// as float32.
+type blockReader struct {
+	format    *quant.Format
+	widen     func(dst *float32, src *byte, n int)
+	transpose func(panel *int32, scales *float32, k *byte, stride, n, headDim int)
+	values    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
 }
 
 var unitAVX2 = vectorUnit{
@@ -41,11 +63,16 @@ var unitAVX2 = vectorUnit{
 	prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
 		quant.Int8x32: prepare32AVX2, quant.Int8x256: prepare256AVX2,
 	},
-	width: 8, scores: scoresAVX2,
-	caches: []cacheReader{
-		{quant.F16, transposeF16AVX2, valuesF16AVX2},
-		{quant.F32, transposeF32AVX2, valuesF32AVX2},
-		{quant.BF16, transposeBF16AVX2, valuesBF16AVX2},
+	width: 8, scores: scoresAVX2, scores32: scores32AVX2, widen16: widen16AVX2,
+	floats: []floatReader{
+		{quant.F16, widenF16AVX2, transposeF16AVX2, valuesF16AVX2},
+		{quant.F32, nil, transposeF32AVX2, valuesF32AVX2},
+		{quant.BF16, widenBF16AVX2, transposeBF16AVX2, valuesBF16AVX2},
+	},
+	blocks: []blockReader{
+		{quant.Q8_0, widenQ8_0AVX2, transposeQ8_0AVX2, valuesF32AVX2},
+		{quant.Q4_0, widenQ4_0AVX2, transposeQ4_0AVX2, valuesF32AVX2},
+		{quant.Q4_1, widenQ4_1AVX2, nil, nil},
 	},
 }
 
@@ -55,17 +82,23 @@ var unitAVX512 = vectorUnit{
 	prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
 		quant.Int8x32: prepare32AVX512, quant.Int8x256: prepare256AVX512,
 	},
-	width: 16, scores: scoresAVX512,
-	caches: []cacheReader{
-		{quant.F16, transposeF16AVX512, valuesF16AVX512},
-		{quant.F32, transposeF32AVX512, valuesF32AVX512},
-		{quant.BF16, transposeBF16AVX512, valuesBF16AVX512},
+	width: 16, scores: scoresAVX512, scores32: scores32AVX512, widen16: widen16AVX512,
+	floats: []floatReader{
+		{quant.F16, widenF16AVX512, transposeF16AVX512, valuesF16AVX512},
+		{quant.F32, nil, transposeF32AVX512, valuesF32AVX512},
+		{quant.BF16, widenBF16AVX512, transposeBF16AVX512, valuesBF16AVX512},
+	},
+	blocks: []blockReader{
+		{quant.Q8_0, widenQ8_0AVX512, transposeQ8_0AVX512, valuesF32AVX512},
+		{quant.Q4_0, widenQ4_0AVX512, transposeQ4_0AVX512, valuesF32AVX512},
+		{quant.Q4_1, widenQ4_1AVX512, nil, nil},
 	},
 }
 
 // improve sets the kernels that the unit has.
 func (u *vectorUnit) improve(k *Kernels) {
 	k.Add, k.Scale, k.Axpy, k.SiLUMul, k.RoPE = u.Add, u.Scale, u.Axpy, u.SiLUMul, u.RoPE
+	k.Widen = u.Widen
 	k.RMSNorm, k.Softmax, k.Prepare, k.Merge, k.Attend = u.RMSNorm, u.Softmax, u.Prepare, u.Merge, u.Attend
 }
 
@@ -152,4 +185,32 @@ func (u *vectorUnit) Prepare(a *quant.Activation, t int, x []float32) {
 	row := a.Row(t)
 	x = x[:a.K]
 	prepare(&x[0], &row.Q[0], &row.D[0], &row.Sums[0], len(row.D))
+}
+
+// Widen is the unit's widen.
+func (u *vectorUnit) Widen(f *quant.Format, dst []float32, src []byte) {
+	if i := slices.IndexFunc(u.floats, func(r floatReader) bool { return r.format == f && r.widen != nil }); i >= 0 {
+		done := widenPieces(u.floats[i].widen, f, dst, src, lanes16(len(dst)))
+		widen(f, dst[done:], src[f.Bytes(done):])
+		return
+	}
+	if i := slices.IndexFunc(u.blocks, func(r blockReader) bool { return r.format == f }); i >= 0 && len(dst)%f.BlockLen == 0 {
+		widenPieces(u.blocks[i].widen, f, dst, src, len(dst))
+		return
+	}
+	widen(f, dst, src)
+}
+
+// lanes16 rounds down to whole strips.
+func lanes16(n int) int { return n &^ (Lanes - 1) }
+
+// widenPieces widens n elements, in calls that are short enough, and returns n.
+func widenPieces(kernel func(dst *float32, src *byte, n int), f *quant.Format, dst []float32, src []byte, n int) int {
+	dst, src = dst[:n], src[:f.Bytes(n)]
+	for len(dst) > 0 {
+		m := min(len(dst), longest)
+		kernel(&dst[0], &src[0], m)
+		dst, src = dst[m:], src[f.Bytes(m):]
+	}
+	return n
 }

@@ -260,3 +260,28 @@ func BenchmarkVectors(b *testing.B) {
 		}
 	}
 }
+
+// TestWiden reads every pattern of 16 bits, and blocks of any bytes, in all lengths.
+func TestWiden(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, k := range Tiers()[1:] {
+		for _, f := range quant.Formats() {
+			t.Run(k.Tier+"/"+f.Name, func(t *testing.T) {
+				for _, n := range append(slices.Clone(vectorLengths), 1<<16) {
+					n = n / f.BlockLen * f.BlockLen
+					src, got, want := fenced(t, max(f.Bytes(n), 1)), fencedFloats(t, n), make([]float32, n)
+					src = src[len(src)-f.Bytes(n):]
+					for i := range src {
+						src[i] = byte(r.Uint32())
+						if f.BlockLen == 1 && n == 1<<16 {
+							src[i] = byte(i / 2 >> (i % 2 * 8))
+						}
+					}
+					widen(f, want, src)
+					k.Widen(f, got, src)
+					sameFloats(t, fmt.Sprintf("%d elements", n), got, want)
+				}
+			})
+		}
+	}
+}

@@ -25,6 +25,7 @@ var files = []struct {
 }{
 	{"vector", vector},
 	{"attention", attention},
+	{"formats", formats},
 	{"panels_avx2", panelsAVX2},
 	{"panels_avx512", panelsAVX512},
 	{"panels_vnni", panelsVNNI},

@@ -47,6 +47,17 @@ func (u *unit) transpose(s source) {
 	n, left, none := u.integer("n"), u.integer("headDim"), u.GP64()
 	u.XORQ(none, none)
 	u.Label("columns")
+	u.transposeWalk(base, stride, n, none, func(at reg.GPVirtual, _ int, v reg.VecVirtual) { s.load(u, Mem{Base: at}, v) }, panel)
+	u.ADDQ(U32(u.width*2*u.width*4), panel)
+	u.ADDQ(U32(u.width*s.bytes), base)
+	u.SUBQ(U32(u.width), left)
+	u.JG(LabelRef("columns"))
+	u.end()
+}
+
+// transposeWalk loads a register of each of as many keys as it has lanes, and writes them to the panel transposed. From key n
+// on it loads the last key again; none is a register with 0.
+func (u *unit) transposeWalk(base, stride, n, none reg.GPVirtual, load func(at reg.GPVirtual, key int, v reg.VecVirtual), panel reg.GPVirtual) {
 	at, step := u.GP64(), u.GP64()
 	u.MOVQ(base, at)
 	u.MOVQ(stride, step)
@@ -55,7 +66,7 @@ func (u *unit) transpose(s source) {
 		var rows [4]reg.VecVirtual
 		for i := range rows {
 			rows[i] = u.vector()
-			s.load(u, Mem{Base: at}, rows[i])
+			load(at, 4*g+i, rows[i])
 			if next := 4*g + i + 1; next < u.width {
 				u.CMPQ(n, U32(next))
 				u.CMOVQLE(none, step)
@@ -73,11 +84,6 @@ func (u *unit) transpose(s source) {
 			u.VMOVUPS(v, Mem{Base: panel, Disp: (4*lane + c) * 2 * u.width * 4})
 		}
 	}
-	u.ADDQ(U32(u.width*2*u.width*4), panel)
-	u.ADDQ(U32(u.width*s.bytes), base)
-	u.SUBQ(U32(u.width), left)
-	u.JG(LabelRef("columns"))
-	u.end()
 }
 
 // transpose4 transposes the 4×4 elements in each 128 bits of four registers.

@@ -96,19 +96,23 @@ func (u *unit) zeros() strip {
 	return s
 }
 
-// bits returns memory with one number in every lane.
-func (u *unit) bits(b uint32) Mem {
-	name := fmt.Sprintf("every%08x", b)
+// table returns memory with a number for each of lanes lanes. Equal names must have equal numbers.
+func (u *unit) table(name string, number func(lane int) uint32) Mem {
 	m, ok := u.data[name]
 	if !ok {
 		m = u.StaticGlobal(name)
 		u.DataAttributes(attr.RODATA | attr.NOPTR)
-		for range lanes {
-			u.AppendDatum(U32(b))
+		for i := range lanes {
+			u.AppendDatum(U32(number(i)))
 		}
 		u.data[name] = m
 	}
 	return m
+}
+
+// bits returns memory with one number in every lane.
+func (u *unit) bits(b uint32) Mem {
+	return u.table(fmt.Sprintf("every%08x", b), func(int) uint32 { return b })
 }
 
 // float returns memory with one number in every lane.
@@ -116,16 +120,12 @@ func (u *unit) float(v float32) Mem { return u.bits(math.Float32bits(v)) }
 
 // numbers returns memory with the numbers of the lanes.
 func (u *unit) numbers() Mem {
-	m, ok := u.data["numbers"]
-	if !ok {
-		m = u.StaticGlobal("numbers")
-		u.DataAttributes(attr.RODATA | attr.NOPTR)
-		for i := range lanes {
-			u.AppendDatum(U32(i))
-		}
-		u.data["numbers"] = m
-	}
-	return m
+	return u.table("numbers", func(lane int) uint32 { return uint32(lane) })
+}
+
+// upperHalf returns memory with 16-bit numbers: n in the upper half, 0 in the lower.
+func (u *unit) upperHalf(n uint32) Mem {
+	return u.table(fmt.Sprintf("upper%d", n), func(lane int) uint32 { return uint32(lane/(lanes/2)) * (n | n<<16) })
 }
 
 // access loads and stores strips, whole ones or the first elements of one.
