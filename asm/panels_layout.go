@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build (amd64 || arm64) && !purego
 
 package asm
 
@@ -8,10 +8,11 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// A panel on amd64 is three planes: first the quants of all blocks, so that a kernel reads them in whole cache lines, then
-// their scales, and then the inner scales of formats that have such. Within a plane blocks follow each other, and a block is the bytes of the file's block transposed: unit
-// 0 of each of the PanelRows rows, then unit 1, and so on. Quants have units of four bytes, so that a cache line holds four
-// bytes of every row, the same lanes that VPMADDUBSW, VPDPBUSD and the conversion of their sums have.
+// A panel is three planes: first the quants of all blocks, so that a kernel reads them in whole cache lines, then their
+// scales, and then the inner scales of formats that have such. Within a plane blocks follow each other, and a block is the
+// bytes of the file's block transposed: unit 0 of each of the PanelRows rows, then unit 1, and so on. Quants have units of
+// four bytes, so that a cache line holds four bytes of every row, the same lanes that VPMADDUBSW, VPDPBUSD, SDOT and the
+// conversion of their sums have.
 type panelLayout struct {
 	format *quant.Format
 	fields []panelField // in the order of the panel, by planes
