@@ -70,16 +70,27 @@ func (l *panelLayout) bytes(k int) int { return PanelRows * l.format.Bytes(k) }
 
 // pack is Panels.Pack.
 func (l *panelLayout) pack(dst, src []byte, rowBytes, k int) {
+	if l.format.Partner == quant.Float {
+		l.packFloats(dst, src, rowBytes, k)
+		return
+	}
 	planes := l.cut(dst, k)
 	for b := range k / l.format.BlockLen {
 		for _, f := range l.fields {
 			to := planes[f.plane][:f.bytes*PanelRows]
 			planes[f.plane] = planes[f.plane][f.bytes*PanelRows:]
-			from := b*l.format.BlockBytes + f.at
-			for r := range PanelRows {
-				f.scatter(to[r*f.unit:], src[r*rowBytes+from:][:f.bytes])
-			}
+			f.transpose(to, src[b*l.format.BlockBytes+f.at:], rowBytes)
 		}
+	}
+}
+
+// packFloats packs so much of all rows at a time that it stays in the first-level cache.
+func (l *panelLayout) packFloats(dst, src []byte, rowBytes, k int) {
+	const part = 256
+	f, all := l.fields[0], l.format.Bytes(k)
+	for at := 0; at < all; at += part {
+		f.bytes = min(part, all-at)
+		f.transpose(dst[at*PanelRows:(at+f.bytes)*PanelRows], src[at:], rowBytes)
 	}
 }
 
@@ -98,25 +109,30 @@ func (l *panelLayout) unpack(dst []float32, panel []byte, r, k int) {
 	}
 }
 
-// scatter copies a row's part of a block into the panel: unit i goes to the i-th place of the row.
-func (f panelField) scatter(dst, src []byte) {
-	switch stride := PanelRows * f.unit; f.unit {
-	case 4:
-		for i := 0; i+4 <= len(src); i += 4 {
-			binary.LittleEndian.PutUint32(dst[i/4*stride:], binary.LittleEndian.Uint32(src[i:]))
-		}
-	case 2:
-		for i := 0; i+2 <= len(src); i += 2 {
-			binary.LittleEndian.PutUint16(dst[i/2*stride:], binary.LittleEndian.Uint16(src[i:]))
-		}
-	case 1:
-		for i, v := range src {
-			dst[i*stride] = v
+// transpose copies a field of all rows of a block: unit i of row r becomes unit i·PanelRows + r.
+func (f panelField) transpose(dst, src []byte, rowBytes int) {
+	for r := range PanelRows {
+		row, to := src[r*rowBytes:][:f.bytes], dst[r*f.unit:]
+		switch f.unit {
+		case 4:
+			for ; len(row) >= 4; row = row[4:] {
+				binary.LittleEndian.PutUint32(to, binary.LittleEndian.Uint32(row))
+				to = to[min(4*PanelRows, len(to)):]
+			}
+		case 2:
+			for ; len(row) >= 2; row = row[2:] {
+				binary.LittleEndian.PutUint16(to, binary.LittleEndian.Uint16(row))
+				to = to[min(2*PanelRows, len(to)):]
+			}
+		case 1:
+			for i, v := range row {
+				to[i*PanelRows] = v
+			}
 		}
 	}
 }
 
-// gather is the reverse of scatter.
+// gather copies the units of one row, which are PanelRows units apart, to dst.
 func (f panelField) gather(dst, src []byte) {
 	for i := 0; i < len(dst); i += f.unit {
 		copy(dst[i:i+f.unit], src[i*PanelRows:])

@@ -70,7 +70,7 @@ type tile256 struct {
 
 // patterns are constants in memory, each 16 bytes for VPSHUFB.
 type patterns struct {
-	scales    [4]operand.Mem // byte g of each 32 bits, as two words
+	scales    [4]operand.Mem // byte g of each 32 bits: as a word, twice, or, with VNNI, alone
 	minimums  [2]operand.Mem // bytes 2g and 2g+1 of each 32 bits, as words
 	lowerWord operand.Mem    // the lower word of each 32 bits, twice
 }
@@ -94,7 +94,11 @@ func newPatterns(c *build.Context, u panelUnit) (p patterns) {
 		return m
 	}
 	for g := range p.scales {
-		p.scales[g] = pattern(fmt.Sprintf("scale%d", g), g, zero, g, zero)
+		second := g
+		if u.vnni {
+			second = zero
+		}
+		p.scales[g] = pattern(fmt.Sprintf("scale%d", g), g, zero, second, zero)
 	}
 	for g := range p.minimums {
 		p.minimums[g] = pattern(fmt.Sprintf("minimums%d", g), 2*g, zero, 2*g+1, zero)
@@ -368,13 +372,20 @@ func (g *tile256) loadScales() {
 	g.SHRQ(operand.U8(2), regOffset)
 }
 
-// multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits.
+// multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits; where
+// VPDPBUSD makes sums of 32, one slow multiplication for a run is better than many fast ones.
 func (g *tile256) multiplyRun(t int) {
 	sum := g.t2
 	if g.wide {
 		sum = g.sum(t)
 	} else {
 		g.VMOVDQU(g.integers.Offset(g.width()*t), sum)
+	}
+	if g.vnni && g.decode {
+		g.dotUnsigned(t)
+		g.VPMULLD(g.scaleA, g.t0, g.t0)
+		g.VPADDD(g.t0, sum, sum)
+		return
 	}
 	for j := range 8 {
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
