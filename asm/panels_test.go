@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/quant"
 )
@@ -332,4 +333,42 @@ func benchmarkMultiply(b *testing.B, p *Panels, rows, k, tokens int) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*float64(rows*k*tokens)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+}
+
+// TestPanelsFenced multiplies with slices that all end at protected pages: a read or a write beyond them is a fault.
+func TestPanelsFenced(t *testing.T) {
+	forPanels(t, func(t *testing.T, p *Panels) {
+		rng := rand.New(rand.NewPCG(11, 12))
+		k := 3 * p.Format.BlockLen
+		for _, panels := range []int{1, 4, 5} {
+			w := newWeights(p.Format, panels*PanelRows, k, weightKinds[0].fill, rng)
+			packed := fencedCopy(t, w.pack(p))
+			for tokens := 1; tokens <= 13; tokens++ {
+				a := newActivation(p.Format, tokens, k, activationKinds[0].value, rng)
+				fencedActs := &quant.Activation{Partner: a.Partner, Rows: tokens, K: k,
+					X: fencedCopy(t, a.X), Q: fencedCopy(t, a.Q), D: fencedCopy(t, a.D), Sums: fencedCopy(t, a.Sums)}
+				rows := panels * PanelRows
+				want := make([]float32, tokens*rows)
+				got := fencedCopy(t, want)
+				p.Format.DotRows(want, rows, w.bytes, w.rowBytes(), rows, a)
+				p.Multiply(&PanelProduct{Panels: packed, Count: panels, Acts: fencedActs, Out: got, Stride: rows})
+				for i := range got {
+					if !sameFloat(got[i], want[i]) {
+						t.Fatalf("panels=%d tokens=%d: out[%d] = %g, want %g", panels, tokens, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// fencedCopy returns a copy of s that ends at a protected page.
+func fencedCopy[T any](t *testing.T, s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	bytes := fenced(t, len(s)*int(unsafe.Sizeof(s[0])))
+	c := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(s))
+	copy(c, s)
+	return c
 }
