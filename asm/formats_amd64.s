@@ -607,6 +607,484 @@ done:
 	VZEROUPPER
 	RET
 
+// func narrowF16AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, F16C
+TEXT ·narrowF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+strips:
+	SUBQ      $0x10, DX
+	JLT       done
+	VMOVUPS   (CX), Y0
+	VMOVUPS   32(CX), Y1
+	VCVTPS2PH $0x00, Y0, (AX)
+	VCVTPS2PH $0x00, Y1, 16(AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	JMP       strips
+
+done:
+	VZEROUPPER
+	RET
+
+// func narrowBF16AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·narrowBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+strips:
+	SUBQ      $0x10, DX
+	JLT       done
+	VMOVUPS   (CX), Y0
+	VMOVUPS   32(CX), Y1
+	VORPS     every00400000<>+0(SB), Y0, Y2
+	VPSLLD    $0x0f, Y0, Y3
+	VPSRLD    $0x1f, Y3, Y3
+	VPADDD    every00007fff<>+0(SB), Y3, Y3
+	VPADDD    Y0, Y3, Y3
+	VCMPPS    $0x07, Y0, Y0, Y0
+	VBLENDVPS Y0, Y3, Y2, Y0
+	VPSRLD    $0x10, Y0, Y0
+	VORPS     every00400000<>+0(SB), Y1, Y2
+	VPSLLD    $0x0f, Y1, Y3
+	VPSRLD    $0x1f, Y3, Y3
+	VPADDD    every00007fff<>+0(SB), Y3, Y3
+	VPADDD    Y1, Y3, Y3
+	VCMPPS    $0x07, Y1, Y1, Y1
+	VBLENDVPS Y1, Y3, Y2, Y1
+	VPSRLD    $0x10, Y1, Y1
+	VPACKUSDW Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	JMP       strips
+
+done:
+	VZEROUPPER
+	RET
+
+DATA every00400000<>+0(SB)/4, $0x00400000
+DATA every00400000<>+4(SB)/4, $0x00400000
+DATA every00400000<>+8(SB)/4, $0x00400000
+DATA every00400000<>+12(SB)/4, $0x00400000
+DATA every00400000<>+16(SB)/4, $0x00400000
+DATA every00400000<>+20(SB)/4, $0x00400000
+DATA every00400000<>+24(SB)/4, $0x00400000
+DATA every00400000<>+28(SB)/4, $0x00400000
+DATA every00400000<>+32(SB)/4, $0x00400000
+DATA every00400000<>+36(SB)/4, $0x00400000
+DATA every00400000<>+40(SB)/4, $0x00400000
+DATA every00400000<>+44(SB)/4, $0x00400000
+DATA every00400000<>+48(SB)/4, $0x00400000
+DATA every00400000<>+52(SB)/4, $0x00400000
+DATA every00400000<>+56(SB)/4, $0x00400000
+DATA every00400000<>+60(SB)/4, $0x00400000
+GLOBL every00400000<>(SB), RODATA|NOPTR, $64
+
+DATA every00007fff<>+0(SB)/4, $0x00007fff
+DATA every00007fff<>+4(SB)/4, $0x00007fff
+DATA every00007fff<>+8(SB)/4, $0x00007fff
+DATA every00007fff<>+12(SB)/4, $0x00007fff
+DATA every00007fff<>+16(SB)/4, $0x00007fff
+DATA every00007fff<>+20(SB)/4, $0x00007fff
+DATA every00007fff<>+24(SB)/4, $0x00007fff
+DATA every00007fff<>+28(SB)/4, $0x00007fff
+DATA every00007fff<>+32(SB)/4, $0x00007fff
+DATA every00007fff<>+36(SB)/4, $0x00007fff
+DATA every00007fff<>+40(SB)/4, $0x00007fff
+DATA every00007fff<>+44(SB)/4, $0x00007fff
+DATA every00007fff<>+48(SB)/4, $0x00007fff
+DATA every00007fff<>+52(SB)/4, $0x00007fff
+DATA every00007fff<>+56(SB)/4, $0x00007fff
+DATA every00007fff<>+60(SB)/4, $0x00007fff
+GLOBL every00007fff<>(SB), RODATA|NOPTR, $64
+
+// func narrowQ8_0AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·narrowQ8_0AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+blocks:
+	SUBQ         $0x20, DX
+	JLT          done
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VANDPS       every7fffffff<>+0(SB), Y2, Y4
+	VMAXPS       Y0, Y4, Y0
+	VANDPS       every7fffffff<>+0(SB), Y3, Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      64(CX), Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       every7fffffff<>+0(SB), Y4, Y6
+	VMAXPS       Y0, Y6, Y0
+	VANDPS       every7fffffff<>+0(SB), Y5, Y6
+	VMAXPS       Y1, Y6, Y1
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VMAXPS       X1, X0, X0
+	VDIVSS       every42fe0000<>+0(SB), X0, X0
+	VCVTPS2PH    $0x00, X0, X1
+	VMOVD        X1, BX
+	MOVW         BX, (AX)
+	VBROADCASTSS X0, Y1
+	VMOVUPS      every3f800000<>+0(SB), Y0
+	VDIVPS       Y1, Y0, Y0
+	VANDPS       every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS       Y0, Y1, Y0
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      every80000000<>+0(SB), Y7
+	VANDPS       Y2, Y7, Y7
+	VORPS        every3f800000<>+0(SB), Y7, Y7
+	VROUNDPS     $0x03, Y2, Y1
+	VSUBPS       Y1, Y2, Y6
+	VANDPS       every7fffffff<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, every3f000000<>+0(SB), Y6, Y6
+	VANDPS       Y7, Y6, Y7
+	VADDPS       Y7, Y1, Y1
+	VCMPPS       $0x07, Y2, Y2, Y6
+	VANDPS       Y1, Y6, Y1
+	VCVTTPS2DQ   Y1, Y2
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      every80000000<>+0(SB), Y7
+	VANDPS       Y3, Y7, Y7
+	VORPS        every3f800000<>+0(SB), Y7, Y7
+	VROUNDPS     $0x03, Y3, Y1
+	VSUBPS       Y1, Y3, Y6
+	VANDPS       every7fffffff<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, every3f000000<>+0(SB), Y6, Y6
+	VANDPS       Y7, Y6, Y7
+	VADDPS       Y7, Y1, Y1
+	VCMPPS       $0x07, Y3, Y3, Y6
+	VANDPS       Y1, Y6, Y1
+	VCVTTPS2DQ   Y1, Y3
+	VPACKSSDW    Y3, Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPACKSSWB    X2, X1, X2
+	VPSHUFD      $0xd8, X2, X2
+	VMOVDQU      X2, 2(AX)
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      every80000000<>+0(SB), Y3
+	VANDPS       Y4, Y3, Y3
+	VORPS        every3f800000<>+0(SB), Y3, Y3
+	VROUNDPS     $0x03, Y4, Y1
+	VSUBPS       Y1, Y4, Y2
+	VANDPS       every7fffffff<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, every3f000000<>+0(SB), Y2, Y2
+	VANDPS       Y3, Y2, Y3
+	VADDPS       Y3, Y1, Y1
+	VCMPPS       $0x07, Y4, Y4, Y2
+	VANDPS       Y1, Y2, Y1
+	VCVTTPS2DQ   Y1, Y4
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      every80000000<>+0(SB), Y2
+	VANDPS       Y5, Y2, Y2
+	VORPS        every3f800000<>+0(SB), Y2, Y2
+	VROUNDPS     $0x03, Y5, Y0
+	VSUBPS       Y0, Y5, Y1
+	VANDPS       every7fffffff<>+0(SB), Y1, Y1
+	VCMPPS       $0x05, every3f000000<>+0(SB), Y1, Y1
+	VANDPS       Y2, Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VCMPPS       $0x07, Y5, Y5, Y1
+	VANDPS       Y0, Y1, Y0
+	VCVTTPS2DQ   Y0, Y5
+	VPACKSSDW    Y5, Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKSSWB    X1, X0, X1
+	VPSHUFD      $0xd8, X1, X1
+	VMOVDQU      X1, 18(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x22, AX
+	JMP          blocks
+
+done:
+	VZEROUPPER
+	RET
+
+DATA every7fffffff<>+0(SB)/4, $0x7fffffff
+DATA every7fffffff<>+4(SB)/4, $0x7fffffff
+DATA every7fffffff<>+8(SB)/4, $0x7fffffff
+DATA every7fffffff<>+12(SB)/4, $0x7fffffff
+DATA every7fffffff<>+16(SB)/4, $0x7fffffff
+DATA every7fffffff<>+20(SB)/4, $0x7fffffff
+DATA every7fffffff<>+24(SB)/4, $0x7fffffff
+DATA every7fffffff<>+28(SB)/4, $0x7fffffff
+DATA every7fffffff<>+32(SB)/4, $0x7fffffff
+DATA every7fffffff<>+36(SB)/4, $0x7fffffff
+DATA every7fffffff<>+40(SB)/4, $0x7fffffff
+DATA every7fffffff<>+44(SB)/4, $0x7fffffff
+DATA every7fffffff<>+48(SB)/4, $0x7fffffff
+DATA every7fffffff<>+52(SB)/4, $0x7fffffff
+DATA every7fffffff<>+56(SB)/4, $0x7fffffff
+DATA every7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL every7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA every42fe0000<>+0(SB)/4, $0x42fe0000
+DATA every42fe0000<>+4(SB)/4, $0x42fe0000
+DATA every42fe0000<>+8(SB)/4, $0x42fe0000
+DATA every42fe0000<>+12(SB)/4, $0x42fe0000
+DATA every42fe0000<>+16(SB)/4, $0x42fe0000
+DATA every42fe0000<>+20(SB)/4, $0x42fe0000
+DATA every42fe0000<>+24(SB)/4, $0x42fe0000
+DATA every42fe0000<>+28(SB)/4, $0x42fe0000
+DATA every42fe0000<>+32(SB)/4, $0x42fe0000
+DATA every42fe0000<>+36(SB)/4, $0x42fe0000
+DATA every42fe0000<>+40(SB)/4, $0x42fe0000
+DATA every42fe0000<>+44(SB)/4, $0x42fe0000
+DATA every42fe0000<>+48(SB)/4, $0x42fe0000
+DATA every42fe0000<>+52(SB)/4, $0x42fe0000
+DATA every42fe0000<>+56(SB)/4, $0x42fe0000
+DATA every42fe0000<>+60(SB)/4, $0x42fe0000
+GLOBL every42fe0000<>(SB), RODATA|NOPTR, $64
+
+DATA every3f800000<>+0(SB)/4, $0x3f800000
+DATA every3f800000<>+4(SB)/4, $0x3f800000
+DATA every3f800000<>+8(SB)/4, $0x3f800000
+DATA every3f800000<>+12(SB)/4, $0x3f800000
+DATA every3f800000<>+16(SB)/4, $0x3f800000
+DATA every3f800000<>+20(SB)/4, $0x3f800000
+DATA every3f800000<>+24(SB)/4, $0x3f800000
+DATA every3f800000<>+28(SB)/4, $0x3f800000
+DATA every3f800000<>+32(SB)/4, $0x3f800000
+DATA every3f800000<>+36(SB)/4, $0x3f800000
+DATA every3f800000<>+40(SB)/4, $0x3f800000
+DATA every3f800000<>+44(SB)/4, $0x3f800000
+DATA every3f800000<>+48(SB)/4, $0x3f800000
+DATA every3f800000<>+52(SB)/4, $0x3f800000
+DATA every3f800000<>+56(SB)/4, $0x3f800000
+DATA every3f800000<>+60(SB)/4, $0x3f800000
+GLOBL every3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA every7f800000<>+0(SB)/4, $0x7f800000
+DATA every7f800000<>+4(SB)/4, $0x7f800000
+DATA every7f800000<>+8(SB)/4, $0x7f800000
+DATA every7f800000<>+12(SB)/4, $0x7f800000
+DATA every7f800000<>+16(SB)/4, $0x7f800000
+DATA every7f800000<>+20(SB)/4, $0x7f800000
+DATA every7f800000<>+24(SB)/4, $0x7f800000
+DATA every7f800000<>+28(SB)/4, $0x7f800000
+DATA every7f800000<>+32(SB)/4, $0x7f800000
+DATA every7f800000<>+36(SB)/4, $0x7f800000
+DATA every7f800000<>+40(SB)/4, $0x7f800000
+DATA every7f800000<>+44(SB)/4, $0x7f800000
+DATA every7f800000<>+48(SB)/4, $0x7f800000
+DATA every7f800000<>+52(SB)/4, $0x7f800000
+DATA every7f800000<>+56(SB)/4, $0x7f800000
+DATA every7f800000<>+60(SB)/4, $0x7f800000
+GLOBL every7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA every80000000<>+0(SB)/4, $0x80000000
+DATA every80000000<>+4(SB)/4, $0x80000000
+DATA every80000000<>+8(SB)/4, $0x80000000
+DATA every80000000<>+12(SB)/4, $0x80000000
+DATA every80000000<>+16(SB)/4, $0x80000000
+DATA every80000000<>+20(SB)/4, $0x80000000
+DATA every80000000<>+24(SB)/4, $0x80000000
+DATA every80000000<>+28(SB)/4, $0x80000000
+DATA every80000000<>+32(SB)/4, $0x80000000
+DATA every80000000<>+36(SB)/4, $0x80000000
+DATA every80000000<>+40(SB)/4, $0x80000000
+DATA every80000000<>+44(SB)/4, $0x80000000
+DATA every80000000<>+48(SB)/4, $0x80000000
+DATA every80000000<>+52(SB)/4, $0x80000000
+DATA every80000000<>+56(SB)/4, $0x80000000
+DATA every80000000<>+60(SB)/4, $0x80000000
+GLOBL every80000000<>(SB), RODATA|NOPTR, $64
+
+DATA every3f000000<>+0(SB)/4, $0x3f000000
+DATA every3f000000<>+4(SB)/4, $0x3f000000
+DATA every3f000000<>+8(SB)/4, $0x3f000000
+DATA every3f000000<>+12(SB)/4, $0x3f000000
+DATA every3f000000<>+16(SB)/4, $0x3f000000
+DATA every3f000000<>+20(SB)/4, $0x3f000000
+DATA every3f000000<>+24(SB)/4, $0x3f000000
+DATA every3f000000<>+28(SB)/4, $0x3f000000
+DATA every3f000000<>+32(SB)/4, $0x3f000000
+DATA every3f000000<>+36(SB)/4, $0x3f000000
+DATA every3f000000<>+40(SB)/4, $0x3f000000
+DATA every3f000000<>+44(SB)/4, $0x3f000000
+DATA every3f000000<>+48(SB)/4, $0x3f000000
+DATA every3f000000<>+52(SB)/4, $0x3f000000
+DATA every3f000000<>+56(SB)/4, $0x3f000000
+DATA every3f000000<>+60(SB)/4, $0x3f000000
+GLOBL every3f000000<>(SB), RODATA|NOPTR, $64
+
+// func narrowQ4_0AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·narrowQ4_0AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+blocks:
+	SUBQ         $0x20, DX
+	JLT          done
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VANDPS       every7fffffff<>+0(SB), Y2, Y4
+	VMAXPS       Y0, Y4, Y0
+	VANDPS       every7fffffff<>+0(SB), Y3, Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      64(CX), Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       every7fffffff<>+0(SB), Y4, Y6
+	VMAXPS       Y0, Y6, Y0
+	VANDPS       every7fffffff<>+0(SB), Y5, Y6
+	VMAXPS       Y1, Y6, Y1
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VMAXPS       X1, X0, X0
+	VXORPS       X1, X1, X1
+	VMOVD        X0, BX
+	TESTL        BX, BX
+	JZ           scaled
+	VBROADCASTSS X0, Y0
+	XORQ         BX, BX
+	VANDPS       every7fffffff<>+0(SB), Y5, Y1
+	VCMPPS       $0x00, Y0, Y1, Y1
+	VMOVMSKPS    Y1, SI
+	SHLQ         $0x08, BX
+	ORQ          SI, BX
+	VANDPS       every7fffffff<>+0(SB), Y4, Y1
+	VCMPPS       $0x00, Y0, Y1, Y1
+	VMOVMSKPS    Y1, SI
+	SHLQ         $0x08, BX
+	ORQ          SI, BX
+	VANDPS       every7fffffff<>+0(SB), Y3, Y1
+	VCMPPS       $0x00, Y0, Y1, Y1
+	VMOVMSKPS    Y1, SI
+	SHLQ         $0x08, BX
+	ORQ          SI, BX
+	VANDPS       every7fffffff<>+0(SB), Y2, Y1
+	VCMPPS       $0x00, Y0, Y1, Y1
+	VMOVMSKPS    Y1, SI
+	SHLQ         $0x08, BX
+	ORQ          SI, BX
+	BSFQ         BX, BX
+	VMOVSS       (CX)(BX*4), X1
+
+scaled:
+	VDIVSS       everyc1000000<>+0(SB), X1, X1
+	VCVTPS2PH    $0x00, X1, X0
+	VMOVD        X0, BX
+	MOVW         BX, (AX)
+	VBROADCASTSS X1, Y1
+	VMOVUPS      every3f800000<>+0(SB), Y0
+	VDIVPS       Y1, Y0, Y0
+	VANDPS       every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS       Y0, Y1, Y0
+	VMOVUPS      every41080000<>+0(SB), Y1
+	VFMADD231PS  Y0, Y2, Y1
+	VCVTTPS2DQ   Y1, Y2
+	VPMAXSD      every00000000<>+0(SB), Y2, Y2
+	VPMINSD      every0000000f<>+0(SB), Y2, Y2
+	VMOVUPS      every41080000<>+0(SB), Y1
+	VFMADD231PS  Y0, Y3, Y1
+	VCVTTPS2DQ   Y1, Y3
+	VPMAXSD      every00000000<>+0(SB), Y3, Y3
+	VPMINSD      every0000000f<>+0(SB), Y3, Y3
+	VMOVUPS      every41080000<>+0(SB), Y1
+	VFMADD231PS  Y0, Y4, Y1
+	VCVTTPS2DQ   Y1, Y4
+	VPMAXSD      every00000000<>+0(SB), Y4, Y4
+	VPMINSD      every0000000f<>+0(SB), Y4, Y4
+	VPSLLD       $0x04, Y4, Y4
+	VMOVUPS      every41080000<>+0(SB), Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VCVTTPS2DQ   Y1, Y5
+	VPMAXSD      every00000000<>+0(SB), Y5, Y5
+	VPMINSD      every0000000f<>+0(SB), Y5, Y5
+	VPSLLD       $0x04, Y5, Y5
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y5, Y3, Y3
+	VPACKUSDW    Y3, Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSWB    X1, X0, X1
+	VPSHUFD      $0xd8, X1, X1
+	VMOVDQU      X1, 2(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x12, AX
+	JMP          blocks
+
+done:
+	VZEROUPPER
+	RET
+
+DATA everyc1000000<>+0(SB)/4, $0xc1000000
+DATA everyc1000000<>+4(SB)/4, $0xc1000000
+DATA everyc1000000<>+8(SB)/4, $0xc1000000
+DATA everyc1000000<>+12(SB)/4, $0xc1000000
+DATA everyc1000000<>+16(SB)/4, $0xc1000000
+DATA everyc1000000<>+20(SB)/4, $0xc1000000
+DATA everyc1000000<>+24(SB)/4, $0xc1000000
+DATA everyc1000000<>+28(SB)/4, $0xc1000000
+DATA everyc1000000<>+32(SB)/4, $0xc1000000
+DATA everyc1000000<>+36(SB)/4, $0xc1000000
+DATA everyc1000000<>+40(SB)/4, $0xc1000000
+DATA everyc1000000<>+44(SB)/4, $0xc1000000
+DATA everyc1000000<>+48(SB)/4, $0xc1000000
+DATA everyc1000000<>+52(SB)/4, $0xc1000000
+DATA everyc1000000<>+56(SB)/4, $0xc1000000
+DATA everyc1000000<>+60(SB)/4, $0xc1000000
+GLOBL everyc1000000<>(SB), RODATA|NOPTR, $64
+
+DATA every41080000<>+0(SB)/4, $0x41080000
+DATA every41080000<>+4(SB)/4, $0x41080000
+DATA every41080000<>+8(SB)/4, $0x41080000
+DATA every41080000<>+12(SB)/4, $0x41080000
+DATA every41080000<>+16(SB)/4, $0x41080000
+DATA every41080000<>+20(SB)/4, $0x41080000
+DATA every41080000<>+24(SB)/4, $0x41080000
+DATA every41080000<>+28(SB)/4, $0x41080000
+DATA every41080000<>+32(SB)/4, $0x41080000
+DATA every41080000<>+36(SB)/4, $0x41080000
+DATA every41080000<>+40(SB)/4, $0x41080000
+DATA every41080000<>+44(SB)/4, $0x41080000
+DATA every41080000<>+48(SB)/4, $0x41080000
+DATA every41080000<>+52(SB)/4, $0x41080000
+DATA every41080000<>+56(SB)/4, $0x41080000
+DATA every41080000<>+60(SB)/4, $0x41080000
+GLOBL every41080000<>(SB), RODATA|NOPTR, $64
+
+DATA every00000000<>+0(SB)/4, $0x00000000
+DATA every00000000<>+4(SB)/4, $0x00000000
+DATA every00000000<>+8(SB)/4, $0x00000000
+DATA every00000000<>+12(SB)/4, $0x00000000
+DATA every00000000<>+16(SB)/4, $0x00000000
+DATA every00000000<>+20(SB)/4, $0x00000000
+DATA every00000000<>+24(SB)/4, $0x00000000
+DATA every00000000<>+28(SB)/4, $0x00000000
+DATA every00000000<>+32(SB)/4, $0x00000000
+DATA every00000000<>+36(SB)/4, $0x00000000
+DATA every00000000<>+40(SB)/4, $0x00000000
+DATA every00000000<>+44(SB)/4, $0x00000000
+DATA every00000000<>+48(SB)/4, $0x00000000
+DATA every00000000<>+52(SB)/4, $0x00000000
+DATA every00000000<>+56(SB)/4, $0x00000000
+DATA every00000000<>+60(SB)/4, $0x00000000
+GLOBL every00000000<>(SB), RODATA|NOPTR, $64
+
 // func widen16AVX2(dst *int16, src *int8, n int)
 // Requires: AVX, AVX2
 TEXT ·widen16AVX2(SB), NOSPLIT, $0-24
@@ -1528,6 +2006,197 @@ blocks:
 	VMOVUPS      Z2, 64(AX)
 	ADDQ         $0x00000014, CX
 	ADDQ         $0x00000080, AX
+	JMP          blocks
+
+done:
+	VZEROUPPER
+	RET
+
+// func narrowF16AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·narrowF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+strips:
+	SUBQ      $0x10, DX
+	JLT       done
+	VMOVUPS   (CX), Z0
+	VCVTPS2PH $0x00, Z0, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	JMP       strips
+
+done:
+	VZEROUPPER
+	RET
+
+// func narrowBF16AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·narrowBF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+strips:
+	SUBQ      $0x10, DX
+	JLT       done
+	VMOVUPS   (CX), Z0
+	VORPS     every00400000<>+0(SB), Z0, Z1
+	VPSLLD    $0x0f, Z0, Z2
+	VPSRLD    $0x1f, Z2, Z2
+	VPADDD    every00007fff<>+0(SB), Z2, Z2
+	VPADDD    Z0, Z2, Z2
+	VCMPPS    $0x07, Z0, Z0, K1
+	VBLENDMPS Z2, Z1, K1, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VPMOVDW   Z0, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	JMP       strips
+
+done:
+	VZEROUPPER
+	RET
+
+// func narrowQ8_0AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, F16C
+TEXT ·narrowQ8_0AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+blocks:
+	SUBQ          $0x20, DX
+	JLT           done
+	VXORPS        Z0, Z0, Z0
+	VMOVUPS       (CX), Z1
+	VANDPS        every7fffffff<>+0(SB), Z1, Z2
+	VMAXPS        Z0, Z2, Z0
+	VMOVUPS       64(CX), Z2
+	VANDPS        every7fffffff<>+0(SB), Z2, Z3
+	VMAXPS        Z0, Z3, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y3
+	VMAXPS        Y3, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X3
+	VMAXPS        X3, X0, X0
+	VMOVHLPS      X0, X0, X3
+	VMAXPS        X3, X0, X0
+	VMOVSHDUP     X0, X3
+	VMAXPS        X3, X0, X0
+	VDIVSS        every42fe0000<>+0(SB), X0, X0
+	VCVTPS2PH     $0x00, X0, X3
+	VMOVD         X3, BX
+	MOVW          BX, (AX)
+	VBROADCASTSS  X0, Z3
+	VMOVUPS       every3f800000<>+0(SB), Z0
+	VDIVPS        Z3, Z0, Z0
+	VANDPS        every7fffffff<>+0(SB), Z0, Z3
+	VCMPPS        $0x01, every7f800000<>+0(SB), Z3, K1
+	VMOVAPS.Z     Z0, K1, Z0
+	VMULPS        Z0, Z1, Z1
+	VMOVUPS       every80000000<>+0(SB), Z5
+	VANDPS        Z1, Z5, Z5
+	VORPS         every3f800000<>+0(SB), Z5, Z5
+	VRNDSCALEPS   $0x03, Z1, Z3
+	VSUBPS        Z3, Z1, Z4
+	VANDPS        every7fffffff<>+0(SB), Z4, Z4
+	VCMPPS        $0x05, every3f000000<>+0(SB), Z4, K1
+	VCMPPS        $0x07, Z1, Z1, K2
+	VADDPS        Z5, Z3, K1, Z3
+	VCVTTPS2DQ.Z  Z3, K2, Z1
+	VPMOVSDB      Z1, 2(AX)
+	VMULPS        Z0, Z2, Z2
+	VMOVUPS       every80000000<>+0(SB), Z3
+	VANDPS        Z2, Z3, Z3
+	VORPS         every3f800000<>+0(SB), Z3, Z3
+	VRNDSCALEPS   $0x03, Z2, Z0
+	VSUBPS        Z0, Z2, Z1
+	VANDPS        every7fffffff<>+0(SB), Z1, Z1
+	VCMPPS        $0x05, every3f000000<>+0(SB), Z1, K1
+	VCMPPS        $0x07, Z2, Z2, K2
+	VADDPS        Z3, Z0, K1, Z0
+	VCVTTPS2DQ.Z  Z0, K2, Z2
+	VPMOVSDB      Z2, 18(AX)
+	ADDQ          $0x00000080, CX
+	ADDQ          $0x22, AX
+	JMP           blocks
+
+done:
+	VZEROUPPER
+	RET
+
+// func narrowQ4_0AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, F16C
+TEXT ·narrowQ4_0AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+blocks:
+	SUBQ          $0x20, DX
+	JLT           done
+	VXORPS        Z0, Z0, Z0
+	VMOVUPS       (CX), Z1
+	VANDPS        every7fffffff<>+0(SB), Z1, Z2
+	VMAXPS        Z0, Z2, Z0
+	VMOVUPS       64(CX), Z2
+	VANDPS        every7fffffff<>+0(SB), Z2, Z3
+	VMAXPS        Z0, Z3, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y3
+	VMAXPS        Y3, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X3
+	VMAXPS        X3, X0, X0
+	VMOVHLPS      X0, X0, X3
+	VMAXPS        X3, X0, X0
+	VMOVSHDUP     X0, X3
+	VMAXPS        X3, X0, X0
+	VXORPS        X3, X3, X3
+	VMOVD         X0, BX
+	TESTL         BX, BX
+	JZ            scaled
+	VBROADCASTSS  X0, Z0
+	XORQ          BX, BX
+	VANDPS        every7fffffff<>+0(SB), Z2, Z3
+	VCMPPS        $0x00, Z0, Z3, K1
+	KMOVD         K1, SI
+	SHLQ          $0x10, BX
+	ORQ           SI, BX
+	VANDPS        every7fffffff<>+0(SB), Z1, Z3
+	VCMPPS        $0x00, Z0, Z3, K1
+	KMOVD         K1, SI
+	SHLQ          $0x10, BX
+	ORQ           SI, BX
+	BSFQ          BX, BX
+	VMOVSS        (CX)(BX*4), X3
+
+scaled:
+	VDIVSS       everyc1000000<>+0(SB), X3, X3
+	VCVTPS2PH    $0x00, X3, X0
+	VMOVD        X0, BX
+	MOVW         BX, (AX)
+	VBROADCASTSS X3, Z3
+	VMOVUPS      every3f800000<>+0(SB), Z0
+	VDIVPS       Z3, Z0, Z0
+	VANDPS       every7fffffff<>+0(SB), Z0, Z3
+	VCMPPS       $0x01, every7f800000<>+0(SB), Z3, K1
+	VMOVAPS.Z    Z0, K1, Z0
+	VMOVUPS      every41080000<>+0(SB), Z3
+	VFMADD231PS  Z0, Z1, Z3
+	VCVTTPS2DQ   Z3, Z1
+	VPMAXSD      every00000000<>+0(SB), Z1, Z1
+	VPMINSD      every0000000f<>+0(SB), Z1, Z1
+	VMOVUPS      every41080000<>+0(SB), Z3
+	VFMADD231PS  Z0, Z2, Z3
+	VCVTTPS2DQ   Z3, Z2
+	VPMAXSD      every00000000<>+0(SB), Z2, Z2
+	VPMINSD      every0000000f<>+0(SB), Z2, Z2
+	VPSLLD       $0x04, Z2, Z2
+	VPADDD       Z2, Z1, Z1
+	VPMOVDB      Z1, 2(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x12, AX
 	JMP          blocks
 
 done:

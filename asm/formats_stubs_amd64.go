@@ -48,6 +48,30 @@ func transposeQ4_0AVX2(panel *int32, scales *float32, k *byte, stride int, n int
 //go:noescape
 func widenQ4_1AVX2(dst *float32, src *byte, n int)
 
+// narrowF16AVX2 computes
+// element i of dst = src[i] rounded, for i < n, a multiple of 16.
+//
+//go:noescape
+func narrowF16AVX2(dst *byte, src *float32, n int)
+
+// narrowBF16AVX2 computes
+// element i of dst = src[i] rounded, for i < n, a multiple of 16.
+//
+//go:noescape
+func narrowBF16AVX2(dst *byte, src *float32, n int)
+
+// narrowQ8_0AVX2 computes
+// the blocks of src, for n elements, a multiple of 32.
+//
+//go:noescape
+func narrowQ8_0AVX2(dst *byte, src *float32, n int)
+
+// narrowQ4_0AVX2 computes
+// the blocks of src, for n elements, a multiple of 32.
+//
+//go:noescape
+func narrowQ4_0AVX2(dst *byte, src *float32, n int)
+
 // widen16AVX2 computes
 // dst[i] = src[i] for i < n, a multiple of 32.
 //
@@ -104,6 +128,30 @@ func transposeQ4_0AVX512(panel *int32, scales *float32, k *byte, stride int, n i
 //
 //go:noescape
 func widenQ4_1AVX512(dst *float32, src *byte, n int)
+
+// narrowF16AVX512 computes
+// element i of dst = src[i] rounded, for i < n, a multiple of 16.
+//
+//go:noescape
+func narrowF16AVX512(dst *byte, src *float32, n int)
+
+// narrowBF16AVX512 computes
+// element i of dst = src[i] rounded, for i < n, a multiple of 16.
+//
+//go:noescape
+func narrowBF16AVX512(dst *byte, src *float32, n int)
+
+// narrowQ8_0AVX512 computes
+// the blocks of src, for n elements, a multiple of 32.
+//
+//go:noescape
+func narrowQ8_0AVX512(dst *byte, src *float32, n int)
+
+// narrowQ4_0AVX512 computes
+// the blocks of src, for n elements, a multiple of 32.
+//
+//go:noescape
+func narrowQ4_0AVX512(dst *byte, src *float32, n int)
 
 // widen16AVX512 computes
 // dst[i] = src[i] for i < n, a multiple of 32.

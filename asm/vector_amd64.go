@@ -4,7 +4,6 @@ package asm
 
 import (
 	"math"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/quant"
 )
@@ -40,18 +39,20 @@ type vectorUnit struct {
 	widen16  func(dst *int16, src *int8, n int)
 }
 
-// floatReader is the assembly that reads a float format, as such, as keys and as values.
+// floatReader is the assembly that reads a float format, as such, as keys and as values, and writes it.
 type floatReader struct {
 	format    *quant.Format
+	narrow    func(dst *byte, src *float32, n int)
 	widen     func(dst *float32, src *byte, n int)
 	transpose func(panel *float32, k *byte, stride, n, headDim int)
 	values    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
 }
 
-// blockReader is the assembly that reads a format of blocks of 32, as such and as keys; its values are widened and then read
-// as float32.
+// blockReader is the assembly that reads a format of blocks of 32, as such and as keys, and writes it; its values are widened
+// and then read as float32.
 type blockReader struct {
 	format    *quant.Format
+	narrow    func(dst *byte, src *float32, n int)
 	widen     func(dst *float32, src *byte, n int)
 	transpose func(panel *int32, scales *float32, k *byte, stride, n, headDim int)
 	values    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
@@ -65,14 +66,14 @@ var unitAVX2 = vectorUnit{
 	},
 	width: 8, scores: scoresAVX2, scores32: scores32AVX2, widen16: widen16AVX2,
 	floats: []floatReader{
-		{quant.F16, widenF16AVX2, transposeF16AVX2, valuesF16AVX2},
-		{quant.F32, nil, transposeF32AVX2, valuesF32AVX2},
-		{quant.BF16, widenBF16AVX2, transposeBF16AVX2, valuesBF16AVX2},
+		{quant.F16, narrowF16AVX2, widenF16AVX2, transposeF16AVX2, valuesF16AVX2},
+		{quant.F32, nil, nil, transposeF32AVX2, valuesF32AVX2},
+		{quant.BF16, narrowBF16AVX2, widenBF16AVX2, transposeBF16AVX2, valuesBF16AVX2},
 	},
 	blocks: []blockReader{
-		{quant.Q8_0, widenQ8_0AVX2, transposeQ8_0AVX2, valuesF32AVX2},
-		{quant.Q4_0, widenQ4_0AVX2, transposeQ4_0AVX2, valuesF32AVX2},
-		{quant.Q4_1, widenQ4_1AVX2, nil, nil},
+		{quant.Q8_0, narrowQ8_0AVX2, widenQ8_0AVX2, transposeQ8_0AVX2, valuesF32AVX2},
+		{quant.Q4_0, narrowQ4_0AVX2, widenQ4_0AVX2, transposeQ4_0AVX2, valuesF32AVX2},
+		{quant.Q4_1, nil, widenQ4_1AVX2, nil, nil},
 	},
 }
 
@@ -84,21 +85,21 @@ var unitAVX512 = vectorUnit{
 	},
 	width: 16, scores: scoresAVX512, scores32: scores32AVX512, widen16: widen16AVX512,
 	floats: []floatReader{
-		{quant.F16, widenF16AVX512, transposeF16AVX512, valuesF16AVX512},
-		{quant.F32, nil, transposeF32AVX512, valuesF32AVX512},
-		{quant.BF16, widenBF16AVX512, transposeBF16AVX512, valuesBF16AVX512},
+		{quant.F16, narrowF16AVX512, widenF16AVX512, transposeF16AVX512, valuesF16AVX512},
+		{quant.F32, nil, nil, transposeF32AVX512, valuesF32AVX512},
+		{quant.BF16, narrowBF16AVX512, widenBF16AVX512, transposeBF16AVX512, valuesBF16AVX512},
 	},
 	blocks: []blockReader{
-		{quant.Q8_0, widenQ8_0AVX512, transposeQ8_0AVX512, valuesF32AVX512},
-		{quant.Q4_0, widenQ4_0AVX512, transposeQ4_0AVX512, valuesF32AVX512},
-		{quant.Q4_1, widenQ4_1AVX512, nil, nil},
+		{quant.Q8_0, narrowQ8_0AVX512, widenQ8_0AVX512, transposeQ8_0AVX512, valuesF32AVX512},
+		{quant.Q4_0, narrowQ4_0AVX512, widenQ4_0AVX512, transposeQ4_0AVX512, valuesF32AVX512},
+		{quant.Q4_1, nil, widenQ4_1AVX512, nil, nil},
 	},
 }
 
 // improve sets the kernels that the unit has.
 func (u *vectorUnit) improve(k *Kernels) {
 	k.Add, k.Scale, k.Axpy, k.SiLUMul, k.RoPE = u.Add, u.Scale, u.Axpy, u.SiLUMul, u.RoPE
-	k.Widen = u.Widen
+	k.Narrow, k.Widen = u.Narrow, u.Widen
 	k.RMSNorm, k.Softmax, k.Prepare, k.Merge, k.Attend = u.RMSNorm, u.Softmax, u.Prepare, u.Merge, u.Attend
 }
 
@@ -189,28 +190,51 @@ func (u *vectorUnit) Prepare(a *quant.Activation, t int, x []float32) {
 
 // Widen is the unit's widen.
 func (u *vectorUnit) Widen(f *quant.Format, dst []float32, src []byte) {
-	if i := slices.IndexFunc(u.floats, func(r floatReader) bool { return r.format == f && r.widen != nil }); i >= 0 {
-		done := widenPieces(u.floats[i].widen, f, dst, src, lanes16(len(dst)))
-		widen(f, dst[done:], src[f.Bytes(done):])
-		return
+	if len(src) != f.Bytes(len(dst)) || len(dst)%f.BlockLen != 0 {
+		return // as the portable form
 	}
-	if i := slices.IndexFunc(u.blocks, func(r blockReader) bool { return r.format == f }); i >= 0 && len(dst)%f.BlockLen == 0 {
-		widenPieces(u.blocks[i].widen, f, dst, src, len(dst))
-		return
+	if kernel, n := u.converterOf(f, len(dst)); kernel.widen != nil {
+		for ; n > 0; n -= longest {
+			m := min(n, longest)
+			kernel.widen(&dst[0], &src[0], m)
+			dst, src = dst[m:], src[f.Bytes(m):]
+		}
 	}
 	widen(f, dst, src)
 }
 
-// lanes16 rounds down to whole strips.
-func lanes16(n int) int { return n &^ (Lanes - 1) }
-
-// widenPieces widens n elements, in calls that are short enough, and returns n.
-func widenPieces(kernel func(dst *float32, src *byte, n int), f *quant.Format, dst []float32, src []byte, n int) int {
-	dst, src = dst[:n], src[:f.Bytes(n)]
-	for len(dst) > 0 {
-		m := min(len(dst), longest)
-		kernel(&dst[0], &src[0], m)
-		dst, src = dst[m:], src[f.Bytes(m):]
+// Narrow is the unit's narrow.
+func (u *vectorUnit) Narrow(f *quant.Format, dst []byte, src []float32) {
+	if len(dst) != f.Bytes(len(src)) || len(src)%f.BlockLen != 0 {
+		return // as the portable form
 	}
-	return n
+	if kernel, n := u.converterOf(f, len(src)); kernel.narrow != nil {
+		for ; n > 0; n -= longest {
+			m := min(n, longest)
+			kernel.narrow(&dst[0], &src[0], m)
+			dst, src = dst[f.Bytes(m):], src[m:]
+		}
+	}
+	narrow(f, dst, src)
+}
+
+// converter is the assembly that writes and reads a format, nil where there is none.
+type converter struct {
+	narrow func(dst *byte, src *float32, n int)
+	widen  func(dst *float32, src *byte, n int)
+}
+
+// converterOf returns a format's converter, and how many of n elements it can do: whole strips or blocks.
+func (u *vectorUnit) converterOf(f *quant.Format, n int) (c converter, whole int) {
+	for i := range u.floats {
+		if r := &u.floats[i]; r.format == f {
+			return converter{r.narrow, r.widen}, n &^ (Lanes - 1)
+		}
+	}
+	for i := range u.blocks {
+		if r := &u.blocks[i]; r.format == f {
+			return converter{r.narrow, r.widen}, n
+		}
+	}
+	return converter{}, 0
 }

@@ -972,7 +972,8 @@ largest:
 	VBROADCASTSS X0, Y1
 	VMOVUPS      every3f800000<>+0(SB), Y0
 	VDIVPS       Y1, Y0, Y0
-	VCMPPS       $0x01, every7f800000<>+0(SB), Y0, Y1
+	VANDPS       every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x01, every7f800000<>+0(SB), Y1, Y1
 	VANDPS       Y0, Y1, Y0
 	MOVQ         $0x00000001, R8
 
@@ -1125,7 +1126,8 @@ largest:
 	VBROADCASTSS X0, Y1
 	VMOVUPS      every3f800000<>+0(SB), Y0
 	VDIVPS       Y1, Y0, Y0
-	VCMPPS       $0x01, every7f800000<>+0(SB), Y0, Y1
+	VANDPS       every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x01, every7f800000<>+0(SB), Y1, Y1
 	VANDPS       Y0, Y1, Y0
 	MOVQ         $0x00000010, R8
 
@@ -1694,7 +1696,8 @@ largest:
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       every3f800000<>+0(SB), Z0
 	VDIVPS        Z1, Z0, Z0
-	VCMPPS        $0x01, every7f800000<>+0(SB), Z0, K1
+	VANDPS        every7fffffff<>+0(SB), Z0, Z1
+	VCMPPS        $0x01, every7f800000<>+0(SB), Z1, K1
 	VMOVAPS.Z     Z0, K1, Z0
 	MOVQ          $0x00000001, R8
 
@@ -1769,7 +1772,8 @@ largest:
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       every3f800000<>+0(SB), Z0
 	VDIVPS        Z1, Z0, Z0
-	VCMPPS        $0x01, every7f800000<>+0(SB), Z0, K1
+	VANDPS        every7fffffff<>+0(SB), Z0, Z1
+	VCMPPS        $0x01, every7f800000<>+0(SB), Z1, K1
 	VMOVAPS.Z     Z0, K1, Z0
 	MOVQ          $0x00000010, R8
 

@@ -205,6 +205,7 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 	x, y, z := make([]float32, 100), make([]float32, 100), make([]float32, 100)
 	var a quant.Activation
 	a.Reserve(quant.Int8x32, 1, 96)
+	packed := make([]byte, quant.F16.Bytes(len(x)))
 	for _, k := range Tiers() {
 		p, q := &Partial{Max: 1, Sum: 2, Out: x}, &Partial{Max: 1.5, Sum: 3, Out: y}
 		n := testing.AllocsPerRun(10, func() {
@@ -216,6 +217,8 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 			k.RoPE(x, y[:50], z[:50])
 			k.Merge(p, q)
 			k.Prepare(&a, 0, x[:96])
+			k.Narrow(quant.F16, packed, x)
+			k.Widen(quant.F16, x, packed)
 		})
 		if n != 0 {
 			t.Errorf("%s: %v allocations, want none", k.Tier, n)
@@ -280,6 +283,104 @@ func TestWiden(t *testing.T) {
 					widen(f, want, src)
 					k.Widen(f, got, src)
 					sameFloats(t, fmt.Sprintf("%d elements", n), got, want)
+				}
+			})
+		}
+	}
+}
+
+// sameNarrowed fails unless a tier writes x as the portable form does.
+func sameNarrowed(t testing.TB, k *Kernels, f *quant.Format, x []float32) {
+	t.Helper()
+	got, want := fenced(t, max(f.Bytes(len(x)), 1)), make([]byte, f.Bytes(len(x)))
+	got = got[len(got)-len(want):]
+	narrow(f, want, x)
+	k.Narrow(f, got, x)
+	for i := range want {
+		if got[i] != want[i] {
+			at := i / f.BlockBytes * f.BlockLen
+			t.Fatalf("%s, %d elements: byte %d is %#x, the portable form has %#x, for %v", f, len(x), i, got[i], want[i], x[at:at+f.BlockLen])
+		}
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	for _, k := range Tiers()[1:] {
+		for _, f := range quant.Formats() {
+			if !f.CanQuantize() {
+				continue
+			}
+			for _, fill := range fills {
+				t.Run(fmt.Sprintf("%s/%s/%s", k.Tier, f, fill.name), func(t *testing.T) {
+					r := rand.New(rand.NewPCG(13, 14))
+					x := fencedFloats(t, 1<<15)
+					for i := range x {
+						x[i] = fill.at(r, i)
+					}
+					for _, n := range append([]int{len(x)}, vectorLengths...) {
+						n = n / f.BlockLen * f.BlockLen
+						sameNarrowed(t, k, f, x[len(x)-n:])
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestNarrowHalves has every binary16, every value halfway between two of them, and the neighbours of both.
+func TestNarrowHalves(t *testing.T) {
+	var x []float32
+	for h := range 1 << 16 {
+		var pair [2]float32
+		widen(quant.F16, pair[:], []byte{byte(h), byte(h >> 8), byte(h + 1), byte((h + 1) >> 8)})
+		for _, v := range []float32{pair[0], pair[0]/2 + pair[1]/2} {
+			bits := math.Float32bits(v)
+			x = append(x, v, math.Float32frombits(bits+1), math.Float32frombits(bits-1))
+		}
+	}
+	for _, k := range Tiers()[1:] {
+		sameNarrowed(t, k, quant.F16, x)
+		sameNarrowed(t, k, quant.BF16, x)
+	}
+}
+
+// TestNarrowExponents has blocks of every magnitude, with ties of sign and values halfway between two numbers.
+func TestNarrowExponents(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	x := make([]float32, 64)
+	for _, k := range Tiers()[1:] {
+		for exponent := -149; exponent < 122; exponent++ {
+			for range 4 {
+				for i := range x {
+					x[i] = float32(math.Ldexp(float64(r.IntN(255)-127)/2, exponent))
+				}
+				sameNarrowed(t, k, quant.Q8_0, x)
+				sameNarrowed(t, k, quant.Q4_0, x)
+			}
+		}
+	}
+}
+
+func BenchmarkFormats(b *testing.B) {
+	const n = 2048
+	r := rand.New(rand.NewPCG(17, 18))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	for _, f := range cacheFormats[1:] {
+		packed := make([]byte, f.Bytes(n))
+		for _, k := range Tiers() {
+			b.Run("Narrow/"+f.Name+"/"+k.Tier, func(b *testing.B) {
+				b.SetBytes(4 * n)
+				for b.Loop() {
+					k.Narrow(f, packed, x)
+				}
+			})
+			b.Run("Widen/"+f.Name+"/"+k.Tier, func(b *testing.B) {
+				b.SetBytes(4 * n)
+				for b.Loop() {
+					k.Widen(f, x, packed)
 				}
 			})
 		}

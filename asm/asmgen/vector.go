@@ -310,21 +310,21 @@ func (u *unit) prepare(name string, block, group int) {
 	u.end()
 }
 
-// reciprocal returns 1/x of the first lane in every lane, and 0 where it is infinite. x is not negative.
+// reciprocal returns 1/x of the first lane in every lane, and 0 where it is infinite.
 func (u *unit) reciprocal(x reg.Register) reg.VecVirtual {
 	r, v := u.vector(), u.vector()
 	u.VBROADCASTSS(x, v)
 	u.VMOVUPS(u.float(1), r)
 	u.VDIVPS(v, r, r)
+	u.VANDPS(u.bits(math.MaxInt32), r, v)
 	infinity := u.float(float32(math.Inf(1)))
 	if u.width == 16 {
 		k := u.K()
-		u.VCMPPS(less, infinity, r, k)
+		u.VCMPPS(less, infinity, v, k)
 		u.VMOVAPS_Z(r, k, r)
 	} else {
-		mask := u.YMM()
-		u.VCMPPS(less, infinity, r, mask)
-		u.VANDPS(r, mask, r)
+		u.VCMPPS(less, infinity, v, v)
+		u.VANDPS(r, v, r)
 	}
 	return r
 }

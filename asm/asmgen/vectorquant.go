@@ -42,6 +42,7 @@ func formats(c *build.Context) {
 				u.transposeBlocks(f)
 			}
 		}
+		u.narrow()
 		u.widen16()
 		u.scores32()
 	}
