@@ -15,6 +15,7 @@ func processorTiers() []*Kernels {
 		improve func(k *Kernels)
 	}{
 		{"neon", cpuid.ASIMD, vectorNEON},
+		{"sdot", cpuid.ASIMDDP, panelsSDOT},
 	} {
 		if !cpuid.CPU.Supports(tier.feature) {
 			break

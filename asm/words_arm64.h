@@ -38,3 +38,11 @@
 #define SQXTN16B(d, n) WORD $(0x4E214800 | (n)<<5 | (d))
 // saddlv h{d}, v{n}.16b
 #define SADDLV16B(d, n) WORD $(0x4E303800 | (n)<<5 | (d))
+// fcvtl v{d}.4s, v{n}.4h
+#define FCVTL4S(d, n) WORD $(0x0E217800 | (n)<<5 | (d))
+// fcvtl2 v{d}.4s, v{n}.8h
+#define FCVTL8H(d, n) WORD $(0x4E217800 | (n)<<5 | (d))
+// fmul v{d}.4s, v{n}.4s, v{m}.s[{i}]
+#define FMUL4SE(d, n, m, i) WORD $(0x4F809000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
+// sdot v{d}.4s, v{n}.16b, v{m}.4b[{i}]
+#define SDOTE(d, n, m, i) WORD $(0x4F80E000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))

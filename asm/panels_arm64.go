@@ -1,0 +1,33 @@
+//go:build !purego
+
+package asm
+
+// panelsSDOT sets the products with panels of weights.
+func panelsSDOT(k *Kernels) {
+	k.replacePanels(
+		panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}),
+		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
+	)
+}
+
+// q4_0SDOTx4 multiplies 8 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_0SDOTx1 does so with 1 row of activations.
+//
+//go:noescape
+func q4_0SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0SDOTx4 multiplies 8 rows of weights with 4 of activations, as q4_0SDOTx4 does.
+//
+//go:noescape
+func q8_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0SDOTx1 does so with 1 row of activations.
+//
+//go:noescape
+func q8_0SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
