@@ -2,6 +2,15 @@
 
 package asm
 
+// panelsNEON sets the products with panels of weights.
+func panelsNEON(k *Kernels) {
+	k.replacePanels(
+		floatPanelsOf(layoutF32, []floatTile{{4, f32NEONx4}, {1, f32NEONx1}}, f32NEONx1x4),
+		floatPanelsOf(layoutF16, []floatTile{{4, f16NEONx4}, {1, f16NEONx1}}, f16NEONx1x4),
+		floatPanelsOf(layoutBF16, []floatTile{{4, bf16NEONx4}, {1, bf16NEONx1}}, bf16NEONx1x4),
+	)
+}
+
 // panelsSDOT sets the products with panels of weights.
 func panelsSDOT(k *Kernels) {
 	k.replacePanels(

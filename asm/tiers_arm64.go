@@ -14,7 +14,7 @@ func processorTiers() []*Kernels {
 		feature cpuid.FeatureID
 		improve func(k *Kernels)
 	}{
-		{"neon", cpuid.ASIMD, vectorNEON},
+		{"neon", cpuid.ASIMD, improveNEON},
 		{"sdot", cpuid.ASIMDDP, panelsSDOT},
 	} {
 		if !cpuid.CPU.Supports(tier.feature) {
@@ -26,4 +26,10 @@ func processorTiers() []*Kernels {
 		tiers, below = append(tiers, &k), k
 	}
 	return tiers
+}
+
+// improveNEON replaces the kernels that Advanced SIMD does better.
+func improveNEON(k *Kernels) {
+	vectorNEON(k)
+	panelsNEON(k)
 }

@@ -46,3 +46,9 @@
 #define FMUL4SE(d, n, m, i) WORD $(0x4F809000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
 // sdot v{d}.4s, v{n}.16b, v{m}.4b[{i}]
 #define SDOTE(d, n, m, i) WORD $(0x4F80E000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
+// fmla v{d}.4s, v{n}.4s, v{m}.s[{i}]
+#define FMLA4SE(d, n, m, i) WORD $(0x4F801000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
+// shll v{d}.4s, v{n}.4h, #16
+#define SHLL4S(d, n) WORD $(0x2E613800 | (n)<<5 | (d))
+// shll2 v{d}.4s, v{n}.8h, #16
+#define SHLL8H(d, n) WORD $(0x6E613800 | (n)<<5 | (d))
