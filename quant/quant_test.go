@@ -559,3 +559,27 @@ func BenchmarkDotRows(b *testing.B) {
 		}
 	}
 }
+
+func TestDotQ4_0Q8_0(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	x, y := make([]quant.BlockQ4_0, 8), make([]quant.BlockQ8_0, 8)
+	want := 0.0
+	for i := range x {
+		x[i].D, y[i].D = float16.Fromfloat32(r.Float32()), float16.Fromfloat32(r.Float32())
+		for j := range x[i].QS {
+			x[i].QS[j] = byte(r.Uint32())
+		}
+		for j := range y[i].QS {
+			y[i].QS[j] = int8(r.Uint32())
+		}
+		var a, b [32]float32
+		x[i].Dequantize(&a)
+		y[i].Dequantize(&b)
+		for j := range a {
+			want += float64(a[j]) * float64(b[j])
+		}
+	}
+	if got := float64(quant.DotQ4_0Q8_0(x, y)); math.Abs(got-want) > 1e-3*math.Abs(want)+1e-3 {
+		t.Errorf("%g, want %g", got, want)
+	}
+}
