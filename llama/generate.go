@@ -18,7 +18,7 @@ type Piece struct {
 	Logprobs []Logprobs
 	// Stop says, on the last piece, why the answer ended; it is 0 on the others.
 	Stop StopReason
-	// Stats are set on the last piece.
+	// Stats are set on the last piece, and beside an error that ends an answer early.
 	Stats Stats
 }
 
@@ -136,7 +136,8 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		began := time.Now()
 		piece, next, err := s.next(ctx, &stats)
 		if err != nil {
-			return err
+			yield(Piece{Stats: stats}, err)
+			return nil
 		}
 		stats.DecodeTime += time.Since(began)
 		if piece.Stop != 0 {

@@ -122,14 +122,18 @@ func TestSessionCancel(t *testing.T) {
 	defer cancel()
 	var got error
 	tokens := 0
+	var stats llama.Stats
 	for piece, err := range s.Chat(ctx, story, llama.Params{}) {
-		got = err
+		got, stats = err, piece.Stats
 		if tokens += len(piece.Tokens); tokens == 5 {
 			cancel()
 		}
 	}
 	if !errors.Is(got, context.Canceled) || tokens != 5 {
 		t.Errorf("cancelled after 5 tokens: %d tokens, then %v", tokens, got)
+	}
+	if stats.GeneratedTokens != 5 || stats.PromptTokens == 0 {
+		t.Errorf("statistics of the cancelled answer: %v", stats)
 	}
 	if err := s.Prefill(ctx, make([]llama.Token, 100)); !errors.Is(err, context.Canceled) {
 		t.Errorf("prefill with a cancelled context: %v", err)
