@@ -2,6 +2,7 @@
 
 #include "textflag.h"
 #include "words_arm64.h"
+#include "floats_arm64.h"
 
 // The products of panels of floats with rows of activations, see floatKernel. A lane of a register has a row of weights; an
 // activation is multiplied as an element of a register. Registers of all kernels:
@@ -18,31 +19,11 @@
 
 #define LOADF16(w) \
 	VLD1.P 32(w), [V24.H8, V25.H8] \
-	FCVTL4S(16, 24) \
-	FCVTL8H(17, 24) \
-	FCVTL4S(18, 25) \
-	FCVTL8H(19, 25)
+	WIDENF16
 
 #define LOADBF16(w) \
 	VLD1.P 32(w), [V24.H8, V25.H8] \
-	SHLL4S(16, 24) \
-	SHLL8H(17, 24) \
-	SHLL4S(18, 25) \
-	SHLL8H(19, 25)
-
-// MULTIPLY adds the weights, times element i of register x, to the sums in registers a0 to a3.
-#define MULTIPLY(a0, a1, a2, a3, x, i) \
-	FMLA4SE(a0, 16, x, i) \
-	FMLA4SE(a1, 17, x, i) \
-	FMLA4SE(a2, 18, x, i) \
-	FMLA4SE(a3, 19, x, i)
-
-// MULTIPLY4 does so for four rows of activations.
-#define MULTIPLY4(i) \
-	MULTIPLY(0, 1, 2, 3, 20, i) \
-	MULTIPLY(4, 5, 6, 7, 21, i) \
-	MULTIPLY(8, 9, 10, 11, 22, i) \
-	MULTIPLY(12, 13, 14, 15, 23, i)
+	WIDENBF16
 
 // CLEAR clears the first four sums, and CLEAR16 all.
 #define CLEAR \

@@ -31,5 +31,6 @@ func processorTiers() []*Kernels {
 // improveNEON replaces the kernels that Advanced SIMD does better.
 func improveNEON(k *Kernels) {
 	vectorNEON(k)
+	attendNEON(k)
 	panelsNEON(k)
 }
