@@ -72,7 +72,10 @@ func (s *slots) score() {
 	d, bytes := s.HeadDim, (s.n-1)*s.Stride+s.Format.Bytes(s.HeadDim)
 	k := s.K[:bytes]
 	_, _, _ = s.V[:bytes], s.Scores[:len(s.visible)*TileKeys], s.Panel[:PanelKeys*d] // what the assembly relies on
+	s.prefetch(k, 0)
 	for j := 0; j < s.n; j += s.together {
+		s.prefetch(k, j+s.together)
+		s.prefetch(s.V, j)
 		for at := j; at < min(j+s.together, s.n); at += s.unit.width {
 			s.transpose(&k[at*s.Stride], at-j, min(s.unit.width, s.n-at))
 		}
@@ -82,6 +85,13 @@ func (s *slots) score() {
 				s.scoreRows(&s.Scores[r*TileKeys+j], r, rows)
 			}
 		}
+	}
+}
+
+// prefetch asks for a panel's slots of keys or values, from slot j on.
+func (s *slots) prefetch(cache []byte, j int) {
+	if n := min(s.together, s.n-j); n > 0 {
+		prefetch(&cache[j*s.Stride], s.Stride, n, s.Format.Bytes(s.HeadDim))
 	}
 }
 

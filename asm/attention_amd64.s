@@ -4,6 +4,31 @@
 
 #include "textflag.h"
 
+// func prefetch(p *byte, stride int, n int, bytes int)
+// Requires: MMX+
+TEXT ·prefetch(SB), NOSPLIT, $0-32
+	MOVQ p+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ bytes+24(FP), BX
+
+slots:
+	DECQ DX
+	JLT  done
+	MOVQ AX, SI
+	MOVQ BX, DI
+
+lines:
+	PREFETCHT0 (SI)
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, DI
+	JG         lines
+	ADDQ       CX, AX
+	JMP        slots
+
+done:
+	RET
+
 // func scoresAVX2(out *float32, panel *float32, q *float32, headDim int, rows int)
 // Requires: AVX, FMA3
 TEXT ·scoresAVX2(SB), NOSPLIT, $0-40

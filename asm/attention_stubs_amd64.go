@@ -4,6 +4,12 @@
 
 package asm
 
+// prefetch computes
+// nothing: it asks the cache for so many bytes at each p[j·stride:], j < n. Any address will do.
+//
+//go:noescape
+func prefetch(p *byte, stride int, n int, bytes int)
+
 // scoresAVX2 computes
 // out[r·TileKeys + j] = Σ panel[i·16 + j]·q[r·headDim + i] for j < 16, r < rows ≤ 4, in order of i < headDim,
 // each step one fma.

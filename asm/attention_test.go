@@ -60,19 +60,23 @@ func (c tileCase) tile(t testing.TB, k *Kernels) *AttentionTile {
 	return tile
 }
 
-// check fails unless the tier attends as the portable form does.
-func (c tileCase) check(t *testing.T, k *Kernels) {
+// check fails unless every tier attends as the portable form does.
+func (c tileCase) check(t *testing.T) {
 	t.Helper()
-	want, got := c.tile(t, &generic), c.tile(t, k)
+	want := c.tile(t, &generic)
 	attend(want)
-	k.Attend(got)
-	for r := range want.Results {
-		g, w := &got.Results[r], &want.Results[r]
-		if g.Max != w.Max && (g.Max == g.Max || w.Max == w.Max) {
-			t.Fatalf("row %d: the maximum is %v, the portable form has %v", r, g.Max, w.Max)
+	for _, k := range Tiers()[1:] {
+		got := c.tile(t, k)
+		k.Attend(got)
+		for r := range want.Results {
+			g, w := &got.Results[r], &want.Results[r]
+			row := fmt.Sprintf("%s, row %d: ", k.Tier, r)
+			if g.Max != w.Max && (g.Max == g.Max || w.Max == w.Max) {
+				t.Fatalf("%sthe maximum is %v, the portable form has %v", row, g.Max, w.Max)
+			}
+			sameFloats(t, row+"sum", []float32{g.Sum}, []float32{w.Sum})
+			sameFloats(t, row+"out", g.Out, w.Out)
 		}
-		sameFloats(t, fmt.Sprintf("row %d: sum", r), []float32{g.Sum}, []float32{w.Sum})
-		sameFloats(t, fmt.Sprintf("row %d: out", r), g.Out, w.Out)
 	}
 }
 
@@ -88,24 +92,26 @@ func mask(rows, group, n int) (visible []int) {
 var cacheFormats = []*quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0, quant.Q4_1}
 
 func TestAttend(t *testing.T) {
-	for _, k := range Tiers()[1:] {
-		for _, f := range cacheFormats {
-			for _, headDim := range []int{8, 16, 24, 32, 64, 80, 96, 128, 256} {
-				if headDim%f.BlockLen != 0 {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%s/%d", k.Tier, f, headDim), func(t *testing.T) {
-					for i, visible := range [][]int{
-						{1}, {0}, {7, 7}, {17, 0, 3}, {128, 128, 128, 128}, {31, 32, 33, 34, 35}, {128, 1, 64, 100, 127, 0, 16},
-						mask(12, 4, 5), mask(20, 3, 130), mask(9, 1, 65),
-					} {
-						tileCase{f, headDim, visible, 2 * i, fills[0].at, uint64(i)}.check(t, k)
-					}
-					for i, fill := range fills {
-						tileCase{f, headDim, []int{5, 40, 40, 41, 77}, i, fill.at, uint64(i)}.check(t, k)
-					}
-				})
+	for _, f := range cacheFormats {
+		for _, headDim := range []int{8, 16, 32, 64, 80, 96, 256} {
+			if headDim%f.BlockLen != 0 {
+				continue
 			}
+			t.Run(fmt.Sprintf("%s/%d", f, headDim), func(t *testing.T) {
+				for i, visible := range [][]int{
+					{1}, {0}, {7, 7}, {17, 0, 3}, {128, 128, 128, 128}, {31, 32, 33, 34, 35}, {128, 1, 64, 100, 127, 0, 16},
+					mask(12, 4, 5), mask(7, 3, 130), mask(9, 1, 65),
+				} {
+					tileCase{f, headDim, visible, 2 * i, fills[0].at, uint64(i)}.check(t)
+				}
+			})
+		}
+		for _, fill := range fills {
+			t.Run(f.Name+"/"+fill.name, func(t *testing.T) {
+				for seed := range uint64(4) {
+					tileCase{f, 64, []int{5, 40, 40, 41, 77}, 3, fill.at, seed}.check(t)
+				}
+			})
 		}
 	}
 }
@@ -122,9 +128,7 @@ func FuzzAttend(f *testing.F) {
 		for range 1 + rows%12 {
 			c.visible = append(c.visible, r.IntN(min(int(seen), TileKeys)+1))
 		}
-		for _, k := range Tiers()[1:] {
-			c.check(t, k)
-		}
+		c.check(t)
 	})
 }
 
@@ -154,5 +158,28 @@ func BenchmarkAttend(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkAttendMemory walks a long context, 8 KV heads of 64 elements in F16, with 4 query rows: a decode step's tiles.
+func BenchmarkAttendMemory(b *testing.B) {
+	const heads, headDim, slots = 8, 64, 1 << 16
+	for _, k := range Tiers()[1:] {
+		b.Run(k.Tier, func(b *testing.B) {
+			tile := tileCase{quant.F16, headDim, mask(4, 4, TileKeys), 0, fills[0].at, 1}.tile(b, k)
+			tile.Stride = heads * quant.F16.Bytes(headDim)
+			keys, values := make([]byte, slots*tile.Stride), make([]byte, slots*tile.Stride)
+			for i := range keys {
+				keys[i], values[i] = byte(i)&0x3f, byte(i)&0x3f
+			}
+			b.SetBytes(int64(2 * TileKeys * quant.F16.Bytes(headDim)))
+			piece := 0
+			for b.Loop() {
+				at := piece/heads%(slots/TileKeys)*TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
+				tile.K, tile.V = keys[at:], values[at:]
+				k.Attend(tile)
+				piece++
+			}
+		})
 	}
 }

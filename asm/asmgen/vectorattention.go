@@ -29,6 +29,7 @@ var sources = []source{
 
 // attention generates the parts of attention to one tile.
 func attention(c *build.Context) {
+	prefetch(c)
 	for _, u := range units(c) {
 		u.scores()
 		for _, s := range sources {
@@ -36,6 +37,29 @@ func attention(c *build.Context) {
 			u.values(s)
 		}
 	}
+}
+
+// prefetch generates the request for slots that will be needed soon: they lie too far apart for the processor to guess.
+func prefetch(c *build.Context) {
+	u := &unit{Context: c}
+	u.function("prefetch", "func(p *byte, stride, n, bytes int)",
+		"nothing: it asks the cache for so many bytes at each p[j·stride:], j < n. Any address will do.")
+	base, stride, n, bytes := u.integer("p"), u.integer("stride"), u.integer("n"), u.integer("bytes")
+	u.Label("slots")
+	u.DECQ(n)
+	u.JLT(LabelRef("done"))
+	at, left := u.GP64(), u.GP64()
+	u.MOVQ(base, at)
+	u.MOVQ(bytes, left)
+	u.Label("lines")
+	u.PREFETCHT0(Mem{Base: at})
+	u.ADDQ(Imm(64), at)
+	u.SUBQ(Imm(64), left)
+	u.JG(LabelRef("lines"))
+	u.ADDQ(stride, base)
+	u.JMP(LabelRef("slots"))
+	u.Label("done")
+	u.RET()
 }
 
 // transpose generates the transposition of keys, so that the lanes of the scores are keys.
