@@ -16,6 +16,7 @@ func panelsSDOT(k *Kernels) {
 	k.replacePanels(
 		panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
+		panelsOf(layoutQ6_K, 8, []blockTile{{2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
 	)
 }
 
@@ -40,3 +41,15 @@ func q8_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q8_0SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KSDOTx2 multiplies 8 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KSDOTx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KSDOTx1 does so with 1 row of activations.
+//
+//go:noescape
+func q6_KSDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

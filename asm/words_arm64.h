@@ -52,3 +52,13 @@
 #define SHLL4S(d, n) WORD $(0x2E613800 | (n)<<5 | (d))
 // shll2 v{d}.4s, v{n}.8h, #16
 #define SHLL8H(d, n) WORD $(0x6E613800 | (n)<<5 | (d))
+// scvtf v{d}.4s, v{n}.4s
+#define SCVTF4S(d, n) WORD $(0x4E21D800 | (n)<<5 | (d))
+// mla v{d}.4s, v{n}.4s, v{m}.4s
+#define MLA4S(d, n, m) WORD $(0x4EA09400 | (m)<<16 | (n)<<5 | (d))
+// sxtl v{d}.8h, v{n}.8b
+#define SXTL8H(d, n) WORD $(0x0F08A400 | (n)<<5 | (d))
+// sxtl v{d}.4s, v{n}.4h
+#define SXTL4S(d, n) WORD $(0x0F10A400 | (n)<<5 | (d))
+// sxtl2 v{d}.4s, v{n}.8h
+#define SXTL2_4S(d, n) WORD $(0x4F10A400 | (n)<<5 | (d))
