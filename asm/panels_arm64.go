@@ -8,6 +8,8 @@ func panelsNEON(k *Kernels) {
 		floatPanelsOf(layoutF32, []floatTile{{4, f32NEONx4}, {1, f32NEONx1}}, f32NEONx1x4),
 		floatPanelsOf(layoutF16, []floatTile{{4, f16NEONx4}, {1, f16NEONx1}}, f16NEONx1x4),
 		floatPanelsOf(layoutBF16, []floatTile{{4, bf16NEONx4}, {1, bf16NEONx1}}, bf16NEONx1x4),
+		panelsOf(layoutQ4_0, 8, []blockTile{{2, q4_0NEONx2}, {1, q4_0NEONx1}}),
+		panelsOf(layoutQ8_0, 8, []blockTile{{2, q8_0NEONx2}, {1, q8_0NEONx1}}),
 	)
 }
 
@@ -53,3 +55,23 @@ func q6_KSDOTx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q6_KSDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_0NEONx2 multiplies 8 rows of weights with 2 of activations, as q4_0SDOTx4 does with 4.
+//
+//go:noescape
+func q4_0NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_0NEONx1 does so with 1 row of activations.
+//
+//go:noescape
+func q4_0NEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0NEONx2 multiplies 8 rows of weights with 2 of activations, as q4_0SDOTx4 does with 4.
+//
+//go:noescape
+func q8_0NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0NEONx1 does so with 1 row of activations.
+//
+//go:noescape
+func q8_0NEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -2,27 +2,18 @@
 
 #include "textflag.h"
 #include "words_arm64.h"
+#include "blocks_arm64.h"
 
 // The products of eight of a panel's rows with some rows of activations, see blockTile. A lane of a register has a row of
 // weights; an activation is multiplied as an element of a register. Registers of all kernels:
 //
-//	R0 w, R1 scales, R2 the block's number, R3 blocks, R4 q, R5 d, R6 sums, R7 k, R8 out, R9 stride in bytes
+//	R0 w, R3 blocks, R4 q, R5 d, R6 sums, R7 k, R8 out, R9 stride in bytes; see also blocks_arm64.h
 //	R10-R12, R13-R15, R16-R19 q, d and sums of the second to fourth row of activations
-//	R20 the bits of V31, R21 scratch
+//	R21 scratch
 //	V0-V7 sums of a block, as integers that begin at the bits of V31
 //	V8-V15 sums of all blocks
 //	V16-V23 activations
 //	V24-V27 weights
-//	V28, V29 scales
-//	V30 0x0F in all bytes
-//	V31 1.5·2²³, whose bits plus a small integer n are those of 1.5·2²³ + n: subtracting it converts
-
-// CONSTANTS loads R20, V30 and V31.
-#define CONSTANTS \
-	MOVD $0x0F, R20 \
-	VDUP R20, V30.B16 \
-	MOVD $0x4B400000, R20 \
-	VDUP R20, V31.S4
 
 // ROWS sets the pointers of four rows of activations, and the stride to bytes.
 #define ROWS \
@@ -88,23 +79,6 @@
 	VLD1.P 32(R10), [V18.B16, V19.B16] \
 	VLD1.P 32(R11), [V20.B16, V21.B16] \
 	VLD1.P 32(R12), [V22.B16, V23.B16]
-
-// SCALES loads the scales of eight rows.
-#define SCALES \
-	VLD1 (R1), [V28.H8] \
-	ADD  $32, R1 \
-	FCVTL8H(29, 28) \
-	FCVTL4S(28, 28)
-
-// ACCUMULATE adds the sums of a block, whose numbers are i0 and i1, to those of all blocks: scale·d times the sum, fused.
-#define ACCUMULATE(d, i0, i1, v0, v1, acc0, acc1) \
-	FMOVS (d)(R2<<2), F24 \
-	FMUL4SE(25, 28, 24, 0) \
-	FMUL4SE(26, 29, 24, 0) \
-	FSUB4S(i0, i0, 31) \
-	FSUB4S(i1, i1, 31) \
-	VFMLA v0.S4, V25.S4, acc0.S4 \
-	VFMLA v1.S4, V26.S4, acc1.S4
 
 // ACCUMULATE4 does so for four rows of activations.
 #define ACCUMULATE4 \

@@ -62,3 +62,15 @@
 #define SXTL4S(d, n) WORD $(0x0F10A400 | (n)<<5 | (d))
 // sxtl2 v{d}.4s, v{n}.8h
 #define SXTL2_4S(d, n) WORD $(0x4F10A400 | (n)<<5 | (d))
+// smull v{d}.8h, v{n}.8b, v{m}.8b
+#define SMULL8H(d, n, m) WORD $(0x0E20C000 | (m)<<16 | (n)<<5 | (d))
+// smull2 v{d}.8h, v{n}.16b, v{m}.16b
+#define SMULL2_8H(d, n, m) WORD $(0x4E20C000 | (m)<<16 | (n)<<5 | (d))
+// smlal v{d}.8h, v{n}.8b, v{m}.8b
+#define SMLAL8H(d, n, m) WORD $(0x0E208000 | (m)<<16 | (n)<<5 | (d))
+// smlal2 v{d}.8h, v{n}.16b, v{m}.16b
+#define SMLAL2_8H(d, n, m) WORD $(0x4E208000 | (m)<<16 | (n)<<5 | (d))
+// sadalp v{d}.4s, v{n}.8h
+#define SADALP4S(d, n) WORD $(0x4E606800 | (n)<<5 | (d))
+// saddlp v{d}.4s, v{n}.8h
+#define SADDLP4S(d, n) WORD $(0x4E602800 | (n)<<5 | (d))
