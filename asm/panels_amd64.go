@@ -5,12 +5,12 @@ package asm
 // panelsAVX2 sets the products with panels of weights.
 func panelsAVX2(k *Kernels) {
 	k.replacePanels(
-		panelsOf(layoutQ4_0, 8, []blockTile{{8, q4_0AVX2x8}, {4, q4_0AVX2x4}, {2, q4_0AVX2x2}, {1, q4_0AVX2x1}}),
-		panelsOf(layoutQ4_1, 8, []blockTile{{8, q4_1AVX2x8}, {4, q4_1AVX2x4}, {2, q4_1AVX2x2}, {1, q4_1AVX2x1}}),
-		panelsOf(layoutQ8_0, 8, []blockTile{{8, q8_0AVX2x8}, {4, q8_0AVX2x4}, {2, q8_0AVX2x2}, {1, q8_0AVX2x1}}),
-		panelsOf(layoutQ4_K, 8, []blockTile{{8, q4_KAVX2x8}, {4, q4_KAVX2x4}, {2, q4_KAVX2x2}, {1, q4_KAVX2x1}}),
-		panelsOf(layoutQ5_K, 8, []blockTile{{8, q5_KAVX2x8}, {4, q5_KAVX2x4}, {2, q5_KAVX2x2}, {1, q5_KAVX2x1}}),
-		panelsOf(layoutQ6_K, 8, []blockTile{{8, q6_KAVX2x8}, {4, q6_KAVX2x4}, {2, q6_KAVX2x2}, {1, q6_KAVX2x1}}),
+		singlePanelsOf(layoutQ4_0, 8, []blockTile{{8, q4_0AVX2x8}, {4, q4_0AVX2x4}, {2, q4_0AVX2x2}, {1, q4_0AVX2x1}}, q4_0AVX2x1x4),
+		singlePanelsOf(layoutQ4_1, 8, []blockTile{{8, q4_1AVX2x8}, {4, q4_1AVX2x4}, {2, q4_1AVX2x2}, {1, q4_1AVX2x1}}, q4_1AVX2x1x4),
+		singlePanelsOf(layoutQ8_0, 8, []blockTile{{8, q8_0AVX2x8}, {4, q8_0AVX2x4}, {2, q8_0AVX2x2}, {1, q8_0AVX2x1}}, q8_0AVX2x1x4),
+		singlePanelsOf(layoutQ4_K, 8, []blockTile{{8, q4_KAVX2x8}, {4, q4_KAVX2x4}, {2, q4_KAVX2x2}, {1, q4_KAVX2x1}}, q4_KAVX2x1x4),
+		singlePanelsOf(layoutQ5_K, 8, []blockTile{{8, q5_KAVX2x8}, {4, q5_KAVX2x4}, {2, q5_KAVX2x2}, {1, q5_KAVX2x1}}, q5_KAVX2x1x4),
+		singlePanelsOf(layoutQ6_K, 8, []blockTile{{8, q6_KAVX2x8}, {4, q6_KAVX2x4}, {2, q6_KAVX2x2}, {1, q6_KAVX2x1}}, q6_KAVX2x1x4),
 		floatPanelsOf(layoutF32, []floatTile{{6, f32AVX2x6}, {4, f32AVX2x4}, {2, f32AVX2x2}, {1, f32AVX2x1}}, f32AVX2x1x4),
 		floatPanelsOf(layoutF16, []floatTile{{6, f16AVX2x6}, {4, f16AVX2x4}, {2, f16AVX2x2}, {1, f16AVX2x1}}, f16AVX2x1x4),
 		floatPanelsOf(layoutBF16, []floatTile{{6, bf16AVX2x6}, {4, bf16AVX2x4}, {2, bf16AVX2x2}, {1, bf16AVX2x1}}, bf16AVX2x1x4),
@@ -20,12 +20,12 @@ func panelsAVX2(k *Kernels) {
 // panelsAVX512 sets the products with panels of weights.
 func panelsAVX512(k *Kernels) {
 	k.replacePanels(
-		panelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0AVX512x12}, {8, q4_0AVX512x8}, {4, q4_0AVX512x4}, {2, q4_0AVX512x2}, {1, q4_0AVX512x1}}),
-		panelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1AVX512x12}, {8, q4_1AVX512x8}, {4, q4_1AVX512x4}, {2, q4_1AVX512x2}, {1, q4_1AVX512x1}}),
-		panelsOf(layoutQ8_0, 16, []blockTile{{8, q8_0AVX512x8}, {4, q8_0AVX512x4}, {2, q8_0AVX512x2}, {1, q8_0AVX512x1}}),
-		panelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KAVX512x12}, {8, q4_KAVX512x8}, {4, q4_KAVX512x4}, {2, q4_KAVX512x2}, {1, q4_KAVX512x1}}),
-		panelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KAVX512x12}, {8, q5_KAVX512x8}, {4, q5_KAVX512x4}, {2, q5_KAVX512x2}, {1, q5_KAVX512x1}}),
-		panelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KAVX512x12}, {8, q6_KAVX512x8}, {4, q6_KAVX512x4}, {2, q6_KAVX512x2}, {1, q6_KAVX512x1}}),
+		singlePanelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0AVX512x12}, {8, q4_0AVX512x8}, {4, q4_0AVX512x4}, {2, q4_0AVX512x2}, {1, q4_0AVX512x1}}, q4_0AVX512x1x4),
+		singlePanelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1AVX512x12}, {8, q4_1AVX512x8}, {4, q4_1AVX512x4}, {2, q4_1AVX512x2}, {1, q4_1AVX512x1}}, q4_1AVX512x1x4),
+		singlePanelsOf(layoutQ8_0, 16, []blockTile{{8, q8_0AVX512x8}, {4, q8_0AVX512x4}, {2, q8_0AVX512x2}, {1, q8_0AVX512x1}}, q8_0AVX512x1x4),
+		singlePanelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KAVX512x12}, {8, q4_KAVX512x8}, {4, q4_KAVX512x4}, {2, q4_KAVX512x2}, {1, q4_KAVX512x1}}, q4_KAVX512x1x4),
+		singlePanelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KAVX512x12}, {8, q5_KAVX512x8}, {4, q5_KAVX512x4}, {2, q5_KAVX512x2}, {1, q5_KAVX512x1}}, q5_KAVX512x1x4),
+		singlePanelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KAVX512x12}, {8, q6_KAVX512x8}, {4, q6_KAVX512x4}, {2, q6_KAVX512x2}, {1, q6_KAVX512x1}}, q6_KAVX512x1x4),
 		floatPanelsOf(layoutF32, []floatTile{{12, f32AVX512x12}, {8, f32AVX512x8}, {4, f32AVX512x4}, {2, f32AVX512x2}, {1, f32AVX512x1}}, f32AVX512x1x4),
 		floatPanelsOf(layoutF16, []floatTile{{12, f16AVX512x12}, {8, f16AVX512x8}, {4, f16AVX512x4}, {2, f16AVX512x2}, {1, f16AVX512x1}}, f16AVX512x1x4),
 		floatPanelsOf(layoutBF16, []floatTile{{12, bf16AVX512x12}, {8, bf16AVX512x8}, {4, bf16AVX512x4}, {2, bf16AVX512x2}, {1, bf16AVX512x1}}, bf16AVX512x1x4),
@@ -35,11 +35,11 @@ func panelsAVX512(k *Kernels) {
 // panelsVNNI sets the products with panels of weights.
 func panelsVNNI(k *Kernels) {
 	k.replacePanels(
-		panelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0VNNIx12}, {8, q4_0VNNIx8}, {4, q4_0VNNIx4}, {2, q4_0VNNIx2}, {1, q4_0VNNIx1}}),
-		panelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1VNNIx12}, {8, q4_1VNNIx8}, {4, q4_1VNNIx4}, {2, q4_1VNNIx2}, {1, q4_1VNNIx1}}),
-		panelsOf(layoutQ8_0, 16, []blockTile{{12, q8_0VNNIx12}, {8, q8_0VNNIx8}, {4, q8_0VNNIx4}, {2, q8_0VNNIx2}, {1, q8_0VNNIx1}}),
-		panelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KVNNIx12}, {8, q4_KVNNIx8}, {4, q4_KVNNIx4}, {2, q4_KVNNIx2}, {1, q4_KVNNIx1}}),
-		panelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KVNNIx12}, {8, q5_KVNNIx8}, {4, q5_KVNNIx4}, {2, q5_KVNNIx2}, {1, q5_KVNNIx1}}),
-		panelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KVNNIx12}, {8, q6_KVNNIx8}, {4, q6_KVNNIx4}, {2, q6_KVNNIx2}, {1, q6_KVNNIx1}}),
+		singlePanelsOf(layoutQ4_0, 16, []blockTile{{12, q4_0VNNIx12}, {8, q4_0VNNIx8}, {4, q4_0VNNIx4}, {2, q4_0VNNIx2}, {1, q4_0VNNIx1}}, q4_0VNNIx1x4),
+		singlePanelsOf(layoutQ4_1, 16, []blockTile{{12, q4_1VNNIx12}, {8, q4_1VNNIx8}, {4, q4_1VNNIx4}, {2, q4_1VNNIx2}, {1, q4_1VNNIx1}}, q4_1VNNIx1x4),
+		singlePanelsOf(layoutQ8_0, 16, []blockTile{{12, q8_0VNNIx12}, {8, q8_0VNNIx8}, {4, q8_0VNNIx4}, {2, q8_0VNNIx2}, {1, q8_0VNNIx1}}, q8_0VNNIx1x4),
+		singlePanelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KVNNIx12}, {8, q4_KVNNIx8}, {4, q4_KVNNIx4}, {2, q4_KVNNIx2}, {1, q4_KVNNIx1}}, q4_KVNNIx1x4),
+		singlePanelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KVNNIx12}, {8, q5_KVNNIx8}, {4, q5_KVNNIx4}, {2, q5_KVNNIx2}, {1, q5_KVNNIx1}}, q5_KVNNIx1x4),
+		singlePanelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KVNNIx12}, {8, q6_KVNNIx8}, {4, q6_KVNNIx4}, {2, q6_KVNNIx2}, {1, q6_KVNNIx1}}, q6_KVNNIx1x4),
 	)
 }

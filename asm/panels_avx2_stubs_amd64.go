@@ -32,6 +32,13 @@ func q4_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_0AVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q4_1AVX2x8 multiplies 8 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
@@ -60,6 +67,13 @@ func q4_1AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_1AVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q8_0AVX2x8 multiplies 8 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
@@ -87,6 +101,13 @@ func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //
 //go:noescape
 func q8_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // f32AVX2x6 multiplies 1 panels with 6 rows of activations, see floatTile:
 //
@@ -221,6 +242,13 @@ func q4_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_KAVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q5_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
@@ -249,6 +277,13 @@ func q5_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q5_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KAVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q6_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
@@ -276,3 +311,10 @@ func q6_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //
 //go:noescape
 func q6_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)

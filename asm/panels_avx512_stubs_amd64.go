@@ -39,6 +39,13 @@ func q4_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q4_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_0AVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q4_1AVX512x12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
@@ -74,6 +81,13 @@ func q4_1AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q4_1AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_1AVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q8_0AVX512x8 multiplies 16 rows of weights with 8 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
@@ -101,6 +115,13 @@ func q8_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //
 //go:noescape
 func q8_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // f32AVX512x12 multiplies 1 panels with 12 rows of activations, see floatTile:
 //
@@ -263,6 +284,13 @@ func q4_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q4_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_KAVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q5_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
@@ -298,6 +326,13 @@ func q5_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q5_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KAVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q6_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
@@ -332,3 +367,10 @@ func q6_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //
 //go:noescape
 func q6_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)

@@ -219,12 +219,12 @@ func TestPanelsMultiplyExtremes(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		k := 2 * p.Format.BlockLen
 		for _, f := range weightKinds {
-			w := newWeights(p.Format, PanelRows, k, f.fill, rng)
+			w := newWeights(p.Format, 5*PanelRows, k, f.fill, rng)
 			panels := w.pack(p)
 			for _, a := range activationKinds {
 				t.Run(f.name+"/"+a.name, func(t *testing.T) {
 					for _, tokens := range []int{1, 27} {
-						checkProduct(t, p, w, panels, PanelRows, newActivation(p.Format, tokens, k, a.value, rng))
+						checkProduct(t, p, w, panels, 5*PanelRows, newActivation(p.Format, tokens, k, a.value, rng))
 					}
 				})
 			}
@@ -255,13 +255,13 @@ func FuzzPanels(f *testing.F) {
 		rows := 1 + int(tokens)%14
 		for _, k := range Tiers() {
 			for _, p := range k.Panels {
-				w := weights{p.Format, 256, repeat(weightBytes, PanelRows*p.Format.Bytes(256))}
+				w := weights{p.Format, 256, repeat(weightBytes, 5*PanelRows*p.Format.Bytes(256))}
 				at := 0
 				value := func(*rand.Rand) float32 {
 					at++
 					return float32(int8(actBytes[at%len(actBytes)]))
 				}
-				checkProduct(t, p, w, w.pack(p), PanelRows, newActivation(p.Format, rows, 256, value, nil))
+				checkProduct(t, p, w, w.pack(p), 5*PanelRows, newActivation(p.Format, rows, 256, value, nil))
 			}
 		}
 	})

@@ -800,6 +800,192 @@ block:
 	VZEROUPPER
 	RET
 
+// func q4_0VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q4_0VNNIx1x4(SB), $0-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXORD       Z31, Z31, Z31
+	VPXORD       Z30, Z30, Z30
+	VPXORD       Z29, Z29, Z29
+	VPXORD       Z28, Z28, Z28
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Z13
+
+block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
+	VMOVDQU32     (AX), Z0
+	VPSRLW        $0x04, Z0, Z4
+	VPANDD        Z13, Z0, Z0
+	VPANDD        Z13, Z4, Z4
+	VMOVDQU32     64(AX), Z1
+	VPSRLW        $0x04, Z1, Z5
+	VPANDD        Z13, Z1, Z1
+	VPANDD        Z13, Z5, Z5
+	VMOVDQU32     128(AX), Z2
+	VPSRLW        $0x04, Z2, Z6
+	VPANDD        Z13, Z2, Z2
+	VPANDD        Z13, Z6, Z6
+	VMOVDQU32     192(AX), Z3
+	VPSRLW        $0x04, Z3, Z7
+	VPANDD        Z13, Z3, Z3
+	VPANDD        Z13, Z7, Z7
+	VCVTPH2PS     (BX), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x03, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z31
+	PREFETCHT0    2048(AX)(R8*1)
+	PREFETCHT0    2112(AX)(R8*1)
+	PREFETCHT0    2176(AX)(R8*1)
+	PREFETCHT0    2240(AX)(R8*1)
+	VMOVDQU32     (AX)(R8*1), Z0
+	VPSRLW        $0x04, Z0, Z4
+	VPANDD        Z13, Z0, Z0
+	VPANDD        Z13, Z4, Z4
+	VMOVDQU32     64(AX)(R8*1), Z1
+	VPSRLW        $0x04, Z1, Z5
+	VPANDD        Z13, Z1, Z1
+	VPANDD        Z13, Z5, Z5
+	VMOVDQU32     128(AX)(R8*1), Z2
+	VPSRLW        $0x04, Z2, Z6
+	VPANDD        Z13, Z2, Z2
+	VPANDD        Z13, Z6, Z6
+	VMOVDQU32     192(AX)(R8*1), Z3
+	VPSRLW        $0x04, Z3, Z7
+	VPANDD        Z13, Z3, Z3
+	VPANDD        Z13, Z7, Z7
+	VCVTPH2PS     (BX)(R8*1), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x03, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z30
+	PREFETCHT0    2048(AX)(R8*2)
+	PREFETCHT0    2112(AX)(R8*2)
+	PREFETCHT0    2176(AX)(R8*2)
+	PREFETCHT0    2240(AX)(R8*2)
+	VMOVDQU32     (AX)(R8*2), Z0
+	VPSRLW        $0x04, Z0, Z4
+	VPANDD        Z13, Z0, Z0
+	VPANDD        Z13, Z4, Z4
+	VMOVDQU32     64(AX)(R8*2), Z1
+	VPSRLW        $0x04, Z1, Z5
+	VPANDD        Z13, Z1, Z1
+	VPANDD        Z13, Z5, Z5
+	VMOVDQU32     128(AX)(R8*2), Z2
+	VPSRLW        $0x04, Z2, Z6
+	VPANDD        Z13, Z2, Z2
+	VPANDD        Z13, Z6, Z6
+	VMOVDQU32     192(AX)(R8*2), Z3
+	VPSRLW        $0x04, Z3, Z7
+	VPANDD        Z13, Z3, Z3
+	VPANDD        Z13, Z7, Z7
+	VCVTPH2PS     (BX)(R8*2), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x03, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z29
+	PREFETCHT0    2048(AX)(R9*1)
+	PREFETCHT0    2112(AX)(R9*1)
+	PREFETCHT0    2176(AX)(R9*1)
+	PREFETCHT0    2240(AX)(R9*1)
+	VMOVDQU32     (AX)(R9*1), Z0
+	VPSRLW        $0x04, Z0, Z4
+	VPANDD        Z13, Z0, Z0
+	VPANDD        Z13, Z4, Z4
+	VMOVDQU32     64(AX)(R9*1), Z1
+	VPSRLW        $0x04, Z1, Z5
+	VPANDD        Z13, Z1, Z1
+	VPANDD        Z13, Z5, Z5
+	VMOVDQU32     128(AX)(R9*1), Z2
+	VPSRLW        $0x04, Z2, Z6
+	VPANDD        Z13, Z2, Z2
+	VPANDD        Z13, Z6, Z6
+	VMOVDQU32     192(AX)(R9*1), Z3
+	VPSRLW        $0x04, Z3, Z7
+	VPANDD        Z13, Z3, Z3
+	VPANDD        Z13, Z7, Z7
+	VCVTPH2PS     (BX)(R9*1), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x03, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z28
+	ADDQ          $0x00000100, AX
+	ADDQ          $0x20, BX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block
+	MOVQ          out+64(FP), SI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	VMOVUPS       Z29, 128(SI)
+	VMOVUPS       Z28, 192(SI)
+	VZEROUPPER
+	RET
+
 // func q4_1VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
 TEXT ·q4_1VNNIx12(SB), $0-80
@@ -1650,6 +1836,200 @@ block:
 	VZEROUPPER
 	RET
 
+// func q4_1VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q4_1VNNIx1x4(SB), $0-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXORD       Z31, Z31, Z31
+	VPXORD       Z30, Z30, Z30
+	VPXORD       Z29, Z29, Z29
+	VPXORD       Z28, Z28, Z28
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Z13
+
+block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
+	VMOVDQU32      (AX), Z0
+	VPSRLW         $0x04, Z0, Z4
+	VPANDD         Z13, Z0, Z0
+	VPANDD         Z13, Z4, Z4
+	VMOVDQU32      64(AX), Z1
+	VPSRLW         $0x04, Z1, Z5
+	VPANDD         Z13, Z1, Z1
+	VPANDD         Z13, Z5, Z5
+	VMOVDQU32      128(AX), Z2
+	VPSRLW         $0x04, Z2, Z6
+	VPANDD         Z13, Z2, Z2
+	VPANDD         Z13, Z6, Z6
+	VMOVDQU32      192(AX), Z3
+	VPSRLW         $0x04, Z3, Z7
+	VPANDD         Z13, Z3, Z3
+	VPANDD         Z13, Z7, Z7
+	VCVTPH2PS      (BX), Z11
+	VPXORD         Z8, Z8, Z8
+	VPXORD         Z9, Z9, Z9
+	VPDPBUSD.BCST  (SI), Z0, Z8
+	VPDPBUSD.BCST  4(SI), Z1, Z9
+	VPDPBUSD.BCST  8(SI), Z2, Z8
+	VPDPBUSD.BCST  12(SI), Z3, Z9
+	VPDPBUSD.BCST  16(SI), Z4, Z8
+	VPDPBUSD.BCST  20(SI), Z5, Z9
+	VPDPBUSD.BCST  24(SI), Z6, Z8
+	VPDPBUSD.BCST  28(SI), Z7, Z9
+	VPADDD         Z9, Z8, Z8
+	VCVTDQ2PS      Z8, Z8
+	VMULPS.BCST    (DI), Z11, Z9
+	VFMADD231PS    Z9, Z8, Z31
+	VCVTPH2PS      32(BX), Z10
+	VCVTDQ2PS.BCST (DX), Z8
+	VMULPS.BCST    (DI), Z10, Z9
+	VFMADD231PS    Z9, Z8, Z31
+	PREFETCHT0     2048(AX)(R8*1)
+	PREFETCHT0     2112(AX)(R8*1)
+	PREFETCHT0     2176(AX)(R8*1)
+	PREFETCHT0     2240(AX)(R8*1)
+	VMOVDQU32      (AX)(R8*1), Z0
+	VPSRLW         $0x04, Z0, Z4
+	VPANDD         Z13, Z0, Z0
+	VPANDD         Z13, Z4, Z4
+	VMOVDQU32      64(AX)(R8*1), Z1
+	VPSRLW         $0x04, Z1, Z5
+	VPANDD         Z13, Z1, Z1
+	VPANDD         Z13, Z5, Z5
+	VMOVDQU32      128(AX)(R8*1), Z2
+	VPSRLW         $0x04, Z2, Z6
+	VPANDD         Z13, Z2, Z2
+	VPANDD         Z13, Z6, Z6
+	VMOVDQU32      192(AX)(R8*1), Z3
+	VPSRLW         $0x04, Z3, Z7
+	VPANDD         Z13, Z3, Z3
+	VPANDD         Z13, Z7, Z7
+	VCVTPH2PS      (BX)(R8*1), Z11
+	VPXORD         Z8, Z8, Z8
+	VPXORD         Z9, Z9, Z9
+	VPDPBUSD.BCST  (SI), Z0, Z8
+	VPDPBUSD.BCST  4(SI), Z1, Z9
+	VPDPBUSD.BCST  8(SI), Z2, Z8
+	VPDPBUSD.BCST  12(SI), Z3, Z9
+	VPDPBUSD.BCST  16(SI), Z4, Z8
+	VPDPBUSD.BCST  20(SI), Z5, Z9
+	VPDPBUSD.BCST  24(SI), Z6, Z8
+	VPDPBUSD.BCST  28(SI), Z7, Z9
+	VPADDD         Z9, Z8, Z8
+	VCVTDQ2PS      Z8, Z8
+	VMULPS.BCST    (DI), Z11, Z9
+	VFMADD231PS    Z9, Z8, Z30
+	VCVTPH2PS      32(BX)(R8*1), Z10
+	VCVTDQ2PS.BCST (DX), Z8
+	VMULPS.BCST    (DI), Z10, Z9
+	VFMADD231PS    Z9, Z8, Z30
+	PREFETCHT0     2048(AX)(R8*2)
+	PREFETCHT0     2112(AX)(R8*2)
+	PREFETCHT0     2176(AX)(R8*2)
+	PREFETCHT0     2240(AX)(R8*2)
+	VMOVDQU32      (AX)(R8*2), Z0
+	VPSRLW         $0x04, Z0, Z4
+	VPANDD         Z13, Z0, Z0
+	VPANDD         Z13, Z4, Z4
+	VMOVDQU32      64(AX)(R8*2), Z1
+	VPSRLW         $0x04, Z1, Z5
+	VPANDD         Z13, Z1, Z1
+	VPANDD         Z13, Z5, Z5
+	VMOVDQU32      128(AX)(R8*2), Z2
+	VPSRLW         $0x04, Z2, Z6
+	VPANDD         Z13, Z2, Z2
+	VPANDD         Z13, Z6, Z6
+	VMOVDQU32      192(AX)(R8*2), Z3
+	VPSRLW         $0x04, Z3, Z7
+	VPANDD         Z13, Z3, Z3
+	VPANDD         Z13, Z7, Z7
+	VCVTPH2PS      (BX)(R8*2), Z11
+	VPXORD         Z8, Z8, Z8
+	VPXORD         Z9, Z9, Z9
+	VPDPBUSD.BCST  (SI), Z0, Z8
+	VPDPBUSD.BCST  4(SI), Z1, Z9
+	VPDPBUSD.BCST  8(SI), Z2, Z8
+	VPDPBUSD.BCST  12(SI), Z3, Z9
+	VPDPBUSD.BCST  16(SI), Z4, Z8
+	VPDPBUSD.BCST  20(SI), Z5, Z9
+	VPDPBUSD.BCST  24(SI), Z6, Z8
+	VPDPBUSD.BCST  28(SI), Z7, Z9
+	VPADDD         Z9, Z8, Z8
+	VCVTDQ2PS      Z8, Z8
+	VMULPS.BCST    (DI), Z11, Z9
+	VFMADD231PS    Z9, Z8, Z29
+	VCVTPH2PS      32(BX)(R8*2), Z10
+	VCVTDQ2PS.BCST (DX), Z8
+	VMULPS.BCST    (DI), Z10, Z9
+	VFMADD231PS    Z9, Z8, Z29
+	PREFETCHT0     2048(AX)(R9*1)
+	PREFETCHT0     2112(AX)(R9*1)
+	PREFETCHT0     2176(AX)(R9*1)
+	PREFETCHT0     2240(AX)(R9*1)
+	VMOVDQU32      (AX)(R9*1), Z0
+	VPSRLW         $0x04, Z0, Z4
+	VPANDD         Z13, Z0, Z0
+	VPANDD         Z13, Z4, Z4
+	VMOVDQU32      64(AX)(R9*1), Z1
+	VPSRLW         $0x04, Z1, Z5
+	VPANDD         Z13, Z1, Z1
+	VPANDD         Z13, Z5, Z5
+	VMOVDQU32      128(AX)(R9*1), Z2
+	VPSRLW         $0x04, Z2, Z6
+	VPANDD         Z13, Z2, Z2
+	VPANDD         Z13, Z6, Z6
+	VMOVDQU32      192(AX)(R9*1), Z3
+	VPSRLW         $0x04, Z3, Z7
+	VPANDD         Z13, Z3, Z3
+	VPANDD         Z13, Z7, Z7
+	VCVTPH2PS      (BX)(R9*1), Z11
+	VPXORD         Z8, Z8, Z8
+	VPXORD         Z9, Z9, Z9
+	VPDPBUSD.BCST  (SI), Z0, Z8
+	VPDPBUSD.BCST  4(SI), Z1, Z9
+	VPDPBUSD.BCST  8(SI), Z2, Z8
+	VPDPBUSD.BCST  12(SI), Z3, Z9
+	VPDPBUSD.BCST  16(SI), Z4, Z8
+	VPDPBUSD.BCST  20(SI), Z5, Z9
+	VPDPBUSD.BCST  24(SI), Z6, Z8
+	VPDPBUSD.BCST  28(SI), Z7, Z9
+	VPADDD         Z9, Z8, Z8
+	VCVTDQ2PS      Z8, Z8
+	VMULPS.BCST    (DI), Z11, Z9
+	VFMADD231PS    Z9, Z8, Z28
+	VCVTPH2PS      32(BX)(R9*1), Z10
+	VCVTDQ2PS.BCST (DX), Z8
+	VMULPS.BCST    (DI), Z10, Z9
+	VFMADD231PS    Z9, Z8, Z28
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x40, BX
+	ADDQ           $0x20, SI
+	ADDQ           $0x04, DI
+	ADDQ           $0x04, DX
+	DECQ           CX
+	JNE            block
+	MOVQ           out+64(FP), SI
+	VMOVUPS        Z31, (SI)
+	VMOVUPS        Z30, 64(SI)
+	VMOVUPS        Z29, 128(SI)
+	VMOVUPS        Z28, 192(SI)
+	VZEROUPPER
+	RET
+
 // func q8_0VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
 TEXT ·q8_0VNNIx12(SB), $0-80
@@ -2422,6 +2802,179 @@ block:
 	MOVQ          out+64(FP), SI
 	MOVQ          stride+72(FP), R8
 	VMOVUPS       Z31, (SI)
+	VZEROUPPER
+	RET
+
+// func q8_0VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·q8_0VNNIx1x4(SB), $0-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXORD       Z31, Z31, Z31
+	VPXORD       Z30, Z30, Z30
+	VPXORD       Z29, Z29, Z29
+	VPXORD       Z28, Z28, Z28
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Z13
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
+	PREFETCHT0    2304(AX)
+	PREFETCHT0    2368(AX)
+	PREFETCHT0    2432(AX)
+	PREFETCHT0    2496(AX)
+	VPXORD        (AX), Z14, Z0
+	VPXORD        64(AX), Z14, Z1
+	VPXORD        128(AX), Z14, Z2
+	VPXORD        192(AX), Z14, Z3
+	VPXORD        256(AX), Z14, Z4
+	VPXORD        320(AX), Z14, Z5
+	VPXORD        384(AX), Z14, Z6
+	VPXORD        448(AX), Z14, Z7
+	VCVTPH2PS     (BX), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x07, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z31
+	PREFETCHT0    2048(AX)(R8*1)
+	PREFETCHT0    2112(AX)(R8*1)
+	PREFETCHT0    2176(AX)(R8*1)
+	PREFETCHT0    2240(AX)(R8*1)
+	PREFETCHT0    2304(AX)(R8*1)
+	PREFETCHT0    2368(AX)(R8*1)
+	PREFETCHT0    2432(AX)(R8*1)
+	PREFETCHT0    2496(AX)(R8*1)
+	VPXORD        (AX)(R8*1), Z14, Z0
+	VPXORD        64(AX)(R8*1), Z14, Z1
+	VPXORD        128(AX)(R8*1), Z14, Z2
+	VPXORD        192(AX)(R8*1), Z14, Z3
+	VPXORD        256(AX)(R8*1), Z14, Z4
+	VPXORD        320(AX)(R8*1), Z14, Z5
+	VPXORD        384(AX)(R8*1), Z14, Z6
+	VPXORD        448(AX)(R8*1), Z14, Z7
+	VCVTPH2PS     (BX)(R8*1), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x07, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z30
+	PREFETCHT0    2048(AX)(R8*2)
+	PREFETCHT0    2112(AX)(R8*2)
+	PREFETCHT0    2176(AX)(R8*2)
+	PREFETCHT0    2240(AX)(R8*2)
+	PREFETCHT0    2304(AX)(R8*2)
+	PREFETCHT0    2368(AX)(R8*2)
+	PREFETCHT0    2432(AX)(R8*2)
+	PREFETCHT0    2496(AX)(R8*2)
+	VPXORD        (AX)(R8*2), Z14, Z0
+	VPXORD        64(AX)(R8*2), Z14, Z1
+	VPXORD        128(AX)(R8*2), Z14, Z2
+	VPXORD        192(AX)(R8*2), Z14, Z3
+	VPXORD        256(AX)(R8*2), Z14, Z4
+	VPXORD        320(AX)(R8*2), Z14, Z5
+	VPXORD        384(AX)(R8*2), Z14, Z6
+	VPXORD        448(AX)(R8*2), Z14, Z7
+	VCVTPH2PS     (BX)(R8*2), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x07, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z29
+	PREFETCHT0    2048(AX)(R9*1)
+	PREFETCHT0    2112(AX)(R9*1)
+	PREFETCHT0    2176(AX)(R9*1)
+	PREFETCHT0    2240(AX)(R9*1)
+	PREFETCHT0    2304(AX)(R9*1)
+	PREFETCHT0    2368(AX)(R9*1)
+	PREFETCHT0    2432(AX)(R9*1)
+	PREFETCHT0    2496(AX)(R9*1)
+	VPXORD        (AX)(R9*1), Z14, Z0
+	VPXORD        64(AX)(R9*1), Z14, Z1
+	VPXORD        128(AX)(R9*1), Z14, Z2
+	VPXORD        192(AX)(R9*1), Z14, Z3
+	VPXORD        256(AX)(R9*1), Z14, Z4
+	VPXORD        320(AX)(R9*1), Z14, Z5
+	VPXORD        384(AX)(R9*1), Z14, Z6
+	VPXORD        448(AX)(R9*1), Z14, Z7
+	VCVTPH2PS     (BX)(R9*1), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPSLLD.BCST   $0x07, (DX), Z9
+	VPSUBD        Z9, Z8, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z11, Z9
+	VFMADD231PS   Z9, Z8, Z28
+	ADDQ          $0x00000200, AX
+	ADDQ          $0x20, BX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block
+	MOVQ          out+64(FP), SI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	VMOVUPS       Z29, 128(SI)
+	VMOVUPS       Z28, 192(SI)
 	VZEROUPPER
 	RET
 
@@ -4270,7 +4823,6 @@ run:
 	PREFETCHT0    64(R12)
 	PREFETCHT0    128(R12)
 	PREFETCHT0    192(R12)
-	ADDQ          $0x00000100, R12
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -4311,6 +4863,7 @@ run:
 	VPADDD        Z9, Z8, Z8
 	VPMULLD       Z11, Z8, Z8
 	VPADDD        Z8, Z31, Z31
+	ADDQ          $0x00000100, R12
 	ADDQ          $0x20, SI
 	ADDQ          $0x10, CX
 	CMPQ          CX, $0x00000080
@@ -4350,6 +4903,549 @@ run:
 	MOVQ          stride+72(FP), R8
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q4_KVNNIx1x4(SB), $3360-72
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         4096(AX), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+56(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 256(SP)
+	ADDQ            $0x40, sums+56(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 288(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 544(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 352(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 608(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 416(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 672(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 480(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 736(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 800(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 928(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 864(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 992(SP)
+	VMOVDQU32       (DI)(R8*1), Z0
+	VMOVDQU32       64(DI)(R8*1), Z1
+	VMOVDQU32       128(DI)(R8*1), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1056(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1312(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1120(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1376(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1184(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1440(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1248(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1504(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1568(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1696(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1632(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1760(SP)
+	VMOVDQU32       (DI)(R8*2), Z0
+	VMOVDQU32       64(DI)(R8*2), Z1
+	VMOVDQU32       128(DI)(R8*2), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1824(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2080(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1888(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2144(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1952(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2208(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2016(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2272(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 2336(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 2464(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 2400(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 2528(SP)
+	VMOVDQU32       (DI)(R9*1), Z0
+	VMOVDQU32       64(DI)(R9*1), Z1
+	VMOVDQU32       128(DI)(R9*1), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2592(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2848(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2656(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2912(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2720(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2976(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2784(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 3040(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 3104(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 3232(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 3168(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 3296(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	LEAQ            q4_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	PREFETCHT0    (R12)
+	PREFETCHT0    64(R12)
+	PREFETCHT0    128(R12)
+	PREFETCHT0    192(R12)
+	MOVL          (R13)(CX*1), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	VMOVDQU32     288(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z31, Z31
+	PREFETCHT0    (R12)(R8*1)
+	PREFETCHT0    64(R12)(R8*1)
+	PREFETCHT0    128(R12)(R8*1)
+	PREFETCHT0    192(R12)(R8*1)
+	MOVL          (R13)(CX*1), DX
+	LEAQ          (DX)(R8*1), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	VMOVDQU32     1056(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z30, Z30
+	PREFETCHT0    (R12)(R8*2)
+	PREFETCHT0    64(R12)(R8*2)
+	PREFETCHT0    128(R12)(R8*2)
+	PREFETCHT0    192(R12)(R8*2)
+	MOVL          (R13)(CX*1), DX
+	LEAQ          (DX)(R8*2), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	VMOVDQU32     1824(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z29, Z29
+	PREFETCHT0    (R12)(R9*1)
+	PREFETCHT0    64(R12)(R9*1)
+	PREFETCHT0    128(R12)(R9*1)
+	PREFETCHT0    192(R12)(R9*1)
+	MOVL          (R13)(CX*1), DX
+	LEAQ          (DX)(R9*1), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	VMOVDQU32     2592(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z28, Z28
+	ADDQ          $0x00000100, R12
+	ADDQ          $0x20, SI
+	ADDQ          $0x10, CX
+	CMPQ          CX, $0x00000080
+	JNE           run
+	VCVTPH2PS     (BX), Z0
+	VCVTPH2PS     32(BX), Z1
+	VMOVUPS       800(SP), Z2
+	VMOVUPS       864(SP), Z3
+	VMOVUPS       928(SP), Z4
+	VMOVUPS       992(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z31, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   (SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, (SP)
+	VCVTPH2PS     (BX)(R8*1), Z0
+	VCVTPH2PS     32(BX)(R8*1), Z1
+	VMOVUPS       1568(SP), Z2
+	VMOVUPS       1632(SP), Z3
+	VMOVUPS       1696(SP), Z4
+	VMOVUPS       1760(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z30, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   64(SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, 64(SP)
+	VCVTPH2PS     (BX)(R8*2), Z0
+	VCVTPH2PS     32(BX)(R8*2), Z1
+	VMOVUPS       2336(SP), Z2
+	VMOVUPS       2400(SP), Z3
+	VMOVUPS       2464(SP), Z4
+	VMOVUPS       2528(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z29, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   128(SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, 128(SP)
+	VCVTPH2PS     (BX)(R9*1), Z0
+	VCVTPH2PS     32(BX)(R9*1), Z1
+	VMOVUPS       3104(SP), Z2
+	VMOVUPS       3168(SP), Z3
+	VMOVUPS       3232(SP), Z4
+	VMOVUPS       3296(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z28, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   192(SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, 192(SP)
+	ADDQ          $0x000000c0, DI
+	ADDQ          $0x04, R10
+	ADDQ          $0x00000800, AX
+	ADDQ          $0x40, BX
+	DECQ          blocks+32(FP)
+	JNE           block
+	MOVQ          out+64(FP), SI
+	VMOVUPS       (SP), Z0
+	VMOVUPS       Z0, (SI)
+	VMOVUPS       64(SP), Z0
+	VMOVUPS       Z0, 64(SI)
+	VMOVUPS       128(SP), Z0
+	VMOVUPS       Z0, 128(SI)
+	VMOVUPS       192(SP), Z0
+	VMOVUPS       Z0, 192(SI)
 	VZEROUPPER
 	RET
 
@@ -6276,7 +7372,6 @@ run:
 	PREFETCHT0    128(R12)
 	PREFETCHT0    192(R12)
 	PREFETCHT0    256(R12)
-	ADDQ          $0x00000140, R12
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -6343,6 +7438,7 @@ run:
 	VPADDD        Z9, Z8, Z8
 	VPMULLD       Z11, Z8, Z8
 	VPADDD        Z8, Z31, Z31
+	ADDQ          $0x00000140, R12
 	ADDQ          $0x20, SI
 	ADDQ          $0x10, CX
 	CMPQ          CX, $0x00000080
@@ -6382,6 +7478,663 @@ run:
 	MOVQ          stride+72(FP), R8
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q5_KVNNIx1x4(SB), $3360-72
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         4096(AX), R12
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+block:
+	VPCMPEQW        Y1, Y1, Y1
+	VPSRLW          $0x0f, Y1, Y1
+	MOVQ            sums+56(FP), DX
+	VMOVDQU         (DX), Y0
+	VPACKSSDW       32(DX), Y0, Y0
+	VPERMQ          $0xd8, Y0, Y0
+	VPMADDWD        Y1, Y0, Y0
+	VPACKSSDW       Y0, Y0, Y0
+	VPERMQ          $0x08, Y0, Y0
+	VMOVDQU         X0, 256(SP)
+	ADDQ            $0x40, sums+56(FP)
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 288(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 544(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 352(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 608(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 416(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 672(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 480(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 736(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 800(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 928(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 864(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 992(SP)
+	VMOVDQU32       (DI)(R8*1), Z0
+	VMOVDQU32       64(DI)(R8*1), Z1
+	VMOVDQU32       128(DI)(R8*1), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1056(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1312(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1120(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1376(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1184(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1440(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1248(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1504(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1568(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1696(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1632(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1760(SP)
+	VMOVDQU32       (DI)(R8*2), Z0
+	VMOVDQU32       64(DI)(R8*2), Z1
+	VMOVDQU32       128(DI)(R8*2), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1824(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2080(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1888(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2144(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1952(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2208(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2016(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2272(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 2336(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 2464(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 2400(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 2528(SP)
+	VMOVDQU32       (DI)(R9*1), Z0
+	VMOVDQU32       64(DI)(R9*1), Z1
+	VMOVDQU32       128(DI)(R9*1), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2592(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2848(SP)
+	VBROADCASTI32X4 scale1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2656(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2912(SP)
+	VBROADCASTI32X4 scale2VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2720(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 2976(SP)
+	VBROADCASTI32X4 scale3VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 2784(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 3040(SP)
+	VBROADCASTI32X4 minimums0VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 3104(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 3232(SP)
+	VBROADCASTI32X4 minimums1VNNI<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 3168(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 3296(SP)
+	VPXORD          Z8, Z8, Z8
+	VPXORD          Z31, Z31, Z31
+	VPXORD          Z30, Z30, Z30
+	VPXORD          Z29, Z29, Z29
+	VPXORD          Z28, Z28, Z28
+	LEAQ            q5_KRunsVNNI<>+0(SB), R13
+	XORL            CX, CX
+
+run:
+	PREFETCHT0    (R12)
+	PREFETCHT0    64(R12)
+	PREFETCHT0    128(R12)
+	PREFETCHT0    192(R12)
+	PREFETCHT0    256(R12)
+	MOVL          (R13)(CX*1), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	MOVL          8(R13)(CX*1), DX
+	VPBROADCASTD  12(R13)(CX*1), Z12
+	VMOVDQU32     (AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z0
+	VMOVDQU32     64(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z1
+	VMOVDQU32     128(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z2
+	VMOVDQU32     192(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z3
+	VMOVDQU32     256(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z4
+	VMOVDQU32     320(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z5
+	VMOVDQU32     384(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z6
+	VMOVDQU32     448(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z7
+	VMOVDQU32     288(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z31, Z31
+	PREFETCHT0    (R12)(R8*1)
+	PREFETCHT0    64(R12)(R8*1)
+	PREFETCHT0    128(R12)(R8*1)
+	PREFETCHT0    192(R12)(R8*1)
+	PREFETCHT0    256(R12)(R8*1)
+	MOVL          (R13)(CX*1), DX
+	LEAQ          (DX)(R8*1), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	MOVL          8(R13)(CX*1), DX
+	LEAQ          (DX)(R8*1), DX
+	VPBROADCASTD  12(R13)(CX*1), Z12
+	VMOVDQU32     (AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z0
+	VMOVDQU32     64(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z1
+	VMOVDQU32     128(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z2
+	VMOVDQU32     192(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z3
+	VMOVDQU32     256(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z4
+	VMOVDQU32     320(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z5
+	VMOVDQU32     384(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z6
+	VMOVDQU32     448(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z7
+	VMOVDQU32     1056(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z30, Z30
+	PREFETCHT0    (R12)(R8*2)
+	PREFETCHT0    64(R12)(R8*2)
+	PREFETCHT0    128(R12)(R8*2)
+	PREFETCHT0    192(R12)(R8*2)
+	PREFETCHT0    256(R12)(R8*2)
+	MOVL          (R13)(CX*1), DX
+	LEAQ          (DX)(R8*2), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	MOVL          8(R13)(CX*1), DX
+	LEAQ          (DX)(R8*2), DX
+	VPBROADCASTD  12(R13)(CX*1), Z12
+	VMOVDQU32     (AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z0
+	VMOVDQU32     64(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z1
+	VMOVDQU32     128(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z2
+	VMOVDQU32     192(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z3
+	VMOVDQU32     256(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z4
+	VMOVDQU32     320(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z5
+	VMOVDQU32     384(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z6
+	VMOVDQU32     448(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z7
+	VMOVDQU32     1824(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z29, Z29
+	PREFETCHT0    (R12)(R9*1)
+	PREFETCHT0    64(R12)(R9*1)
+	PREFETCHT0    128(R12)(R9*1)
+	PREFETCHT0    192(R12)(R9*1)
+	PREFETCHT0    256(R12)(R9*1)
+	MOVL          (R13)(CX*1), DX
+	LEAQ          (DX)(R9*1), DX
+	VPBROADCASTD  4(R13)(CX*1), Z11
+	VMOVDQU32     (AX)(DX*1), Z0
+	VPSRLVD       Z11, Z0, Z0
+	VPANDD        Z14, Z0, Z0
+	VMOVDQU32     64(AX)(DX*1), Z1
+	VPSRLVD       Z11, Z1, Z1
+	VPANDD        Z14, Z1, Z1
+	VMOVDQU32     128(AX)(DX*1), Z2
+	VPSRLVD       Z11, Z2, Z2
+	VPANDD        Z14, Z2, Z2
+	VMOVDQU32     192(AX)(DX*1), Z3
+	VPSRLVD       Z11, Z3, Z3
+	VPANDD        Z14, Z3, Z3
+	VMOVDQU32     256(AX)(DX*1), Z4
+	VPSRLVD       Z11, Z4, Z4
+	VPANDD        Z14, Z4, Z4
+	VMOVDQU32     320(AX)(DX*1), Z5
+	VPSRLVD       Z11, Z5, Z5
+	VPANDD        Z14, Z5, Z5
+	VMOVDQU32     384(AX)(DX*1), Z6
+	VPSRLVD       Z11, Z6, Z6
+	VPANDD        Z14, Z6, Z6
+	VMOVDQU32     448(AX)(DX*1), Z7
+	VPSRLVD       Z11, Z7, Z7
+	VPANDD        Z14, Z7, Z7
+	MOVL          8(R13)(CX*1), DX
+	LEAQ          (DX)(R9*1), DX
+	VPBROADCASTD  12(R13)(CX*1), Z12
+	VMOVDQU32     (AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z0
+	VMOVDQU32     64(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z1
+	VMOVDQU32     128(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z2
+	VMOVDQU32     192(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z3
+	VMOVDQU32     256(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z4
+	VMOVDQU32     320(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z5
+	VMOVDQU32     384(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z6
+	VMOVDQU32     448(AX)(DX*1), Z8
+	VPRORVD       Z12, Z8, Z8
+	VPTERNLOGD    $0xf8, Z15, Z8, Z7
+	VMOVDQU32     2592(SP)(CX*4), Z11
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPDPBUSD.BCST (SI), Z0, Z8
+	VPDPBUSD.BCST 4(SI), Z1, Z9
+	VPDPBUSD.BCST 8(SI), Z2, Z8
+	VPDPBUSD.BCST 12(SI), Z3, Z9
+	VPDPBUSD.BCST 16(SI), Z4, Z8
+	VPDPBUSD.BCST 20(SI), Z5, Z9
+	VPDPBUSD.BCST 24(SI), Z6, Z8
+	VPDPBUSD.BCST 28(SI), Z7, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMULLD       Z11, Z8, Z8
+	VPADDD        Z8, Z28, Z28
+	ADDQ          $0x00000140, R12
+	ADDQ          $0x20, SI
+	ADDQ          $0x10, CX
+	CMPQ          CX, $0x00000080
+	JNE           run
+	VCVTPH2PS     (BX), Z0
+	VCVTPH2PS     32(BX), Z1
+	VMOVUPS       800(SP), Z2
+	VMOVUPS       864(SP), Z3
+	VMOVUPS       928(SP), Z4
+	VMOVUPS       992(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z31, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   (SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, (SP)
+	VCVTPH2PS     (BX)(R8*1), Z0
+	VCVTPH2PS     32(BX)(R8*1), Z1
+	VMOVUPS       1568(SP), Z2
+	VMOVUPS       1632(SP), Z3
+	VMOVUPS       1696(SP), Z4
+	VMOVUPS       1760(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z30, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   64(SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, 64(SP)
+	VCVTPH2PS     (BX)(R8*2), Z0
+	VCVTPH2PS     32(BX)(R8*2), Z1
+	VMOVUPS       2336(SP), Z2
+	VMOVUPS       2400(SP), Z3
+	VMOVUPS       2464(SP), Z4
+	VMOVUPS       2528(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z29, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   128(SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, 128(SP)
+	VCVTPH2PS     (BX)(R9*1), Z0
+	VCVTPH2PS     32(BX)(R9*1), Z1
+	VMOVUPS       3104(SP), Z2
+	VMOVUPS       3168(SP), Z3
+	VMOVUPS       3232(SP), Z4
+	VMOVUPS       3296(SP), Z5
+	MOVQ          R10, R13
+	VCVTDQ2PS     Z28, Z8
+	VMULPS.BCST   (R13), Z0, Z7
+	VFMADD213PS   192(SP), Z7, Z8
+	VPBROADCASTD  256(SP), Z9
+	VPMADDWD      Z9, Z2, Z9
+	VPBROADCASTD  260(SP), Z10
+	VPMADDWD      Z10, Z3, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  264(SP), Z10
+	VPMADDWD      Z10, Z4, Z10
+	VPADDD        Z10, Z9, Z9
+	VPBROADCASTD  268(SP), Z10
+	VPMADDWD      Z10, Z5, Z10
+	VPADDD        Z10, Z9, Z9
+	VCVTDQ2PS     Z9, Z9
+	VMULPS.BCST   (R13), Z1, Z7
+	VFNMADD231PS  Z9, Z7, Z8
+	VMOVUPS       Z8, 192(SP)
+	ADDQ          $0x000000c0, DI
+	ADDQ          $0x04, R10
+	ADDQ          $0x00000a00, AX
+	ADDQ          $0x40, BX
+	DECQ          blocks+32(FP)
+	JNE           block
+	MOVQ          out+64(FP), SI
+	VMOVUPS       (SP), Z0
+	VMOVUPS       Z0, (SI)
+	VMOVUPS       64(SP), Z0
+	VMOVUPS       Z0, 64(SI)
+	VMOVUPS       128(SP), Z0
+	VMOVUPS       Z0, 128(SI)
+	VMOVUPS       192(SP), Z0
+	VMOVUPS       Z0, 192(SI)
 	VZEROUPPER
 	RET
 
@@ -6618,7 +8371,6 @@ run:
 	VPSHUFB         Z8, Z12, Z12
 	VPBLENDMW       Z12, Z11, K1, Z13
 	VPSLLW          $0x01, Z13, Z13
-	ADDQ            $0x20, DI
 	MOVQ            CX, DX
 	SHRQ            $0x02, DX
 	VPBROADCASTD    (SI), Z9
@@ -6939,6 +8691,7 @@ run:
 	SUBQ            R9, SI
 	SUBQ            R9, SI
 	SUBQ            R9, SI
+	ADDQ            $0x20, DI
 	ADDQ            $0x20, SI
 	ADDQ            $0x10, CX
 	CMPQ            CX, $0x00000080
@@ -7212,7 +8965,6 @@ run:
 	VPSHUFB         Z8, Z12, Z12
 	VPBLENDMW       Z12, Z11, K1, Z13
 	VPSLLW          $0x01, Z13, Z13
-	ADDQ            $0x20, DI
 	MOVQ            CX, DX
 	SHRQ            $0x02, DX
 	VPBROADCASTD    (SI), Z9
@@ -7427,6 +9179,7 @@ run:
 	VPDPWSSD        Z13, Z8, Z24
 	SUBQ            R9, SI
 	SUBQ            R9, SI
+	ADDQ            $0x20, DI
 	ADDQ            $0x20, SI
 	ADDQ            $0x10, CX
 	CMPQ            CX, $0x00000080
@@ -7632,7 +9385,6 @@ run:
 	VPSHUFB         Z8, Z12, Z12
 	VPBLENDMW       Z12, Z11, K1, Z13
 	VPSLLW          $0x01, Z13, Z13
-	ADDQ            $0x20, DI
 	MOVQ            CX, DX
 	SHRQ            $0x02, DX
 	VPBROADCASTD    (SI), Z9
@@ -7741,6 +9493,7 @@ run:
 	VPBROADCASTD    352(SP)(DX*1), Z8
 	VPDPWSSD        Z13, Z8, Z28
 	SUBQ            R9, SI
+	ADDQ            $0x20, DI
 	ADDQ            $0x20, SI
 	ADDQ            $0x10, CX
 	CMPQ            CX, $0x00000080
@@ -7896,7 +9649,6 @@ run:
 	VPSHUFB         Z8, Z12, Z12
 	VPBLENDMW       Z12, Z11, K1, Z13
 	VPSLLW          $0x01, Z13, Z13
-	ADDQ            $0x20, DI
 	MOVQ            CX, DX
 	SHRQ            $0x02, DX
 	VPBROADCASTD    (SI), Z9
@@ -7951,6 +9703,7 @@ run:
 	VPDPWSSD        Z12, Z8, Z30
 	VPBROADCASTD    160(SP)(DX*1), Z8
 	VPDPWSSD        Z13, Z8, Z30
+	ADDQ            $0x20, DI
 	ADDQ            $0x20, SI
 	ADDQ            $0x10, CX
 	CMPQ            CX, $0x00000080
@@ -8023,7 +9776,6 @@ run:
 	PREFETCHT0      192(R12)
 	PREFETCHT0      256(R12)
 	PREFETCHT0      320(R12)
-	ADDQ            $0x00000180, R12
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -8083,7 +9835,6 @@ run:
 	VPSHUFB         Z8, Z12, Z12
 	VPBLENDMW       Z12, Z11, K1, Z13
 	VPSLLW          $0x01, Z13, Z13
-	ADDQ            $0x20, DI
 	MOVQ            CX, DX
 	SHRQ            $0x02, DX
 	VPBROADCASTD    (SI), Z9
@@ -8112,6 +9863,8 @@ run:
 	VPDPWSSD        Z12, Z8, Z31
 	VPBROADCASTD    64(SP)(DX*1), Z8
 	VPDPWSSD        Z13, Z8, Z31
+	ADDQ            $0x00000180, R12
+	ADDQ            $0x20, DI
 	ADDQ            $0x20, SI
 	ADDQ            $0x10, CX
 	CMPQ            CX, $0x00000080
@@ -8131,5 +9884,474 @@ run:
 	MOVQ            stride+72(FP), R8
 	VMOVUPS         (SP), Z0
 	VMOVUPS         Z0, (SI)
+	VZEROUPPER
+	RET
+
+// func q6_KVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
+TEXT ·q6_KVNNIx1x4(SB), $288-72
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VMOVUPS      Z0, 64(SP)
+	VMOVUPS      Z0, 128(SP)
+	VMOVUPS      Z0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         4096(AX), R12
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0xaaaaaaaa, R13
+	KMOVD        R13, K1
+
+block:
+	VPXOR     Y1, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPSLLW    $0x04, Y0, Y0
+	VPSUBW    Y0, Y1, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z31, Z31, Z31
+	VPXORD    Z30, Z30, Z30
+	VPXORD    Z29, Z29, Z29
+	VPXORD    Z28, Z28, Z28
+	LEAQ      q6_KRunsVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+run:
+	PREFETCHT0      (R12)
+	PREFETCHT0      64(R12)
+	PREFETCHT0      128(R12)
+	PREFETCHT0      192(R12)
+	PREFETCHT0      256(R12)
+	PREFETCHT0      320(R12)
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z31
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z31
+	VPBROADCASTD    256(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z31
+	PREFETCHT0      (R12)(R8*1)
+	PREFETCHT0      64(R12)(R8*1)
+	PREFETCHT0      128(R12)(R8*1)
+	PREFETCHT0      192(R12)(R8*1)
+	PREFETCHT0      256(R12)(R8*1)
+	PREFETCHT0      320(R12)(R8*1)
+	MOVL            (R13)(CX*1), DX
+	LEAQ            (DX)(R8*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	LEAQ            (DX)(R8*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI)(R8*1), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI)(R8*1), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z30
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z30
+	VPBROADCASTD    256(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z30
+	PREFETCHT0      (R12)(R8*2)
+	PREFETCHT0      64(R12)(R8*2)
+	PREFETCHT0      128(R12)(R8*2)
+	PREFETCHT0      192(R12)(R8*2)
+	PREFETCHT0      256(R12)(R8*2)
+	PREFETCHT0      320(R12)(R8*2)
+	MOVL            (R13)(CX*1), DX
+	LEAQ            (DX)(R8*2), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	LEAQ            (DX)(R8*2), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI)(R8*2), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI)(R8*2), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z29
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z29
+	VPBROADCASTD    256(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z29
+	PREFETCHT0      (R12)(R9*1)
+	PREFETCHT0      64(R12)(R9*1)
+	PREFETCHT0      128(R12)(R9*1)
+	PREFETCHT0      192(R12)(R9*1)
+	PREFETCHT0      256(R12)(R9*1)
+	PREFETCHT0      320(R12)(R9*1)
+	MOVL            (R13)(CX*1), DX
+	LEAQ            (DX)(R9*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	LEAQ            (DX)(R9*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordVNNI<>+0(SB), Z8
+	VPMOVSXBD       (DI)(R9*1), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI)(R9*1), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPBLENDMW       Z12, Z11, K1, Z13
+	VPSLLW          $0x01, Z13, Z13
+	MOVQ            CX, DX
+	SHRQ            $0x02, DX
+	VPBROADCASTD    (SI), Z9
+	VPMADDUBSW      Z9, Z0, Z8
+	VPBROADCASTD    4(SI), Z9
+	VPMADDUBSW      Z9, Z1, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    8(SI), Z9
+	VPMADDUBSW      Z9, Z2, Z8
+	VPBROADCASTD    12(SI), Z9
+	VPMADDUBSW      Z9, Z3, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z11, Z8, Z28
+	VPBROADCASTD    16(SI), Z9
+	VPMADDUBSW      Z9, Z4, Z8
+	VPBROADCASTD    20(SI), Z9
+	VPMADDUBSW      Z9, Z5, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    24(SI), Z9
+	VPMADDUBSW      Z9, Z6, Z8
+	VPBROADCASTD    28(SI), Z9
+	VPMADDUBSW      Z9, Z7, Z9
+	VPADDW          Z9, Z8, Z8
+	VPDPWSSD        Z12, Z8, Z28
+	VPBROADCASTD    256(SP)(DX*1), Z8
+	VPDPWSSD        Z13, Z8, Z28
+	ADDQ            $0x00000180, R12
+	ADDQ            $0x20, DI
+	ADDQ            $0x20, SI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (BX), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z31, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     (SP), Z7, Z8
+	VMOVUPS         Z8, (SP)
+	VCVTPH2PS       (BX)(R8*1), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z30, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     64(SP), Z7, Z8
+	VMOVUPS         Z8, 64(SP)
+	VCVTPH2PS       (BX)(R8*2), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z29, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     128(SP), Z7, Z8
+	VMOVUPS         Z8, 128(SP)
+	VCVTPH2PS       (BX)(R9*1), Z0
+	MOVQ            R10, R13
+	VCVTDQ2PS       Z28, Z8
+	VMULPS.BCST     (R13), Z0, Z7
+	VFMADD213PS     192(SP), Z7, Z8
+	VMOVUPS         Z8, 192(SP)
+	ADDQ            $0x04, R10
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, BX
+	DECQ            blocks+32(FP)
+	JNE             block
+	MOVQ            out+64(FP), SI
+	VMOVUPS         (SP), Z0
+	VMOVUPS         Z0, (SI)
+	VMOVUPS         64(SP), Z0
+	VMOVUPS         Z0, 64(SI)
+	VMOVUPS         128(SP), Z0
+	VMOVUPS         Z0, 128(SI)
+	VMOVUPS         192(SP), Z0
+	VMOVUPS         Z0, 192(SI)
 	VZEROUPPER
 	RET

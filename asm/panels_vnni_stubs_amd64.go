@@ -39,6 +39,13 @@ func q4_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_0VNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q4_1VNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
@@ -73,6 +80,13 @@ func q4_1VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //
 //go:noescape
 func q4_1VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1VNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q8_0VNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
@@ -109,6 +123,13 @@ func q8_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q8_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q8_0VNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q4_KVNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
@@ -143,6 +164,13 @@ func q4_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //
 //go:noescape
 func q4_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KVNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_KVNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
@@ -179,6 +207,13 @@ func q5_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q5_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KVNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
 // q6_KVNNIx12 multiplies 16 rows of weights with 12 of activations, see blockTile:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
@@ -213,3 +248,10 @@ func q6_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //
 //go:noescape
 func q6_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KVNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)

@@ -12,27 +12,27 @@ import (
 // format256 describes a format with blocks of 256, which are worked through in eight runs of 32 quants. The low four bits
 // of a run's quants are nibbles of eight lines, the others, if any, bits of eight lines behind all of those.
 type format256 struct {
-	name   string
-	quants int                 // bytes of a block's quants in the panel
-	scales int                 // bytes of a block's binary16 scales
-	inner  int                 // bytes of a block's inner scales
-	high   uint32              // which bits of a quant, above its low four, come from the lines behind
-	madds  int                 // how many VPMADDUBSW may be added in 16 bits
-	run    func(i int) runBits // where run i is
-	decode bool                // the inner scales are those of Q4_K, with minimums; otherwise those of Q6_K, and quants are 32 too great
+	name          string
+	quantsOfBlock int                 // bytes of a block's quants in the panel
+	scales        int                 // bytes of a block's binary16 scales
+	inner         int                 // bytes of a block's inner scales
+	high          uint32              // which bits of a quant, above its low four, come from the lines behind
+	madds         int                 // how many VPMADDUBSW may be added in 16 bits
+	run           func(i int) runBits // where run i is
+	decode        bool                // the inner scales are those of Q4_K, with minimums; otherwise those of Q6_K, and quants are 32 too great
 }
 
 // runBits says where the quants of a run are: offsets of its lines in the block, and the lowest bit in each byte.
 type runBits struct{ low, lowBit, high, highBit int }
 
 var formats256 = []format256{
-	{name: "q4_K", quants: 2048, scales: 64, inner: 192, madds: 8, decode: true, run: func(i int) runBits {
+	{name: "q4_K", quantsOfBlock: 2048, scales: 64, inner: 192, madds: 8, decode: true, run: func(i int) runBits {
 		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4}
 	}},
-	{name: "q5_K", quants: 2560, scales: 64, inner: 192, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
+	{name: "q5_K", quantsOfBlock: 2560, scales: 64, inner: 192, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
 		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4, high: 2048, highBit: i}
 	}},
-	{name: "q6_K", quants: 3072, scales: 32, inner: 256, high: 0x30303030, madds: 2, run: func(i int) runBits {
+	{name: "q6_K", quantsOfBlock: 3072, scales: 32, inner: 256, high: 0x30303030, madds: 2, run: func(i int) runBits {
 		part, f := i/4, i%4
 		return runBits{low: part*1024 + f%2*512, lowBit: f / 2 * 4, high: 2048 + part*512, highBit: 2 * f}
 	}},
@@ -125,8 +125,8 @@ func runTable(c *build.Context, u panelUnit, f format256) operand.Mem {
 }
 
 // generate256 generates a tile for a format with blocks of 256.
-func generate256(c *build.Context, u panelUnit, f format256, shared patterns, table operand.Mem, tokens int) {
-	g := &tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, spill: true}, format256: f, shared: shared, table: table}
+func generate256(c *build.Context, u panelUnit, f format256, shared patterns, table operand.Mem, panels, tokens int) {
+	g := &tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: true}, format256: f, shared: shared, table: table}
 	g.t0, g.t1, g.t2 = g.vec(8), g.vec(9), g.vec(10)
 	g.scaleA, g.scaleB, g.scaleAB = g.vec(11), g.vec(12), g.vec(13)
 	g.nibble, g.highMask = g.vec(14), g.vec(15)
@@ -134,23 +134,36 @@ func generate256(c *build.Context, u panelUnit, f format256, shared patterns, ta
 	if f.decode {
 		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
 	}
-	g.begin(f.name, g.rows(), "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
+	g.begin(f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
 	g.start()
 	g.Label("block")
 	g.convertSums()
 	g.startBlock()
 	g.Label("run")
-	g.prefetch()
-	g.unpackRun()
-	g.loadScales()
-	g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
+	for g.panel = range panels {
+		g.prefetch()
+		g.unpackRun()
+		g.loadScales()
+		g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
+	}
+	g.endRun()
+	g.endBlock()
+	g.JNE(operand.LabelRef("block"))
+	g.storeSums()
+}
+
+// endRun goes to the next run, if there is one.
+func (g *tile256) endRun() {
+	if g.tokens == 1 {
+		g.ADDQ(operand.U32(g.quantsOfBlock/8), strideSums)
+	}
+	if !g.decode {
+		g.ADDQ(operand.U8(32), regInner)
+	}
 	g.ADDQ(operand.U8(32), cursorQ.at)
 	g.ADDQ(operand.U8(bytesOfRun), regRun)
 	g.CMPQ(regRun, operand.U32(8*bytesOfRun))
 	g.JNE(operand.LabelRef("run"))
-	g.endBlock()
-	g.JNE(operand.LabelRef("block"))
-	g.storeSums()
 }
 
 // start fills the registers and clears the sums.
@@ -158,16 +171,17 @@ func (g *tile256) start() {
 	g.clearSums()
 	g.groups = g.AllocLocal(sumsOfToken * g.tokens)
 	if !g.wide {
-		g.integers = g.AllocLocal(g.width() * g.tokens)
+		g.integers = g.AllocLocal(g.width() * g.tokens * g.panels)
 	}
 	if g.decode {
-		g.decoded = g.AllocLocal(12 * g.width())
+		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.panels)
 	}
 	g.Load(g.Param("w"), regW)
 	g.Load(g.Param("scales"), regScales)
 	g.Load(g.Param("inner"), regInner)
 	g.Load(g.Param("q"), cursorQ.at)
 	g.Load(g.Param("d"), regD)
+	g.loadPanelStride()
 	if g.tokens == 1 {
 		g.LEAQ(operand.Mem{Base: regW, Disp: 2 * prefetchAhead}, strideSums)
 	} else {
@@ -237,10 +251,12 @@ func (g *tile256) convertSums() {
 // startBlock clears the integer sums, decodes inner scales and goes to the first run.
 func (g *tile256) startBlock() {
 	if g.decode {
-		g.decodeScales()
+		for g.panel = range g.panels {
+			g.decodeScales()
+		}
 	}
 	g.zero(g.t0)
-	for t := range g.tokens {
+	for t := range g.tokens * g.panels {
 		if g.wide {
 			g.zero(g.sum(t))
 		} else {
@@ -256,9 +272,9 @@ func (g *tile256) startBlock() {
 func (g *tile256) decodeScales() {
 	low, high, top := g.vec(0), g.vec(1), g.vec(2) // bytes 0–3, 4–7, 8–11
 	six, two := g.t0, g.t1
-	g.load(operand.Mem{Base: regInner}, low)
-	g.load(operand.Mem{Base: regInner, Disp: 64}, high)
-	g.load(operand.Mem{Base: regInner, Disp: 128}, top)
+	g.load(g.inPanel(operand.Mem{Base: regInner}), low)
+	g.load(g.inPanel(operand.Mem{Base: regInner, Disp: 64}), high)
+	g.load(g.inPanel(operand.Mem{Base: regInner, Disp: 128}), top)
 	g.constant(six, 0x3f3f3f3f)
 	g.constant(two, 0x30303030)
 	scales := [2]reg.VecPhysical{g.vec(3), g.vec(4)}
@@ -278,16 +294,24 @@ func (g *tile256) decodeScales() {
 		g.pattern(g.shared.scales[i], g.t0)
 		for half, v := range scales {
 			g.VPSHUFB(g.t0, v, g.t1)
-			g.VMOVUPS(g.t1, g.decoded.Offset((4*half+i)*g.width()))
+			g.VMOVUPS(g.t1, g.decodedAt(4*half+i))
 		}
 	}
 	for i := range 2 {
 		g.pattern(g.shared.minimums[i], g.t0)
 		for half, v := range minimums {
 			g.VPSHUFB(g.t0, v, g.t1)
-			g.VMOVUPS(g.t1, g.decoded.Offset((8+2*half+i)*g.width()))
+			g.VMOVUPS(g.t1, g.decodedAt(8+2*half+i))
 		}
 	}
+}
+
+// sizeOfDecoded returns the bytes of a panel's decoded inner scales.
+func (g *tile256) sizeOfDecoded() int { return 12 * g.width() }
+
+// decodedAt returns the place of vector i of the panel's decoded inner scales.
+func (g *tile256) decodedAt(i int) operand.Mem {
+	return g.decoded.Offset(g.panel*g.sizeOfDecoded() + i*g.width())
 }
 
 // pattern reads a constant of 16 bytes into each 16 of a register.
@@ -304,10 +328,9 @@ func (g *tile256) prefetch() {
 	if g.tokens > 1 {
 		return
 	}
-	for at := 0; at < g.quants/8; at += 64 {
-		g.PREFETCHT0(operand.Mem{Base: strideSums, Disp: at})
+	for at := 0; at < g.quantsOfBlock/8; at += 64 {
+		g.PREFETCHT0(g.inPanel(operand.Mem{Base: strideSums, Disp: at}))
 	}
-	g.ADDQ(operand.U32(g.quants/8), strideSums)
 }
 
 // unpackRun unpacks a run's quants.
@@ -319,7 +342,7 @@ func (g *tile256) unpackRun() {
 	line := func(j int) operand.Mem {
 		return operand.Mem{Base: regW, Index: regOffset, Scale: 1, Disp: 64 * j}
 	}
-	g.MOVL(entry(0), regOffset.As32())
+	g.loadOffset(entry(0))
 	g.VPBROADCASTD(entry(1), lowBit)
 	for j := range 8 {
 		q := g.vec(j)
@@ -330,7 +353,7 @@ func (g *tile256) unpackRun() {
 	if g.high == 0 {
 		return
 	}
-	g.MOVL(entry(2), regOffset.As32())
+	g.loadOffset(entry(2))
 	g.VPBROADCASTD(entry(3), highBit)
 	for j := range 8 {
 		q, bits := g.vec(j), g.t0
@@ -348,17 +371,25 @@ func (g *tile256) unpackRun() {
 	}
 }
 
+// loadOffset loads the offset of a run's lines.
+func (g *tile256) loadOffset(entry operand.Mem) {
+	g.MOVL(entry, regOffset.As32())
+	if g.panel > 0 {
+		g.LEAQ(g.inPanel(operand.Mem{Base: regOffset}), regOffset)
+	}
+}
+
 // loadScales loads the inner scales of a run.
 func (g *tile256) loadScales() {
 	if g.decode {
-		scale := g.decoded
+		scale := g.decodedAt(0)
 		scale.Index, scale.Scale = regRun, uint8(g.width()/bytesOfRun)
 		g.load(scale, g.scaleA)
 		return
 	}
 	g.pattern(g.shared.lowerWord, g.t0)
 	for i, r := range []reg.VecPhysical{g.scaleA, g.scaleB} {
-		g.VPMOVSXBD(operand.Mem{Base: regInner, Disp: 16 * i}, r)
+		g.VPMOVSXBD(g.inPanel(operand.Mem{Base: regInner, Disp: 16 * i}), r)
 		g.VPSHUFB(g.t0, r, r)
 	}
 	if g.wide {
@@ -367,7 +398,6 @@ func (g *tile256) loadScales() {
 		g.VPBLENDW(operand.U8(0xaa), g.scaleB, g.scaleA, g.scaleAB)
 	}
 	g.VPSLLW(operand.U8(1), g.scaleAB, g.scaleAB)
-	g.ADDQ(operand.U8(32), regInner)
 	g.MOVQ(regRun, regOffset) // of the run's pair of sums, which has 4 bytes
 	g.SHRQ(operand.U8(2), regOffset)
 }
@@ -375,11 +405,11 @@ func (g *tile256) loadScales() {
 // multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits; where
 // VPDPBUSD makes sums of 32, one slow multiplication for a run is better than many fast ones.
 func (g *tile256) multiplyRun(t int) {
-	sum := g.t2
+	sum, memory := g.t2, g.integers.Offset(g.width()*(t+g.panel))
 	if g.wide {
-		sum = g.sum(t)
+		sum = g.sum(t + g.panel)
 	} else {
-		g.VMOVDQU(g.integers.Offset(g.width()*t), sum)
+		g.VMOVDQU(memory, sum)
 	}
 	if g.vnni && g.decode {
 		g.dotUnsigned(t)
@@ -405,7 +435,7 @@ func (g *tile256) multiplyRun(t int) {
 		g.addWords(g.scaleAB, g.t0, sum)
 	}
 	if !g.wide {
-		g.VMOVDQU(sum, g.integers.Offset(g.width()*t))
+		g.VMOVDQU(sum, memory)
 	}
 }
 
@@ -419,44 +449,52 @@ func (g *tile256) addWords(a, b, sum reg.VecPhysical) {
 	g.VPADDD(b, sum, sum)
 }
 
-// endBlock adds the block to the tokens' sums, goes to the next, and sets the flags for whether there is one.
+// endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.
 func (g *tile256) endBlock() {
-	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
-	g.VCVTPH2PS(operand.Mem{Base: regScales}, scale)
-	if g.decode {
-		g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32}, minimum)
-		for i := range 4 {
-			g.VMOVUPS(g.decoded.Offset((8+i)*g.width()), g.vec(2+i))
-		}
-	}
-	at := regTable
-	g.MOVQ(regD, at)
-	for t := range g.tokens {
-		d, sum, out := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*t)
-		if g.wide {
-			g.VCVTDQ2PS(g.sum(t), sum)
-		} else {
-			g.VCVTDQ2PS(g.integers.Offset(g.width()*t), sum)
-		}
-		g.scaleBy(d, scale, product)
-		g.VFMADD213PS(out, product, sum)
-		if g.decode {
-			g.minimums(t)
-			g.scaleBy(d, minimum, product)
-			g.VFNMADD231PS(g.t1, product, sum)
-		}
-		g.VMOVUPS(sum, out)
-		if t+1 < g.tokens {
-			g.ADDQ(strideD, at)
-		}
+	for g.panel = range g.panels {
+		g.addBlocks()
 	}
 	if g.decode {
 		g.ADDQ(operand.U32(g.inner), regInner)
 	}
 	g.ADDQ(operand.U8(4), regD)
-	g.ADDQ(operand.U32(g.quants), regW)
+	g.ADDQ(operand.U32(g.quantsOfBlock), regW)
 	g.ADDQ(operand.U8(g.scales), regScales)
 	g.DECQ(g.argument("blocks"))
+}
+
+// addBlocks adds a panel's block to the tokens' sums.
+func (g *tile256) addBlocks() {
+	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
+	g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales}), scale)
+	if g.decode {
+		g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales, Disp: 32}), minimum)
+		for i := range 4 {
+			g.VMOVUPS(g.decodedAt(8+i), g.vec(2+i))
+		}
+	}
+	at := regTable
+	g.MOVQ(regD, at)
+	for t := range g.tokens {
+		i := t + g.panel
+		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*i)
+		if g.wide {
+			g.VCVTDQ2PS(g.sum(i), sum)
+		} else {
+			g.VCVTDQ2PS(g.integers.Offset(g.width()*i), sum)
+		}
+		g.scaleBy(d, scale, product)
+		g.VFMADD213PS(total, product, sum)
+		if g.decode {
+			g.minimums(t)
+			g.scaleBy(d, minimum, product)
+			g.VFNMADD231PS(g.t1, product, sum)
+		}
+		g.VMOVUPS(sum, total)
+		if t+1 < g.tokens {
+			g.ADDQ(strideD, at)
+		}
+	}
 }
 
 // minimums leaves Σ of the minimums, in registers 2 to 5, with a token's sums in T1.

@@ -47,8 +47,8 @@ type vectors32 struct {
 }
 
 // generate32 generates a tile for a format with blocks of 32.
-func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
-	g := &tile{Context: c, panelUnit: u, tokens: tokens, spill: !u.wide && tokens > 1}
+func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
+	g := &tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: !u.wide && panels*tokens > 1}
 	next := f.vectors
 	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.special, &g.minimum} {
 		if !u.wide && next > 15 {
@@ -61,7 +61,7 @@ func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
 	if f.minimum {
 		minimum = ", then + (m[b][r]·d[t][b])·sums[t][b]"
 	}
-	g.begin(f.name, g.rows(), "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
+	g.begin(f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
 	g.loadArguments(8)
 	g.clearSums()
 	g.constant(g.ones, 0x00010001)
@@ -70,21 +70,23 @@ func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
 		g.constant(g.special, 0x80808080)
 	}
 	g.Label("block")
-	if tokens == 1 {
-		for line := 0; line < f.quants; line += 64 {
-			g.PREFETCHT0(operand.Mem{Base: regW, Disp: prefetchAhead + line})
+	for g.panel = range panels {
+		if tokens == 1 {
+			for line := 0; line < f.quants; line += 64 {
+				g.PREFETCHT0(g.quants(prefetchAhead + line))
+			}
 		}
+		f.unpack(g)
+		g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales}), g.scale)
+		g.forTokens([]*cursor{cursorQ, cursorD, cursorSums}, func(t int) {
+			f.dot(g, t)
+			g.subtractOffset(t, f.shift)
+			g.addBlock(t)
+			if f.minimum {
+				g.addMinimum(t)
+			}
+		})
 	}
-	f.unpack(g)
-	g.VCVTPH2PS(operand.Mem{Base: regScales}, g.scale)
-	g.forTokens([]*cursor{cursorQ, cursorD, cursorSums}, func(t int) {
-		f.dot(g, t)
-		g.subtractOffset(t, f.shift)
-		g.addBlock(t)
-		if f.minimum {
-			g.addMinimum(t)
-		}
-	})
 	g.ADDQ(operand.U32(f.quants), regW)
 	g.ADDQ(operand.U8(f.scales), regScales)
 	g.ADDQ(operand.U8(32), cursorQ.at)
@@ -95,11 +97,14 @@ func generate32(c *build.Context, u panelUnit, f format32, tokens int) {
 	g.storeSums()
 }
 
+// quants returns an address in the block's quants.
+func (g *tile) quants(disp int) operand.Mem { return g.inPanel(operand.Mem{Base: regW, Disp: disp}) }
+
 // nibbles unpacks four lines of nibbles: register j has elements 4j … 4j+3.
 func (g *tile) nibbles() {
 	for j := range 4 {
 		low, high := g.vec(j), g.vec(4+j)
-		g.load(operand.Mem{Base: regW, Disp: 64 * j}, low)
+		g.load(g.quants(64*j), low)
 		g.VPSRLW(operand.U8(4), low, high)
 		g.and(g.mask, low, low)
 		g.and(g.mask, high, high)
@@ -132,7 +137,7 @@ func (g *tile) addPairs(j int, signed, unsigned, scratch, sum reg.VecPhysical) {
 func (g *tile) splitBytes() {
 	for j := range 8 {
 		low, high := g.vec(j), g.vec(8+j)
-		g.VPXORD(operand.Mem{Base: regW, Disp: 64 * j}, g.special, low)
+		g.VPXORD(g.quants(64*j), g.special, low)
 		g.VPSRLW(operand.U8(4), low, high)
 		g.and(g.mask, low, low)
 		g.and(g.mask, high, high)
@@ -159,7 +164,7 @@ func (g *tile) scratch() reg.VecPhysical { return g.minimum }
 // raiseBytes unpacks eight lines of signed bytes, raised by 128.
 func (g *tile) raiseBytes() {
 	for j := range 8 {
-		g.VPXORD(operand.Mem{Base: regW, Disp: 64 * j}, g.special, g.vec(j))
+		g.VPXORD(g.quants(64*j), g.special, g.vec(j))
 	}
 }
 
@@ -176,7 +181,7 @@ func (g *tile) dotUnsigned(t int) {
 // magnitudes unpacks eight lines of signed bytes as their magnitudes; −128 becomes 128.
 func (g *tile) magnitudes() {
 	for j := range 8 {
-		g.VPABSB(operand.Mem{Base: regW, Disp: 64 * j}, g.vec(j))
+		g.VPABSB(g.quants(64*j), g.vec(j))
 	}
 }
 
@@ -189,7 +194,7 @@ func (g *tile) dotSigned(t int) {
 			product = g.t0
 		}
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), product)
-		g.VPSIGNB(operand.Mem{Base: regW, Disp: 64 * j}, product, product)
+		g.VPSIGNB(g.quants(64*j), product, product)
 		g.VPMADDUBSW(product, g.vec(j), product)
 		g.VPMADDWD(g.ones, product, product)
 		if j > 0 {
@@ -216,13 +221,13 @@ func (g *tile) subtractOffset(t, shift int) {
 func (g *tile) addBlock(t int) {
 	g.VCVTDQ2PS(g.t0, g.t0)
 	g.scaleBy(cursorD.row(t, 0), g.scale, g.t1)
-	g.addProduct(t, g.t1, g.t0)
+	g.addProduct(t+g.panel, g.t1, g.t0)
 }
 
 // addMinimum adds the sum of a token's activations, times the scaled minimum, to its sum.
 func (g *tile) addMinimum(t int) {
 	minimum := g.t2
-	g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32}, minimum)
+	g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales, Disp: 32}), minimum)
 	if g.wide {
 		g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), g.t0)
 	} else {
@@ -230,5 +235,5 @@ func (g *tile) addMinimum(t int) {
 		g.VCVTDQ2PS(g.t0, g.t0)
 	}
 	g.scaleBy(cursorD.row(t, 0), minimum, g.t1)
-	g.addProduct(t, g.t1, g.t0)
+	g.addProduct(t+g.panel, g.t1, g.t0)
 }

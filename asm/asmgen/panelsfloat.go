@@ -26,8 +26,8 @@ var formatsFloat = []formatFloat{
 
 // The general registers of a tile of floats, besides those of cursorQ, which goes through the rows of x.
 var (
-	regPanels, strideOfPanels, stride3OfPanels = reg.RAX, reg.RBX, reg.RDX
-	regSteps                                   = reg.RCX
+	regPanels = reg.RAX
+	regSteps  = reg.RCX
 )
 
 // tileFloat generates a tile for a float format: the rows of one panel or four, with some rows of activations. A single
@@ -35,13 +35,12 @@ var (
 type tileFloat struct {
 	tile
 	formatFloat
-	panels int
 	unroll int // steps of k in the loop
 }
 
 // generateFloat generates a tile for a float format.
 func generateFloat(c *build.Context, u panelUnit, f formatFloat, panels, tokens int) {
-	g := &tileFloat{tile: tile{Context: c, panelUnit: u, tokens: tokens}, formatFloat: f, panels: panels, unroll: 4}
+	g := &tileFloat{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: panels}, formatFloat: f, unroll: 4}
 	if !u.wide && tokens > 2 {
 		g.unroll = 1 // there are too few registers
 	}
@@ -73,10 +72,7 @@ func generateFloat(c *build.Context, u panelUnit, f formatFloat, panels, tokens 
 func (g *tileFloat) start() {
 	g.Load(g.Param("w"), regPanels)
 	g.Load(g.Param("x"), cursorQ.at)
-	if g.panels > 1 {
-		g.Load(g.Param("panelBytes"), strideOfPanels)
-		g.LEAQ(operand.Mem{Base: strideOfPanels, Index: strideOfPanels, Scale: 2}, stride3OfPanels)
-	}
+	g.loadPanelStride()
 	if g.tokens > 1 {
 		g.Load(g.Param("k"), cursorQ.stride)
 		g.SHLQ(operand.U8(2), cursorQ.stride)
@@ -102,15 +98,9 @@ func (g *tileFloat) total(t, v int) reg.VecPhysical { return g.sum(t*g.vectors()
 
 // weights returns the address of vector v of the i-th next step, and more bytes ahead.
 func (g *tileFloat) weights(v, i, ahead int) operand.Mem {
-	panel, row := v*g.rows()/16, v*g.rows()%16
-	m := operand.Mem{Base: regPanels, Disp: (16*i+row)*g.bytes + ahead}
-	switch panel {
-	case 1, 2:
-		m.Index, m.Scale = strideOfPanels, uint8(panel)
-	case 3:
-		m.Index, m.Scale = stride3OfPanels, 1
-	}
-	return m
+	var row int
+	g.panel, row = v*g.rows()/16, v*g.rows()%16
+	return g.inPanel(operand.Mem{Base: regPanels, Disp: (16*i+row)*g.bytes + ahead})
 }
 
 // loop generates a loop over steps of k, n at a time.
