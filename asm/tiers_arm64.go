@@ -31,6 +31,7 @@ func processorTiers() []*Kernels {
 // improveNEON replaces the kernels that Advanced SIMD does better.
 func improveNEON(k *Kernels) {
 	vectorNEON(k)
+	convertNEON(k)
 	attendNEON(k)
 	panelsNEON(k)
 }

@@ -74,3 +74,7 @@
 #define SADALP4S(d, n) WORD $(0x4E606800 | (n)<<5 | (d))
 // saddlp v{d}.4s, v{n}.8h
 #define SADDLP4S(d, n) WORD $(0x4E602800 | (n)<<5 | (d))
+// fcvtn v{d}.4h, v{n}.4s
+#define FCVTN4H(d, n) WORD $(0x0E216800 | (n)<<5 | (d))
+// fcvtn2 v{d}.8h, v{n}.4s
+#define FCVTN8H(d, n) WORD $(0x4E216800 | (n)<<5 | (d))
