@@ -18,6 +18,7 @@ func panelsSDOT(k *Kernels) {
 	k.replacePanels(
 		panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
+		panelsOf(layoutQ4_K, 8, []blockTile{{2, q4_KSDOTx2}, {1, q4_KSDOTx1}}),
 		panelsOf(layoutQ6_K, 8, []blockTile{{2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
 	)
 }
@@ -75,3 +76,16 @@ func q8_0NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q8_0NEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KSDOTx2 multiplies 8 rows of weights with 2 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i],
+//	                  then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KSDOTx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KSDOTx1 does so with 1 row of activations.
+//
+//go:noescape
+func q4_KSDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
