@@ -17,6 +17,7 @@ func panelsNEON(k *Kernels) {
 func panelsSDOT(k *Kernels) {
 	k.replacePanels(
 		panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}),
+		panelsOf(layoutQ4_1, 8, []blockTile{{4, q4_1SDOTx4}, {1, q4_1SDOTx1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
 		panelsOf(layoutQ4_K, 8, []blockTile{{2, q4_KSDOTx2}, {1, q4_KSDOTx1}}),
 		panelsOf(layoutQ6_K, 8, []blockTile{{2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
@@ -34,6 +35,18 @@ func q4_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q4_0SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1SDOTx4 multiplies 8 rows of weights with 4 of activations, see blockTile:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1SDOTx1 does so with 1 row of activations.
+//
+//go:noescape
+func q4_1SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0SDOTx4 multiplies 8 rows of weights with 4 of activations, as q4_0SDOTx4 does.
 //

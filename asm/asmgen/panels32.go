@@ -25,8 +25,8 @@ func formats32(u panelUnit) []format32 {
 	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
 	switch {
 	case u.vnni:
-		q4_0.dot, q4_1.dot = (*tile).dotUnsigned, (*tile).dotUnsigned
-		q8_0.vectors, q8_0.unpack, q8_0.dot = 8, (*tile).raiseBytes, (*tile).dotUnsigned
+		q4_0.dot, q4_1.dot = (*tile).dotRaised, (*tile).dotUnsigned
+		q8_0.vectors, q8_0.unpack, q8_0.dot = 8, (*tile).raiseBytes, (*tile).dotRaised
 	case !u.wide:
 		q8_0.vectors, q8_0.shift, q8_0.unpack, q8_0.dot = 8, 0, (*tile).magnitudes, (*tile).dotSigned
 	}
@@ -69,6 +69,9 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 	if f.name == "q8_0" && u.wide {
 		g.constant(g.special, 0x80808080)
 	}
+	if u.vnni && f.shift > 0 {
+		g.constant(g.scratch(), 1<<16-1<<f.shift) // −2^shift in the lower word
+	}
 	g.Label("block")
 	for g.panel = range panels {
 		if tokens == 1 {
@@ -80,7 +83,9 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 		g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales}), g.scale)
 		g.forTokens([]*cursor{cursorQ, cursorD, cursorSums}, func(t int) {
 			f.dot(g, t)
-			g.subtractOffset(t, f.shift)
+			if !u.vnni {
+				g.subtractOffset(t, f.shift)
+			}
 			g.addBlock(t)
 			if f.minimum {
 				g.addMinimum(t)
@@ -168,14 +173,25 @@ func (g *tile) raiseBytes() {
 	}
 }
 
-// dotUnsigned multiplies unsigned bytes, by way of VPDPBUSD, in two chains.
+// dotUnsigned multiplies unsigned bytes, by way of VPDPBUSD.
 func (g *tile) dotUnsigned(t int) {
 	g.zero(g.t0)
-	g.zero(g.t1)
+	g.addUnsigned(t)
+}
+
+// dotRaised multiplies bytes that were raised: its sum begins with what that adds, taken off. The sum of a block's
+// activations is a word, its upper half meets a zero.
+func (g *tile) dotRaised(t int) {
+	g.zero(g.t0)
+	g.VPDPWSSD_BCST(cursorSums.row(t, 0), g.scratch(), g.t0)
+	g.addUnsigned(t)
+}
+
+// addUnsigned adds the products of unsigned bytes with a token's to T0.
+func (g *tile) addUnsigned(t int) {
 	for j := range 8 {
-		g.VPDPBUSD_BCST(cursorQ.row(t, 4*j), g.vec(j), [...]reg.VecPhysical{g.t0, g.t1}[j%2])
+		g.VPDPBUSD_BCST(cursorQ.row(t, 4*j), g.vec(j), g.t0)
 	}
-	g.VPADDD(g.t1, g.t0, g.t0)
 }
 
 // magnitudes unpacks eight lines of signed bytes as their magnitudes; −128 becomes 128.
