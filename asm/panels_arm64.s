@@ -108,6 +108,28 @@
 	ADD  R9, R8 \
 	VST1 [V14.S4, V15.S4], (R8)
 
+// BEGIN4 begins the sums of a block of four rows of activations.
+#define BEGIN4 \
+	VMOV V31.B16, V0.B16 \
+	VMOV V31.B16, V1.B16 \
+	VMOV V31.B16, V2.B16 \
+	VMOV V31.B16, V3.B16 \
+	VMOV V31.B16, V4.B16 \
+	VMOV V31.B16, V5.B16 \
+	VMOV V31.B16, V6.B16 \
+	VMOV V31.B16, V7.B16
+
+// MINIMUM adds a block's minimums, in V28 and V29, to the sums of all blocks, whose numbers are acc0 and acc1: minimum·d times
+// the sum of the activations, fused.
+#define MINIMUM(d, sums, acc0, acc1) \
+	FMOVS   (d)(R2<<2), F24 \
+	FMUL4SE(25, 28, 24, 0) \
+	FMUL4SE(26, 29, 24, 0) \
+	MOVW    (sums)(R2<<2), R21 \
+	SCVTFWS R21, F27 \
+	FMLA4SE(acc0, 25, 27, 0) \
+	FMLA4SE(acc1, 26, 27, 0)
+
 // func q4_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 TEXT ·q4_0SDOTx4(SB), NOSPLIT, $0-80
 	MOVD w+0(FP), R0
@@ -141,6 +163,41 @@ block:
 	STORE4
 	RET
 
+// func q4_1SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+TEXT ·q4_1SDOTx4(SB), NOSPLIT, $0-80
+	MOVD w+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD blocks+24(FP), R3
+	MOVD q+32(FP), R4
+	MOVD d+40(FP), R5
+	MOVD sums+48(FP), R6
+	MOVD k+56(FP), R7
+	MOVD out+64(FP), R8
+	MOVD stride+72(FP), R9
+	CONSTANTS
+	ROWS
+	MOVD $0, R2
+	CLEAR4
+block:
+	BEGIN4
+	ACTIVATIONS
+	NIBBLES(0)
+	NIBBLES(1)
+	NIBBLES(2)
+	NIBBLES(3)
+	SCALES
+	ACCUMULATE4
+	SCALES
+	MINIMUM(R5, R6, 8, 9)
+	MINIMUM(R13, R16, 10, 11)
+	MINIMUM(R14, R17, 12, 13)
+	MINIMUM(R15, R19, 14, 15)
+	ADD  $1, R2
+	CMP  R3, R2
+	BLT  block
+	STORE4
+	RET
+
 // func q8_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 TEXT ·q8_0SDOTx4(SB), NOSPLIT, $0-80
 	MOVD w+0(FP), R0
@@ -157,14 +214,7 @@ TEXT ·q8_0SDOTx4(SB), NOSPLIT, $0-80
 	MOVD $0, R2
 	CLEAR4
 block:
-	VMOV V31.B16, V0.B16
-	VMOV V31.B16, V1.B16
-	VMOV V31.B16, V2.B16
-	VMOV V31.B16, V3.B16
-	VMOV V31.B16, V4.B16
-	VMOV V31.B16, V5.B16
-	VMOV V31.B16, V6.B16
-	VMOV V31.B16, V7.B16
+	BEGIN4
 	ACTIVATIONS
 	BYTES(16, 18, 20, 22, 0)
 	BYTES(16, 18, 20, 22, 1)
@@ -221,6 +271,41 @@ block:
 	VADD   V3.S4, V1.S4, V1.S4
 	SCALES
 	ACCUMULATE(R5, 0, 1, V0, V1, V8, V9)
+	ADD    $1, R2
+	CMP    R3, R2
+	BLT    block
+	VST1   [V8.S4, V9.S4], (R8)
+	RET
+
+// func q4_1SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+TEXT ·q4_1SDOTx1(SB), NOSPLIT, $0-80
+	MOVD w+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD blocks+24(FP), R3
+	MOVD q+32(FP), R4
+	MOVD d+40(FP), R5
+	MOVD sums+48(FP), R6
+	MOVD out+64(FP), R8
+	CONSTANTS
+	MOVD $0, R2
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+block:
+	VMOV   V31.B16, V0.B16
+	VMOV   V31.B16, V1.B16
+	VEOR   V2.B16, V2.B16, V2.B16
+	VEOR   V3.B16, V3.B16, V3.B16
+	VLD1.P 32(R4), [V16.B16, V17.B16]
+	NIBBLES1(0)
+	NIBBLES1(1)
+	NIBBLES1(2)
+	NIBBLES1(3)
+	VADD   V2.S4, V0.S4, V0.S4
+	VADD   V3.S4, V1.S4, V1.S4
+	SCALES
+	ACCUMULATE(R5, 0, 1, V0, V1, V8, V9)
+	SCALES
+	MINIMUM(R5, R6, 8, 9)
 	ADD    $1, R2
 	CMP    R3, R2
 	BLT    block
