@@ -20,6 +20,7 @@ func panelsSDOT(k *Kernels) {
 		panelsOf(layoutQ4_1, 8, []blockTile{{4, q4_1SDOTx4}, {1, q4_1SDOTx1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
 		panelsOf(layoutQ4_K, 8, []blockTile{{2, q4_KSDOTx2}, {1, q4_KSDOTx1}}),
+		panelsOf(layoutQ5_K, 8, []blockTile{{2, q5_KSDOTx2}, {1, q5_KSDOTx1}}),
 		panelsOf(layoutQ6_K, 8, []blockTile{{2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
 	)
 }
@@ -102,3 +103,13 @@ func q4_KSDOTx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q4_KSDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KSDOTx2 multiplies 8 rows of weights with 2 of activations, as q4_KSDOTx2 does.
+//
+//go:noescape
+func q5_KSDOTx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KSDOTx1 does so with 1 row of activations.
+//
+//go:noescape
+func q5_KSDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -78,3 +78,5 @@
 #define FCVTN4H(d, n) WORD $(0x0E216800 | (n)<<5 | (d))
 // fcvtn2 v{d}.8h, v{n}.4s
 #define FCVTN8H(d, n) WORD $(0x4E216800 | (n)<<5 | (d))
+// ushl v{d}.16b, v{n}.16b, v{m}.16b
+#define USHL16B(d, n, m) WORD $(0x6E204400 | (m)<<16 | (n)<<5 | (d))
