@@ -32,7 +32,7 @@ func q4_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0AVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_0AVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
@@ -67,7 +67,7 @@ func q4_1AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_1AVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_1AVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
@@ -102,7 +102,7 @@ func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q8_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q8_0AVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q8_0AVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
@@ -242,7 +242,7 @@ func q4_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_KAVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_KAVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -277,7 +277,7 @@ func q5_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q5_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q5_KAVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q5_KAVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -312,7 +312,7 @@ func q6_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q6_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q6_KAVX2x1x4 multiplies 8 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q6_KAVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //

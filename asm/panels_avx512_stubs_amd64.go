@@ -39,7 +39,7 @@ func q4_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q4_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0AVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_0AVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
@@ -81,7 +81,7 @@ func q4_1AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q4_1AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_1AVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_1AVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
@@ -116,7 +116,7 @@ func q8_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q8_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q8_0AVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q8_0AVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
@@ -284,7 +284,7 @@ func q4_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q4_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_KAVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_KAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -326,7 +326,7 @@ func q5_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q5_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q5_KAVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q5_KAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -368,7 +368,7 @@ func q6_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //go:noescape
 func q6_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q6_KAVX512x1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q6_KAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //

@@ -25,21 +25,16 @@ func singlePanelsOf(l *panelLayout, rows int, tiles []blockTile, single singleKe
 // multiplySingle multiplies panels with the only row of activations.
 func multiplySingle(l *panelLayout, rows int, tiles []blockTile, single singleKernel, p *PanelProduct) {
 	a, size := p.Acts, l.bytes(p.Acts.K)
-	for i := 0; i < p.Count; {
-		together := 1
-		if p.Count-i >= panelsOfSingle {
-			together = panelsOfSingle
-		}
+	i := 0
+	for ; i+panelsOfSingle <= p.Count; i += panelsOfSingle {
+		at := l.rowsOf(l.cut(p.Panels[i*size:(i+1)*size], a.K), 0)
+		out := p.Out[i*PanelRows : (i+panelsOfSingle)*PanelRows]
+		single(at[0], at[1], at[2], size, a.K/l.format.BlockLen, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
+	}
+	for ; i < p.Count; i++ {
 		planes := l.cut(p.Panels[i*size:(i+1)*size], a.K)
 		for row := 0; row < PanelRows; row += rows {
-			at := l.rowsOf(planes, row)
-			if together == 1 {
-				multiplyBlocks(tiles, p, at, i*PanelRows+row, rows)
-				continue
-			}
-			out := p.Out[i*PanelRows+row:][:(together-1)*PanelRows+rows]
-			single(at[0], at[1], at[2], size, a.K/l.format.BlockLen, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
+			multiplyBlocks(tiles, p, l.rowsOf(planes, row), i*PanelRows+row, rows)
 		}
-		i += together
 	}
 }

@@ -39,7 +39,7 @@ func q4_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_0VNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_0VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
@@ -81,7 +81,7 @@ func q4_1VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_1VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_1VNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_1VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
@@ -123,7 +123,7 @@ func q8_0VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q8_0VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q8_0VNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q8_0VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
@@ -165,7 +165,7 @@ func q4_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q4_KVNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q4_KVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -207,7 +207,7 @@ func q5_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q5_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q5_KVNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q5_KVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -249,7 +249,7 @@ func q6_KVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q6_KVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q6_KVNNIx1x4 multiplies 16 rows of weights in each of 4 panels with 1 of activations, see singleKernel:
+// q6_KVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //

@@ -56,7 +56,7 @@ type tile struct {
 	panelUnit
 	tokens int
 	panels int         // 1; a tile for one token may take more, and so read memory in several places at once
-	panel  int         // the one that code is being generated for
+	part   int         // which registerful of rows, of those of all panels, code is being generated for
 	spill  bool        // the tokens' sums are in memory: there are too few registers
 	sums   operand.Mem // where
 	vectors32
@@ -133,17 +133,17 @@ func (g *tile) width() int {
 // rows returns how many rows of weights a tile has.
 func (g *tile) rows() int { return g.width() / 4 }
 
-// clearSums sets the sums to zero: one for each token, or for each panel.
+// clearSums sets the sums to zero: one for each token, or for each part.
 func (g *tile) clearSums() {
 	if !g.spill {
-		for t := range g.tokens * g.panels {
+		for t := range g.tokens * g.parts() {
 			g.zero(g.sum(t))
 		}
 		return
 	}
-	g.sums = g.AllocLocal(g.width() * g.tokens * g.panels)
+	g.sums = g.AllocLocal(g.width() * g.tokens * g.parts())
 	g.zero(g.vec(0))
-	for t := range g.tokens * g.panels {
+	for t := range g.tokens * g.parts() {
 		g.VMOVUPS(g.vec(0), g.sums.Offset(g.width()*t))
 	}
 }
@@ -158,11 +158,24 @@ func (g *tile) addProduct(i int, a, b reg.VecPhysical) {
 	g.VMOVUPS(b, g.sums.Offset(g.width()*i))
 }
 
-// inPanel returns an address in the panel that code is being generated for, given that in the first.
-func (g *tile) inPanel(m operand.Mem) operand.Mem {
-	switch g.panel {
+// halves returns how many vectors the rows of a panel take.
+func (g *tile) halves() int { return 16 / g.rows() }
+
+// parts returns how many vectors of rows the tile has. Of a single panel it has one: the callers see to the other.
+func (g *tile) parts() int {
+	if g.panels == 1 {
+		return 1
+	}
+	return g.panels * g.halves()
+}
+
+// inPart returns an address in the part that code is being generated for, given that in the first; a row has so many bytes
+// there.
+func (g *tile) inPart(m operand.Mem, rowBytes int) operand.Mem {
+	m.Disp += g.part % g.halves() * g.rows() * rowBytes
+	switch panel := g.part / g.halves(); panel {
 	case 1, 2:
-		m.Index, m.Scale = strideOfPanels, uint8(g.panel)
+		m.Index, m.Scale = strideOfPanels, uint8(panel)
 	case 3:
 		m.Index, m.Scale = stride3OfPanels, 1
 	}
@@ -176,7 +189,7 @@ func (g *tile) storeSums() {
 	if g.panels == 1 {
 		g.Load(g.Param("stride"), stride)
 	}
-	for t := range g.tokens * g.panels {
+	for t := range g.tokens * g.parts() {
 		sum := g.vec(0)
 		if !g.spill {
 			sum = g.sum(t)
@@ -184,7 +197,7 @@ func (g *tile) storeSums() {
 			g.VMOVUPS(g.sums.Offset(g.width()*t), sum)
 		}
 		if g.panels > 1 {
-			g.VMOVUPS(sum, operand.Mem{Base: out, Disp: 64 * t})
+			g.VMOVUPS(sum, operand.Mem{Base: out, Disp: g.width() * t})
 			continue
 		}
 		g.VMOVUPS(sum, operand.Mem{Base: out})
@@ -273,7 +286,7 @@ func (g *tile) begin(format, loop string) {
 	signature := "func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)"
 	if g.panels > 1 {
 		name, form = fmt.Sprintf("%sx%d", name, g.panels), "singleKernel"
-		rows = fmt.Sprintf("%s in each of %d panels", rows, g.panels)
+		rows = fmt.Sprintf("%d panels", g.panels)
 		signature = "func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, out *float32)"
 	}
 	g.Function(name)

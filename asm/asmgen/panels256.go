@@ -140,7 +140,7 @@ func generate256(c *build.Context, u panelUnit, f format256, shared patterns, ta
 	g.convertSums()
 	g.startBlock()
 	g.Label("run")
-	for g.panel = range panels {
+	for g.part = range g.parts() {
 		g.prefetch()
 		g.unpackRun()
 		g.loadScales()
@@ -171,10 +171,10 @@ func (g *tile256) start() {
 	g.clearSums()
 	g.groups = g.AllocLocal(sumsOfToken * g.tokens)
 	if !g.wide {
-		g.integers = g.AllocLocal(g.width() * g.tokens * g.panels)
+		g.integers = g.AllocLocal(g.width() * g.tokens * g.parts())
 	}
 	if g.decode {
-		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.panels)
+		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.parts())
 	}
 	g.Load(g.Param("w"), regW)
 	g.Load(g.Param("scales"), regScales)
@@ -251,12 +251,12 @@ func (g *tile256) convertSums() {
 // startBlock clears the integer sums, decodes inner scales and goes to the first run.
 func (g *tile256) startBlock() {
 	if g.decode {
-		for g.panel = range g.panels {
+		for g.part = range g.parts() {
 			g.decodeScales()
 		}
 	}
 	g.zero(g.t0)
-	for t := range g.tokens * g.panels {
+	for t := range g.tokens * g.parts() {
 		if g.wide {
 			g.zero(g.sum(t))
 		} else {
@@ -272,9 +272,9 @@ func (g *tile256) startBlock() {
 func (g *tile256) decodeScales() {
 	low, high, top := g.vec(0), g.vec(1), g.vec(2) // bytes 0–3, 4–7, 8–11
 	six, two := g.t0, g.t1
-	g.load(g.inPanel(operand.Mem{Base: regInner}), low)
-	g.load(g.inPanel(operand.Mem{Base: regInner, Disp: 64}), high)
-	g.load(g.inPanel(operand.Mem{Base: regInner, Disp: 128}), top)
+	g.load(g.inPart(operand.Mem{Base: regInner}, 4), low)
+	g.load(g.inPart(operand.Mem{Base: regInner, Disp: 64}, 4), high)
+	g.load(g.inPart(operand.Mem{Base: regInner, Disp: 128}, 4), top)
 	g.constant(six, 0x3f3f3f3f)
 	g.constant(two, 0x30303030)
 	scales := [2]reg.VecPhysical{g.vec(3), g.vec(4)}
@@ -306,12 +306,12 @@ func (g *tile256) decodeScales() {
 	}
 }
 
-// sizeOfDecoded returns the bytes of a panel's decoded inner scales.
+// sizeOfDecoded returns the bytes of a part's decoded inner scales.
 func (g *tile256) sizeOfDecoded() int { return 12 * g.width() }
 
-// decodedAt returns the place of vector i of the panel's decoded inner scales.
+// decodedAt returns the place of vector i of the part's decoded inner scales.
 func (g *tile256) decodedAt(i int) operand.Mem {
-	return g.decoded.Offset(g.panel*g.sizeOfDecoded() + i*g.width())
+	return g.decoded.Offset(g.part*g.sizeOfDecoded() + i*g.width())
 }
 
 // pattern reads a constant of 16 bytes into each 16 of a register.
@@ -325,11 +325,11 @@ func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
 
 // prefetch asks for the quants that a single token's tile will come to.
 func (g *tile256) prefetch() {
-	if g.tokens > 1 {
+	if g.tokens > 1 || g.part%g.halves() > 0 {
 		return
 	}
 	for at := 0; at < g.quantsOfBlock/8; at += 64 {
-		g.PREFETCHT0(g.inPanel(operand.Mem{Base: strideSums, Disp: at}))
+		g.PREFETCHT0(g.inPart(operand.Mem{Base: strideSums, Disp: at}, 0))
 	}
 }
 
@@ -374,8 +374,8 @@ func (g *tile256) unpackRun() {
 // loadOffset loads the offset of a run's lines.
 func (g *tile256) loadOffset(entry operand.Mem) {
 	g.MOVL(entry, regOffset.As32())
-	if g.panel > 0 {
-		g.LEAQ(g.inPanel(operand.Mem{Base: regOffset}), regOffset)
+	if g.part > 0 {
+		g.LEAQ(g.inPart(operand.Mem{Base: regOffset}, 4), regOffset)
 	}
 }
 
@@ -389,7 +389,7 @@ func (g *tile256) loadScales() {
 	}
 	g.pattern(g.shared.lowerWord, g.t0)
 	for i, r := range []reg.VecPhysical{g.scaleA, g.scaleB} {
-		g.VPMOVSXBD(g.inPanel(operand.Mem{Base: regInner, Disp: 16 * i}), r)
+		g.VPMOVSXBD(g.inPart(operand.Mem{Base: regInner, Disp: 16 * i}, 1), r)
 		g.VPSHUFB(g.t0, r, r)
 	}
 	if g.wide {
@@ -405,9 +405,9 @@ func (g *tile256) loadScales() {
 // multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits; where
 // VPDPBUSD makes sums of 32, one slow multiplication for a run is better than many fast ones.
 func (g *tile256) multiplyRun(t int) {
-	sum, memory := g.t2, g.integers.Offset(g.width()*(t+g.panel))
+	sum, memory := g.t2, g.integers.Offset(g.width()*(t+g.part))
 	if g.wide {
-		sum = g.sum(t + g.panel)
+		sum = g.sum(t + g.part)
 	} else {
 		g.VMOVDQU(memory, sum)
 	}
@@ -451,7 +451,7 @@ func (g *tile256) addWords(a, b, sum reg.VecPhysical) {
 
 // endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.
 func (g *tile256) endBlock() {
-	for g.panel = range g.panels {
+	for g.part = range g.parts() {
 		g.addBlocks()
 	}
 	if g.decode {
@@ -463,12 +463,12 @@ func (g *tile256) endBlock() {
 	g.DECQ(g.argument("blocks"))
 }
 
-// addBlocks adds a panel's block to the tokens' sums.
+// addBlocks adds a part's block to the tokens' sums.
 func (g *tile256) addBlocks() {
 	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
-	g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales}), scale)
+	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales}, 2), scale)
 	if g.decode {
-		g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales, Disp: 32}), minimum)
+		g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales, Disp: 32}, 2), minimum)
 		for i := range 4 {
 			g.VMOVUPS(g.decodedAt(8+i), g.vec(2+i))
 		}
@@ -476,7 +476,7 @@ func (g *tile256) addBlocks() {
 	at := regTable
 	g.MOVQ(regD, at)
 	for t := range g.tokens {
-		i := t + g.panel
+		i := t + g.part
 		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*i)
 		if g.wide {
 			g.VCVTDQ2PS(g.sum(i), sum)

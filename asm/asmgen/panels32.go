@@ -40,17 +40,17 @@ const prefetchAhead = 2048
 // The vector registers of a tile for blocks of 32. The first ones have the unpacked quants of the block, four bytes of each
 // row in each; these follow; the sums of the tokens come down from the last register.
 type vectors32 struct {
-	scale, minimum reg.VecPhysical
-	t0, t1, t2     reg.VecPhysical
-	ones, mask     reg.VecPhysical // 1 in each 16 bits; 15 in each byte
-	special        reg.VecPhysical // what the format needs
+	scale        reg.VecPhysical
+	t0, t1, t2   reg.VecPhysical
+	ones, mask   reg.VecPhysical // 1 in each 16 bits; 15 in each byte
+	raise, spare reg.VecPhysical // 128 in each byte; what else a format needs
 }
 
 // generate32 generates a tile for a format with blocks of 32.
 func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 	g := &tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: !u.wide && panels*tokens > 1}
 	next := f.vectors
-	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.special, &g.minimum} {
+	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.raise, &g.spare} {
 		if !u.wide && next > 15 {
 			break
 		}
@@ -67,20 +67,20 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 	g.constant(g.ones, 0x00010001)
 	g.constant(g.mask, 0x0f0f0f0f)
 	if f.name == "q8_0" && u.wide {
-		g.constant(g.special, 0x80808080)
+		g.constant(g.raise, 0x80808080)
 	}
 	if u.vnni && f.shift > 0 {
-		g.constant(g.scratch(), 1<<16-1<<f.shift) // −2^shift in the lower word
+		g.constant(g.spare, 1<<16-1<<f.shift) // −2^shift in the lower word
 	}
 	g.Label("block")
-	for g.panel = range panels {
-		if tokens == 1 {
+	for g.part = range g.parts() {
+		if tokens == 1 && g.part%g.halves() == 0 {
 			for line := 0; line < f.quants; line += 64 {
 				g.PREFETCHT0(g.quants(prefetchAhead + line))
 			}
 		}
 		f.unpack(g)
-		g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales}), g.scale)
+		g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales}, 2), g.scale)
 		g.forTokens([]*cursor{cursorQ, cursorD, cursorSums}, func(t int) {
 			f.dot(g, t)
 			if !u.vnni {
@@ -103,7 +103,7 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 }
 
 // quants returns an address in the block's quants.
-func (g *tile) quants(disp int) operand.Mem { return g.inPanel(operand.Mem{Base: regW, Disp: disp}) }
+func (g *tile) quants(disp int) operand.Mem { return g.inPart(operand.Mem{Base: regW, Disp: disp}, 4) }
 
 // nibbles unpacks four lines of nibbles: register j has elements 4j … 4j+3.
 func (g *tile) nibbles() {
@@ -142,7 +142,7 @@ func (g *tile) addPairs(j int, signed, unsigned, scratch, sum reg.VecPhysical) {
 func (g *tile) splitBytes() {
 	for j := range 8 {
 		low, high := g.vec(j), g.vec(8+j)
-		g.VPXORD(g.quants(64*j), g.special, low)
+		g.VPXORD(g.quants(64*j), g.raise, low)
 		g.VPSRLW(operand.U8(4), low, high)
 		g.and(g.mask, low, low)
 		g.and(g.mask, high, high)
@@ -151,7 +151,7 @@ func (g *tile) splitBytes() {
 
 // dotSplit multiplies quants in two halves of four bits, see dotNibbles.
 func (g *tile) dotSplit(t int) {
-	low, high, acts, scratch := g.t0, g.t2, g.t1, g.scratch()
+	low, high, acts, scratch := g.t0, g.t2, g.t1, g.spare
 	for j := range 8 {
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), acts)
 		g.addPairs(j, acts, g.vec(j), scratch, low)
@@ -163,13 +163,10 @@ func (g *tile) dotSplit(t int) {
 	g.VPADDD(high, low, low)
 }
 
-// scratch returns the register that formats without a minimum do not need for it.
-func (g *tile) scratch() reg.VecPhysical { return g.minimum }
-
 // raiseBytes unpacks eight lines of signed bytes, raised by 128.
 func (g *tile) raiseBytes() {
 	for j := range 8 {
-		g.VPXORD(g.quants(64*j), g.special, g.vec(j))
+		g.VPXORD(g.quants(64*j), g.raise, g.vec(j))
 	}
 }
 
@@ -183,7 +180,7 @@ func (g *tile) dotUnsigned(t int) {
 // activations is a word, its upper half meets a zero.
 func (g *tile) dotRaised(t int) {
 	g.zero(g.t0)
-	g.VPDPWSSD_BCST(cursorSums.row(t, 0), g.scratch(), g.t0)
+	g.VPDPWSSD_BCST(cursorSums.row(t, 0), g.spare, g.t0)
 	g.addUnsigned(t)
 }
 
@@ -237,13 +234,13 @@ func (g *tile) subtractOffset(t, shift int) {
 func (g *tile) addBlock(t int) {
 	g.VCVTDQ2PS(g.t0, g.t0)
 	g.scaleBy(cursorD.row(t, 0), g.scale, g.t1)
-	g.addProduct(t+g.panel, g.t1, g.t0)
+	g.addProduct(t+g.part, g.t1, g.t0)
 }
 
 // addMinimum adds the sum of a token's activations, times the scaled minimum, to its sum.
 func (g *tile) addMinimum(t int) {
 	minimum := g.t2
-	g.VCVTPH2PS(g.inPanel(operand.Mem{Base: regScales, Disp: 32}), minimum)
+	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales, Disp: 32}, 2), minimum)
 	if g.wide {
 		g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), g.t0)
 	} else {
@@ -251,5 +248,5 @@ func (g *tile) addMinimum(t int) {
 		g.VCVTDQ2PS(g.t0, g.t0)
 	}
 	g.scaleBy(cursorD.row(t, 0), minimum, g.t1)
-	g.addProduct(t+g.panel, g.t1, g.t0)
+	g.addProduct(t+g.part, g.t1, g.t0)
 }

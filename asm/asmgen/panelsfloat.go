@@ -91,16 +91,15 @@ func (g *tileFloat) start() {
 }
 
 // vectors returns how many vectors of weights belong to a step of k.
-func (g *tileFloat) vectors() int { return g.panels * 16 / g.rows() }
+func (g *tileFloat) vectors() int { return g.panels * g.halves() }
 
 // total returns the register of a token's sums with vector v.
 func (g *tileFloat) total(t, v int) reg.VecPhysical { return g.sum(t*g.vectors() + v) }
 
 // weights returns the address of vector v of the i-th next step, and more bytes ahead.
 func (g *tileFloat) weights(v, i, ahead int) operand.Mem {
-	var row int
-	g.panel, row = v*g.rows()/16, v*g.rows()%16
-	return g.inPanel(operand.Mem{Base: regPanels, Disp: (16*i+row)*g.bytes + ahead})
+	g.part = v
+	return g.inPart(operand.Mem{Base: regPanels, Disp: 16*i*g.bytes + ahead}, g.bytes)
 }
 
 // loop generates a loop over steps of k, n at a time.
@@ -120,7 +119,7 @@ func (g *tileFloat) loop(label string, n int) {
 // oneToken adds n steps to the sums of one token with all panels.
 func (g *tileFloat) oneToken(n int) {
 	if n > 1 {
-		for v := 0; v < g.vectors(); v += 16 / g.rows() {
+		for v := 0; v < g.vectors(); v += g.halves() {
 			for at := 0; at < 16*n*g.bytes; at += 64 {
 				g.PREFETCHT0(g.weights(v, 0, prefetchAhead+at))
 			}
