@@ -49,7 +49,7 @@ func needRows(op string, ts ...*tensor.Tensor) error {
 // panels for, or whose rows do not fill them, are returned as they are.
 func (b Host) Pack(device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
 	format := w.DType().Format()
-	if format == nil || w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || panelsOf(w) != nil {
+	if format == nil || w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || w.Size() == 0 || panelsOf(w) != nil {
 		return w, nil
 	}
 	panels := b.kernels.PanelsFor(format)
