@@ -3,6 +3,8 @@ package asm
 import (
 	"os"
 	"strings"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // EnvTier is the environment variable that forces a lower tier, by name, for tests and bug reports.
@@ -28,5 +30,25 @@ func Best() *Kernels { return best }
 // Tier returns the name of the tier in use, for reports.
 func Tier() string { return best.Tier }
 
-// Tiers returns the tiers that this processor can run, the portable one first and the highest last.
-func Tiers() []*Kernels { return append([]*Kernels{&generic}, processorTiers()...) }
+// tier is a set of instructions that some processors have.
+type tier struct {
+	name     string
+	features []cpuid.FeatureID
+	improve  func(k *Kernels) // replaces what these instructions do better
+}
+
+// Tiers returns the tiers that this processor can run, the portable one first and the highest last. Each starts as a copy of
+// the one below.
+func Tiers() []*Kernels {
+	tiers := []*Kernels{&generic}
+	for _, t := range processorTiers {
+		if !cpuid.CPU.Supports(t.features...) {
+			break
+		}
+		k := *tiers[len(tiers)-1]
+		k.Tier = t.name
+		t.improve(&k)
+		tiers = append(tiers, &k)
+	}
+	return tiers
+}
