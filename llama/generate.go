@@ -89,7 +89,7 @@ func rate(n int, d time.Duration) float64 {
 // token.
 func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.Seq2[Piece, error] {
 	return s.sequence(func(yield func(Piece, error) bool) error {
-		return s.generate(ctx, prompt, 0, p, yield)
+		return s.generate(ctx, prompt, 0, p, false, yield)
 	})
 }
 
@@ -112,8 +112,9 @@ func (s *Session) sequence(call func(yield func(Piece, error) bool) error) iter.
 	}
 }
 
-// generate is Generate for a prompt of which the first reused tokens, not part of prompt, are in the cache.
-func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, yield func(Piece, error) bool) error {
+// generate is Generate for a prompt of which the first reused tokens, not part of prompt, are in the cache; the answer is a
+// fresh text or continues one.
+func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece, error) bool) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	}
 	stats.PrefillTime = time.Since(began)
 	s.sampler.start(p)
-	s.filter.start(p.Stop)
+	s.filter.start(p.Stop, fresh && s.model.tokenizer.leadingSpace())
 
 	for {
 		began := time.Now()
@@ -209,7 +210,7 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 		if err := s.truncate(shared); err != nil {
 			return err
 		}
-		return s.generate(ctx, prompt[shared:], shared, p, yield)
+		return s.generate(ctx, prompt[shared:], shared, p, true, yield)
 	})
 }
 

@@ -98,8 +98,12 @@ func load(open func(tensor.Memory) files, name string, o *LoadOptions) (m *Model
 			m = nil
 		}
 	}()
-	host := new(tensor.Galloc) // for what is copied on its way to the device
-	source, err := m.open(open(host), name, host)
+	host, ok := b.(*cpu.Backend) // converts and holds what is copied on its way to the device
+	if !ok {
+		host = cpu.New(options.Threads)
+		defer host.Close()
+	}
+	source, err := m.open(open(host.Memory()), name, host.Memory())
 	if err != nil {
 		return m, err
 	}
@@ -166,7 +170,7 @@ func (m *Model) open(f files, name string, host tensor.Memory) (source closingSo
 }
 
 // loadWeights reads, converts and prepares every tensor, several at a time.
-func (m *Model) loadWeights(source closingSource, host tensor.Memory, o *LoadOptions) error {
+func (m *Model) loadWeights(source closingSource, host *cpu.Backend, o *LoadOptions) error {
 	specs := m.specs()
 	stored := make([]*tensor.Tensor, len(specs))
 	var total int64
@@ -245,7 +249,7 @@ func storedTensor(source weightSource, spec weightSpec) (*tensor.Tensor, error) 
 }
 
 // prepare brings a tensor into the type and the layout that the device computes with.
-func (m *Model) prepare(t *tensor.Tensor, spec weightSpec, host tensor.Memory, asked tensor.DType) (ready *tensor.Tensor, err error) {
+func (m *Model) prepare(t *tensor.Tensor, spec weightSpec, host *cpu.Backend, asked tensor.DType) (ready *tensor.Tensor, err error) {
 	defer mmap.Catch(&err)()
 	converted, err := convert(t, targetType(spec.role, t.DType(), asked), host)
 	if err != nil {

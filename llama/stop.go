@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,19 +9,23 @@ import (
 // textFilter turns the bytes of generated tokens into text that may be shown: whole UTF-8 characters only, and nothing that
 // is, or may yet become, a stop string.
 type textFilter struct {
-	stop    []string
-	pending []byte // decoded, not yet shown
+	stop      []string
+	pending   []byte // decoded, not yet shown
+	dropSpace bool   // a space that comes first is the vocabulary's, not the text's
 }
 
 // start prepares for a call.
-func (f *textFilter) start(stop []string) {
-	f.stop = stop
+func (f *textFilter) start(stop []string, dropSpace bool) {
+	f.stop, f.dropSpace = stop, dropSpace
 	f.pending = f.pending[:0]
 }
 
 // push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been reached;
 // after that nothing more is shown.
 func (f *textFilter) push(b []byte) (text string, stopped bool) {
+	if f.dropSpace && len(b) > 0 {
+		b, f.dropSpace = bytes.TrimPrefix(b, []byte(" ")), false
+	}
 	f.pending = append(f.pending, b...)
 	if at := f.firstStop(); at >= 0 {
 		text = validText(f.pending[:at])

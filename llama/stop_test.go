@@ -45,7 +45,7 @@ func TestTextFilter(t *testing.T) {
 	} {
 		for n := 1; n <= 8; n++ {
 			f := new(textFilter)
-			f.start(c.stop)
+			f.start(c.stop, false)
 			got, stopped, pieces := feed(f, c.text, n)
 			if got != c.want || stopped != c.stopped {
 				t.Errorf("%s in pieces of %d: %q, stopped %v; want %q, %v", c.name, n, got, stopped, c.want, c.stopped)
@@ -73,10 +73,20 @@ func FuzzTextFilter(f *testing.F) {
 			}
 		}
 		filter := new(textFilter)
-		filter.start([]string{stop1, stop2})
+		filter.start([]string{stop1, stop2}, false)
 		got, _, _ := feed(filter, text, n)
 		if utf8.ValidString(want) && got != want {
 			t.Fatalf("%q without %q and %q in pieces of %d: %q, want %q", text, stop1, stop2, n, got, want)
 		}
 	})
+}
+
+func TestTextFilterDropsTheVocabularysSpace(t *testing.T) {
+	for _, c := range []struct{ text, want string }{{" Hello world", "Hello world"}, {"Hello", "Hello"}, {"  two", " two"}, {"", ""}} {
+		f := new(textFilter)
+		f.start(nil, true)
+		if got, _, _ := feed(f, c.text, 1); got != c.want {
+			t.Errorf("%q became %q, want %q", c.text, got, c.want)
+		}
+	}
 }

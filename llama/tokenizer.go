@@ -77,6 +77,12 @@ func (t *Tokenizer) bytes(token Token) []byte {
 	return t.vocabulary.AppendBytes(nil, int32(token))
 }
 
+// leadingSpace tells whether the first token of a text carries a space that the text does not have, as SentencePiece's does.
+func (t *Tokenizer) leadingSpace() bool {
+	v, ok := t.vocabulary.(interface{ LeadingSpace() bool })
+	return ok && v.LeadingSpace()
+}
+
 // Message is one turn of a conversation.
 type Message struct {
 	Role, Content string     // roles are the template's: "system", "user", "assistant", "tool" for Llama 3

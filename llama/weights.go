@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -95,36 +96,20 @@ func targetType(role weightRole, stored, asked tensor.DType) tensor.DType {
 }
 
 // convert returns t in another type: itself where it has that type already, else a copy in memory of our own.
-func convert(t *tensor.Tensor, d tensor.DType, memory tensor.Memory) (*tensor.Tensor, error) {
+func convert(t *tensor.Tensor, d tensor.DType, host *cpu.Backend) (*tensor.Tensor, error) {
 	if t.DType() == d {
 		return t, nil
 	}
-	from, to := t.DType().Format(), d.Format()
-	if from == nil || to == nil {
-		return nil, fmt.Errorf("convert %v to %v: no such conversion", t, d)
-	}
-	cols := t.Shape().Dim(-1)
-	size, err := d.Bytes(t.Shape().NumElements())
-	if err != nil || cols%d.BlockLen() != 0 {
+	if cols := t.Shape().Dim(-1); cols%d.BlockLen() != 0 {
 		return nil, fmt.Errorf("convert %v to %v: rows of %d are no whole blocks of %d", t, d, cols, d.BlockLen())
 	}
-	buffer, err := memory.Alloc(size, d)
+	result, err := tensor.New(host, d, t.Shape())
 	if err != nil {
 		return nil, err
 	}
-	result, err := tensor.Wrap(nil, buffer, t.Shape())
-	if err != nil {
-		return nil, err
-	}
-	row := make([]float32, cols)
-	src, dst := t.Data(), result.Data()
-	for i := range t.Shape().Rows() {
-		if err := from.Dequantize(row, src[i*t.RowBytes():(i+1)*t.RowBytes()]); err != nil {
-			return nil, fmt.Errorf("convert %v to %v: %w", t, d, err)
-		}
-		if err := to.Quantize(dst[i*result.RowBytes():(i+1)*result.RowBytes()], row); err != nil {
-			return nil, fmt.Errorf("convert %v to %v: %w", t, d, err)
-		}
+	if err := host.Cast(t, result); err != nil {
+		result.Free()
+		return nil, fmt.Errorf("convert: %w", err)
 	}
 	return result, nil
 }
