@@ -20,7 +20,7 @@ type layer struct {
 }
 
 // forward computes a chunk of tokens: ws.x [tokens, hidden] in place, appending the chunk's keys and values to the cache.
-func (l *layer) forward(d *device, ws *Workspace, cache *kvcache.Cache, eps float32) error {
+func (l *layer) forward(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
 	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (l *layer) forward(d *device, ws *Workspace, cache *kvcache.Cache, eps floa
 }
 
 // forwardGen computes one token: what forward does, with the single-query attention that decoding wants.
-func (l *layer) forwardGen(d *device, ws *Workspace, cache *kvcache.Cache, eps float32) error {
+func (l *layer) forwardGen(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
 	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (l *layer) forwardGen(d *device, ws *Workspace, cache *kvcache.Cache, eps f
 }
 
 // queryKeyValue projects the normed stream, rotates queries and keys to their positions, and caches keys and values.
-func (l *layer) queryKeyValue(d *device, ws *Workspace, cache *kvcache.Cache, eps float32) error {
+func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
 	ws.weights = append(ws.weights[:0], l.q.weight, l.k.weight, l.v.weight)
 	ws.outs = append(ws.outs[:0], &ws.qFlat, &ws.kFlat, &ws.vFlat)
 	if err := d.fused.NormMatMul(&ws.x, l.attentionNorm, eps, &ws.normed, ws.weights, ws.outs); err != nil {
@@ -65,7 +65,7 @@ func (l *layer) queryKeyValue(d *device, ws *Workspace, cache *kvcache.Cache, ep
 }
 
 // output adds the attention's projection to the stream, and then the feed-forward network's.
-func (l *layer) output(d *device, ws *Workspace, eps float32) error {
+func (l *layer) output(d *device, ws *workspace, eps float32) error {
 	if err := d.fused.MatMulAdd(&ws.attentionFlat, l.o.weight, &ws.product, &ws.x); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *layer) output(d *device, ws *Workspace, eps float32) error {
 }
 
 // swiGLU computes silu(x·gateᵀ)·(x·upᵀ) of the normed stream into ws.gate.
-func (l *layer) swiGLU(d *device, ws *Workspace, eps float32) error {
+func (l *layer) swiGLU(d *device, ws *workspace, eps float32) error {
 	if l.gate.bias == nil {
 		return d.fused.NormSwiGLU(&ws.x, l.mlpNorm, eps, &ws.normed, l.gate.weight, l.up.weight, &ws.up, &ws.gate)
 	}

@@ -125,7 +125,7 @@ func (m *Model) unregister(s *Session) {
 
 // forward computes a chunk of tokens at positions start, start+1, …, leaving the residual stream after the last layer in
 // ws.x and the chunk's keys and values in the caches. When it fails, the caches are as they were.
-func (m *Model) forward(ws *Workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
+func (m *Model) forward(ws *workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
 	before := caches[0].Len()
 	defer runtime.KeepAlive(m)
 	defer mmap.Catch(&err)() // weights may be a mapped file
@@ -153,7 +153,7 @@ func (m *Model) forward(ws *Workspace, tokens []Token, start int, caches []*kvca
 }
 
 // embed looks the tokens up and prepares their rotations.
-func (m *Model) embed(ws *Workspace, tokens []Token, start int) error {
+func (m *Model) embed(ws *workspace, tokens []Token, start int) error {
 	if err := ws.resize(len(tokens)); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (m *Model) embed(ws *Workspace, tokens []Token, start int) error {
 }
 
 // hidden computes the normed final states of rows [lo, hi) of ws.x into ws.last; at most headRows.
-func (m *Model) hidden(ws *Workspace, lo, hi int) error {
+func (m *Model) hidden(ws *workspace, lo, hi int) error {
 	if err := ws.lastFull.SliceInto(&ws.last, 0, hi-lo); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (m *Model) hidden(ws *Workspace, lo, hi int) error {
 }
 
 // logits computes the logits of rows [lo, hi) of ws.x, at most headRows, into dst [hi-lo, vocab].
-func (m *Model) logits(ws *Workspace, lo, hi int, dst []float32) (err error) {
+func (m *Model) logits(ws *workspace, lo, hi int, dst []float32) (err error) {
 	defer runtime.KeepAlive(m)
 	defer mmap.Catch(&err)()
 	if err := m.hidden(ws, lo, hi); err != nil {

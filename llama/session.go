@@ -34,7 +34,7 @@ const (
 type Session struct {
 	model          *Model
 	caches         []*kvcache.Cache
-	ws             *Workspace
+	ws             *workspace
 	capacity       int
 	cacheBytes     atomic.Int64
 	workspaceBytes int64

@@ -7,12 +7,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Workspace is the memory of one forward pass: the activations between the operations of a layer, for up to a chunk of
+// workspace is the memory of one forward pass: the activations between the operations of a layer, for up to a chunk of
 // tokens, allocated once and used by every layer of every step. It belongs to one session.
 //
 // The names follow the data: x, the residual stream; q, k, v and attention by heads
 // [tokens, heads, headDim], with the same memory as rows [tokens, heads·headDim] under the name with Flat.
-type Workspace struct {
+type workspace struct {
 	full   []*tensor.Tensor // each of chunk rows
 	views  []*tensor.Tensor // the same cut to the present number of tokens
 	tokens int
@@ -35,8 +35,8 @@ type Workspace struct {
 
 // newWorkspace allocates for chunks of up to chunk tokens. Host memory counts only as it is touched, so a session that
 // never sees a long prompt pays for the rows that it uses.
-func newWorkspace(d *device, c *Config, chunk int) (ws *Workspace, err error) {
-	ws = &Workspace{chunk: chunk, indices: make([]int32, 0, chunk)}
+func newWorkspace(d *device, c *Config, chunk int) (ws *workspace, err error) {
+	ws = &workspace{chunk: chunk, indices: make([]int32, 0, chunk)}
 	defer func() {
 		if err != nil {
 			ws.free()
@@ -86,13 +86,13 @@ func newWorkspace(d *device, c *Config, chunk int) (ws *Workspace, err error) {
 // enough that a large vocabulary's logits stay small.
 const headRows = 8
 
-func (ws *Workspace) add(full, view *tensor.Tensor) {
+func (ws *workspace) add(full, view *tensor.Tensor) {
 	ws.full = append(ws.full, full)
 	ws.views = append(ws.views, view)
 }
 
 // resize cuts the views to a number of tokens, up to the chunk.
-func (ws *Workspace) resize(tokens int) error {
+func (ws *workspace) resize(tokens int) error {
 	if tokens == ws.tokens {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (ws *Workspace) resize(tokens int) error {
 }
 
 // free releases the memory.
-func (ws *Workspace) free() error {
+func (ws *workspace) free() error {
 	var errs []error
 	for _, t := range append(ws.full, ws.lastFull, ws.logitsFull, ws.ropeHost) {
 		if t != nil {
