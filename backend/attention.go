@@ -169,27 +169,29 @@ func (a *attention) join() {
 
 // reserve makes room for rows of headDim elements.
 func (l *lane) reserve(rows, headDim int) {
-	if need := rows*(3*headDim+asm.TileKeys) + (1+asm.PanelKeys)*headDim; len(l.memory) < need || len(l.results) != rows || len(l.results[0].Out) != headDim {
-		if len(l.memory) < need {
-			l.memory = make([]float32, need)
-		}
-		memory := l.memory
-		take := func(n int) []float32 {
-			part := memory[:n:n]
-			memory = memory[n:]
-			return part
-		}
-		for len(l.results) < rows {
-			l.tile.Visible = append(l.tile.Visible, 0)
-			l.results = append(l.results, asm.Partial{})
-			l.total = append(l.total, asm.Partial{})
-		}
-		l.tile.Visible = l.tile.Visible[:rows]
-		l.results, l.total = l.results[:rows], l.total[:rows]
-		l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)
-		l.tile.Panel = take(asm.PanelKeys * headDim)
-		for r := range rows {
-			l.results[r].Out, l.total[r].Out = take(headDim), take(headDim)
-		}
+	need := rows*(3*headDim+asm.TileKeys) + (1+asm.PanelKeys)*headDim
+	if len(l.memory) >= need && len(l.results) == rows && len(l.results[0].Out) == headDim {
+		return
+	}
+	if len(l.memory) < need {
+		l.memory = make([]float32, need)
+	}
+	memory := l.memory
+	take := func(n int) []float32 {
+		part := memory[:n:n]
+		memory = memory[n:]
+		return part
+	}
+	for len(l.results) < rows {
+		l.tile.Visible = append(l.tile.Visible, 0)
+		l.results = append(l.results, asm.Partial{})
+		l.total = append(l.total, asm.Partial{})
+	}
+	l.tile.Visible = l.tile.Visible[:rows]
+	l.results, l.total = l.results[:rows], l.total[:rows]
+	l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)
+	l.tile.Panel = take(asm.PanelKeys * headDim)
+	for r := range rows {
+		l.results[r].Out, l.total[r].Out = take(headDim), take(headDim)
 	}
 }

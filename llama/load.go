@@ -77,7 +77,6 @@ func LoadFS(fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
 
 // load opens the GGUF file of a name, or the Hugging Face folder when the name is empty.
 func load(open func(tensor.Memory) files, name string, o *LoadOptions) (m *Model, err error) {
-	defer mmap.Catch(&err)() // a mapped file may be cut short while we read it
 	options := LoadOptions{}
 	if o != nil {
 		options = *o
@@ -98,6 +97,7 @@ func load(open func(tensor.Memory) files, name string, o *LoadOptions) (m *Model
 			m = nil
 		}
 	}()
+	defer mmap.Catch(&err)()     // a mapped file may be cut short while we read it; the clean-up above then sees the error
 	host, ok := b.(*cpu.Backend) // converts and holds what is copied on its way to the device
 	if !ok {
 		host = cpu.New(options.Threads)

@@ -64,7 +64,7 @@ func (m *Model) MemoryUsage() Memory {
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
 			usage.Caches += s.cacheBytes.Load()
-			usage.Workspaces += s.workspaceBytes
+			usage.Workspaces += s.ws.bytes
 		}
 	}
 	return usage
@@ -128,7 +128,6 @@ func (m *Model) unregister(s *Session) {
 func (m *Model) forward(ws *workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
 	before := caches[0].Len()
 	defer runtime.KeepAlive(m)
-	defer mmap.Catch(&err)() // weights may be a mapped file
 	defer func() {
 		if err != nil {
 			for _, c := range caches {
@@ -137,6 +136,7 @@ func (m *Model) forward(ws *workspace, tokens []Token, start int, caches []*kvca
 			err = fmt.Errorf("llama: %d tokens at position %d: %w", len(tokens), start, err)
 		}
 	}()
+	defer mmap.Catch(&err)() // weights may be a mapped file; the clean-up above then sees the error
 	if err := m.embed(ws, tokens, start); err != nil {
 		return err
 	}

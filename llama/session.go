@@ -32,12 +32,11 @@ const (
 // of sessions of a model may run at once. A session that is no longer reachable gives its memory back, Close does so at
 // once.
 type Session struct {
-	model          *Model
-	caches         []*kvcache.Cache
-	ws             *workspace
-	capacity       int
-	cacheBytes     atomic.Int64
-	workspaceBytes int64
+	model      *Model
+	caches     []*kvcache.Cache
+	ws         *workspace
+	capacity   int
+	cacheBytes atomic.Int64
 
 	busy    atomic.Bool // some call is under way
 	compute sync.Mutex  // held while memory is in use: a step, or Close
@@ -61,12 +60,10 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{model: m, capacity: options.MaxTokens, logits: make([]float32, m.config.VocabSize)}
-	before := m.device.Memory().Used()
 	var err error
 	if s.ws, err = newWorkspace(m.device, &m.config, min(options.Chunk, options.MaxTokens)); err != nil {
 		return nil, err
 	}
-	s.workspaceBytes = m.device.Memory().Used() - before
 	for range m.layers {
 		c, err := kvcache.New(m.device.Backend, options.KV, options.MaxTokens, m.config.KVHeads, m.config.HeadDim)
 		if err != nil {
@@ -195,19 +192,25 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	}
 	vocab := s.model.config.VocabSize
 	rows := make([]float32, headRows*vocab)
+	var last []float32
 	err := s.prefill(ctx, t, func(lo, hi int) error {
 		if err := s.model.logits(s.ws, lo, hi, rows[:(hi-lo)*vocab]); err != nil {
 			return err
 		}
 		for row := range hi - lo {
+			last = rows[row*vocab : (row+1)*vocab]
 			if len(scores) < len(t) {
-				score(rows[row*vocab : (row+1)*vocab])
+				score(last)
 			}
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	if last != nil {
+		copy(s.logits, last)
+		s.current = true
 	}
 	return scores, nil
 }
@@ -273,8 +276,8 @@ func (s *Session) room() int {
 	return min(s.capacity-s.caches[0].Len(), s.model.config.ContextLength-s.position)
 }
 
-// prefill computes tokens in chunks. Where each is not nil, it is called for every chunk, after its forward pass, with
-// ranges of at most headRows of its rows in ws.x.
+// prefill computes tokens in chunks, and the logits after the last. Where each is not nil, it is called instead for every
+// chunk, after its forward pass, with ranges of at most headRows of its rows in ws.x.
 func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) error) error {
 	if err := s.check(t); err != nil {
 		return err
@@ -284,7 +287,7 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 			return err
 		}
 		n := min(len(t), s.ws.chunk)
-		if err := s.step(t[:n], n == len(t), each); err != nil {
+		if err := s.step(t[:n], n == len(t) && each == nil, each); err != nil {
 			return err
 		}
 		t = t[n:]

@@ -17,6 +17,7 @@ type workspace struct {
 	views  []*tensor.Tensor // the same cut to the present number of tokens
 	tokens int
 	chunk  int
+	bytes  int64 // allocated
 
 	x, normed, product                 tensor.Tensor // [tokens, hidden]
 	q, attention                       tensor.Tensor // [tokens, heads, headDim]
@@ -57,6 +58,7 @@ func newWorkspace(d *device, c *Config, chunk int) (ws *workspace, err error) {
 		if err != nil {
 			return ws, err
 		}
+		ws.bytes += int64(full.Size())
 		ws.add(full, w.flat)
 		if w.head != nil {
 			heads, err := full.Reshape(chunk, w.cols/c.HeadDim, c.HeadDim)
@@ -78,6 +80,7 @@ func newWorkspace(d *device, c *Config, chunk int) (ws *workspace, err error) {
 		if *w.t, err = tensor.New(w.on, tensor.F32, tensor.ShapeOf(w.rows, w.cols)); err != nil {
 			return ws, err
 		}
+		ws.bytes += int64((*w.t).Size())
 	}
 	return ws, ws.resize(1)
 }
