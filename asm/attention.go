@@ -17,7 +17,9 @@ const PanelKeys = 32
 // AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
 //
 // Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots.
-// Slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:].
+// Slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:]. Without values, V nil, only the weights of the
+// keys are wanted: Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there in any
+// case, and Results[r].Max and Sum.
 type AttentionTile struct {
 	Format  *quant.Format
 	K, V    []byte
@@ -27,7 +29,7 @@ type AttentionTile struct {
 	Visible []int
 	Results []Partial // one for each row: written
 
-	Scores []float32 // scratch, Queries.Rows·TileKeys
+	Scores []float32 // [Queries.Rows, TileKeys]: the weights of the keys, written
 	Value  []float32 // scratch, HeadDim
 	Panel  []float32 // scratch, PanelKeys·HeadDim: keys or values as a tier's kernels like them
 }
@@ -52,6 +54,9 @@ func attend(t *AttentionTile) {
 		p.Sum = exponentials(scores, p.Max)
 		clear(p.Out)
 		longest = max(longest, n)
+	}
+	if t.V == nil {
+		return
 	}
 	for j := range longest {
 		_ = t.Format.Dequantize(t.Value, t.V[j*t.Stride:][:t.Format.Bytes(t.HeadDim)])

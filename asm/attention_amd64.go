@@ -33,11 +33,13 @@ func (u *vectorUnit) Attend(t *AttentionTile) {
 			p.Sum = u.exponentials(row, n, p.Max)
 		}
 	}
-	if s.floats != nil {
+	switch {
+	case t.V == nil:
+	case s.floats != nil:
 		s.sum(0, s.n, &t.V[0], t.Stride)
-		return
+	default:
+		s.sumWidened()
 	}
-	s.sumWidened()
 }
 
 // slots is a tile with what the assembly needs to know of it. One of the readers is set.
@@ -70,12 +72,17 @@ func (s *slots) find() bool {
 // score computes the scores of all rows. Those that a row does not see are computed too, and not used.
 func (s *slots) score() {
 	d, bytes := s.HeadDim, (s.n-1)*s.Stride+s.Format.Bytes(s.HeadDim)
-	k := s.K[:bytes]
-	_, _, _ = s.V[:bytes], s.Scores[:len(s.visible)*TileKeys], s.Panel[:PanelKeys*d] // what the assembly relies on
+	k, v := s.K[:bytes], s.V
+	_, _ = s.Scores[:len(s.visible)*TileKeys], s.Panel[:PanelKeys*d] // what the assembly relies on
+	if v != nil {
+		v = v[:bytes]
+	}
 	s.prefetch(k, 0)
 	for j := 0; j < s.n; j += s.together {
 		s.prefetch(k, j+s.together)
-		s.prefetch(s.V, j)
+		if v != nil {
+			s.prefetch(v, j)
+		}
 		for at := j; at < min(j+s.together, s.n); at += s.unit.width {
 			s.transpose(&k[at*s.Stride], at-j, min(s.unit.width, s.n-at))
 		}

@@ -63,7 +63,7 @@ func (c *cacheReader) attend(t *AttentionTile) {
 			p.Sum = exponentialsNEON(row, n, p.Max)
 		}
 	}
-	for r := 0; r < len(visible); {
+	for r := 0; r < len(visible) && t.V != nil; {
 		r += c.sumRows(t, visible[r:], r)
 	}
 }

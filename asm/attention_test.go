@@ -76,6 +76,15 @@ func (c tileCase) check(t *testing.T) {
 			}
 			sameFloats(t, row+"sum", []float32{g.Sum}, []float32{w.Sum})
 			sameFloats(t, row+"out", g.Out, w.Out)
+			sameFloats(t, row+"weights", got.Scores[r*TileKeys:][:c.visible[r]], want.Scores[r*TileKeys:][:c.visible[r]])
+		}
+		only := c.tile(t, k)
+		only.V = nil
+		k.Attend(only)
+		for r := range want.Results {
+			row := fmt.Sprintf("%s without values, row %d: ", k.Tier, r)
+			sameFloats(t, row+"sum", []float32{only.Results[r].Sum}, []float32{want.Results[r].Sum})
+			sameFloats(t, row+"weights", only.Scores[r*TileKeys:][:c.visible[r]], want.Scores[r*TileKeys:][:c.visible[r]])
 		}
 	}
 }
