@@ -60,7 +60,7 @@ type attention struct {
 	tiles, blocks     int
 	split             bool
 	q, out            []float32
-	k, v              []byte
+	k, v              []byte // v is nil where only the keys' weights are wanted
 	stride, headBytes int // bytes of a slot, and of one head's part of it
 
 	lanes []lane // scratch: one for each worker, or when split for each piece, which keeps its results there
@@ -149,7 +149,10 @@ func (a *attention) tile(l *lane, head, tile, first int) {
 	}
 	at := begin*a.stride + head*a.headBytes
 	l.tile.Format, l.tile.HeadDim, l.tile.Stride = a.format, a.HeadDim, a.stride
-	l.tile.K, l.tile.V = a.k[at:], a.v[at:]
+	l.tile.K, l.tile.V = a.k[at:], nil
+	if a.v != nil {
+		l.tile.V = a.v[at:]
+	}
 	l.tile.Results = l.results
 	a.kernels.Attend(&l.tile)
 }

@@ -321,6 +321,8 @@ type scratch struct {
 	rowOp     rowOp
 	product   product
 	attention attention
+	weighing  weighing
+	compact   compact
 }
 
 // scratchList lends temporary memory, so that operations need not allocate once a few calls have been made.

@@ -133,7 +133,21 @@ type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
 // CheckAttention checks q, out [tokens, heads, headDim] and k, v [slots, kvHeads, headDim] with the first n slots in use.
 // For a single token q and out may lack the first dimension.
 func CheckAttention(q, k, v, out *tensor.Tensor, n int) (d AttentionDims, err error) {
-	if err := needF32("Attention", q, out); err != nil {
+	if d, err = attentionDims("Attention", q, k, n); err != nil {
+		return d, err
+	}
+	if err := needF32("Attention", out); err != nil {
+		return d, err
+	}
+	if out.Shape().NumElements() != q.Shape().NumElements() || v.Shape() != k.Shape() || v.DType() != k.DType() {
+		return d, fmt.Errorf("backend: Attention of q %v, k %v, v %v to %v: out must be as q, and v as k", q, k, v, out)
+	}
+	return d, needWritable("Attention", out)
+}
+
+// attentionDims checks queries and keys.
+func attentionDims(op string, q, k *tensor.Tensor, n int) (d AttentionDims, err error) {
+	if err := needF32(op, q); err != nil {
 		return d, err
 	}
 	qs := q.Shape()
@@ -142,20 +156,49 @@ func CheckAttention(q, k, v, out *tensor.Tensor, n int) (d AttentionDims, err er
 		d.Tokens = 1
 	}
 	switch {
-	case qs.NDim() < 2 || qs.NDim() > 3 || out.Shape().NumElements() != qs.NumElements() ||
-		k.Shape().NDim() != 3 || v.Shape() != k.Shape() || k.Shape().Dim(2) != d.HeadDim ||
-		d.KVHeads < 1 || d.Heads%d.KVHeads != 0:
-		err = fmt.Errorf("backend: Attention of q %v, k %v, v %v to %v: shapes must be [tokens heads headDim] and [slots kvHeads headDim], heads a multiple of kvHeads", q, k, v, out)
+	case qs.NDim() < 2 || qs.NDim() > 3 || k.Shape().NDim() != 3 || k.Shape().Dim(2) != d.HeadDim || d.KVHeads < 1 || d.Heads%d.KVHeads != 0:
+		err = fmt.Errorf("backend: %s of q %v, k %v: shapes must be [tokens heads headDim] and [slots kvHeads headDim], heads a multiple of kvHeads", op, q, k)
 	case n < d.Tokens || n > d.Slots:
-		err = fmt.Errorf("backend: Attention of %d tokens to the first %d of %d slots: need tokens ≤ n ≤ slots", d.Tokens, n, d.Slots)
-	case !CacheType(k.DType()) || k.DType() != v.DType():
-		err = fmt.Errorf("backend: Attention to keys %v and values %v: a cache is f32, f16, q8_0 or q4_0", k, v)
+		err = fmt.Errorf("backend: %s of %d tokens to the first %d of %d slots: need tokens ≤ n ≤ slots", op, d.Tokens, n, d.Slots)
+	case !CacheType(k.DType()):
+		err = fmt.Errorf("backend: %s to keys %v: a cache is f32, f16, q8_0 or q4_0", op, k)
 	case d.HeadDim%k.DType().BlockLen() != 0:
-		err = fmt.Errorf("backend: Attention to keys %v: heads of %d elements are no whole blocks of %v", k, d.HeadDim, k.DType())
-	default:
-		err = needWritable("Attention", out)
+		err = fmt.Errorf("backend: %s to keys %v: heads of %d elements are no whole blocks of %v", op, k, d.HeadDim, k.DType())
 	}
 	return d, err
+}
+
+// CheckWeigh checks q [tokens, heads, headDim], k [slots, kvHeads, headDim] with the first n slots in use, and sums [kvHeads, ≥ n] of type F32.
+func CheckWeigh(q, k, sums *tensor.Tensor, n int) (AttentionDims, error) {
+	d, err := attentionDims("Weigh", q, k, n)
+	if err != nil {
+		return d, err
+	}
+	if err := needF32("Weigh", sums); err != nil {
+		return d, err
+	}
+	if sums.Shape().NDim() != 2 || sums.Shape().Dim(0) != d.KVHeads || sums.Shape().Dim(1) < n {
+		return d, fmt.Errorf("backend: Weigh of %d slots to %v: the sums must be [%d, ≥ %d]", n, sums, d.KVHeads, n)
+	}
+	return d, needWritable("Weigh", sums)
+}
+
+// CheckCompact checks t [slots, heads, dim] and lists of slots to keep, and returns how many each head keeps.
+func CheckCompact(t *tensor.Tensor, keep []int32) (kept int, err error) {
+	if t.Shape().NDim() != 3 || !CacheType(t.DType()) {
+		return 0, fmt.Errorf("backend: Compact of %v: need [slots, heads, dim] of type f32, f16, q8_0 or q4_0", t)
+	}
+	slots, heads := t.Shape().Dim(0), t.Shape().Dim(1)
+	if len(keep)%heads != 0 {
+		return 0, fmt.Errorf("backend: Compact of %v to %d slots in all: %d heads must keep the same number", t, len(keep), heads)
+	}
+	kept = len(keep) / heads
+	for i, slot := range keep {
+		if slot < 0 || int(slot) >= slots || (i%kept > 0 && slot <= keep[i-1]) {
+			return 0, fmt.Errorf("backend: Compact of %v: head %d keeps slot %d as its %d.: slots must be in range and ascending", t, i/kept, slot, i%kept)
+		}
+	}
+	return kept, needWritable("Compact", t)
 }
 
 // CacheType tells whether d is a type that keys and values can be cached in.

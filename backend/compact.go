@@ -1,0 +1,37 @@
+package backend
+
+import "github.com/antigravity-go/antigravity/tensor"
+
+// Compact moves kept slots to the front.
+func (b *Base) Compact(t *tensor.Tensor, keep []int32) error {
+	if kept, err := CheckCompact(t, keep); err != nil || kept == 0 {
+		return err
+	}
+	var m mapped
+	if err := m.mapAll("Compact", t); err != nil {
+		return err
+	}
+	defer m.unmap()
+	s := b.scratch.get()
+	defer b.scratch.put(s)
+	heads := t.Shape().Dim(1)
+	s.compact = compact{data: t.Data(), keep: keep, rowBytes: t.RowBytes(), heads: heads}
+	return b.runner.Run(&s.compact, heads)
+}
+
+// compact is a compaction as a task. A piece is a head.
+type compact struct {
+	data            []byte // [slots, heads, rowBytes]
+	keep            []int32
+	rowBytes, heads int
+}
+
+// Do moves one head's rows.
+func (c *compact) Do(_, head int) {
+	kept, stride := len(c.keep)/c.heads, c.heads*c.rowBytes
+	for i, slot := range c.keep[head*kept:][:kept] {
+		if int(slot) != i {
+			copy(c.data[i*stride+head*c.rowBytes:][:c.rowBytes], c.data[int(slot)*stride+head*c.rowBytes:][:c.rowBytes])
+		}
+	}
+}

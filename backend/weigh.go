@@ -1,0 +1,87 @@
+package backend
+
+import (
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Weigh adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
+// cut into chunks.
+func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
+	d, err := CheckWeigh(q, k, sums, n)
+	if err != nil {
+		return err
+	}
+	var maps mapped
+	if err := maps.mapAll("Weigh", q, k, sums); err != nil {
+		return err
+	}
+	defer maps.unmap()
+	s := b.scratch.get()
+	defer b.scratch.put(s)
+	w := &s.weighing
+	w.begin(b.kernels, d, n, k.DType().Format())
+	w.q, w.k, w.sums, w.width = floats(q), k.Data(), floats(sums), sums.Shape().Dim(1)
+	w.stride, w.headBytes = k.Size()/d.Slots, k.RowBytes()
+	w.reserve(b.runner.Size())
+	for len(w.kept) < len(w.lanes) {
+		w.kept = append(w.kept, keptTiles{})
+	}
+	return b.runner.Run(w, d.KVHeads)
+}
+
+// weighing is an attention that stops at the weights, as a task. A piece is a KV head.
+type weighing struct {
+	attention
+	sums  []float32 // [kvHeads, width]
+	width int
+	kept  []keptTiles // one for each worker
+}
+
+// keptTiles holds a block's weights of all tiles until their common sum is known.
+type keptTiles struct {
+	scores   []float32     // [tiles, rows, TileKeys]
+	partials []asm.Partial // [tiles, rows], without values
+}
+
+// Do computes one KV head.
+func (w *weighing) Do(worker, head int) {
+	for first := 0; first < w.Tokens; first += tokensPerBlock {
+		w.block(&w.lanes[worker], &w.kept[worker], head, first, min(first+tokensPerBlock, w.Tokens))
+	}
+}
+
+// block adds the weights of tokens [first, last).
+func (w *weighing) block(l *lane, kept *keptTiles, head, first, last int) {
+	w.load(l, head, first, last)
+	rows, seen := len(l.results), w.n-w.Tokens+last
+	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
+	if need := tiles * rows; need > len(kept.partials) {
+		kept.partials, kept.scores = make([]asm.Partial, need), make([]float32, need*asm.TileKeys)
+	}
+	for t := range tiles {
+		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
+		w.tile(l, head, t, first)
+		for r, p := range l.results {
+			kept.partials[t*rows+r] = asm.Partial{Max: p.Max, Sum: p.Sum}
+		}
+	}
+	for r := range rows {
+		var total asm.Partial
+		for t := range tiles {
+			w.kernels.Merge(&total, &kept.partials[t*rows+r])
+		}
+		seen := seen - (last - first) + r/w.group + 1
+		for t := range tiles {
+			begin := t * asm.TileKeys
+			n := min(seen-begin, asm.TileKeys)
+			if n <= 0 {
+				break
+			}
+			factor := exact.Exp(kept.partials[t*rows+r].Max-total.Max) / total.Sum
+			sums := w.sums[head*w.width+begin:][:n]
+			w.kernels.Axpy(sums, factor, kept.scores[(t*rows+r)*asm.TileKeys:][:n])
+		}
+	}
+}
