@@ -61,7 +61,7 @@ type attention struct {
 	split             bool
 	q, out            []float32
 	k, v              []byte // v is nil where only the keys' weights are wanted
-	stride, headBytes int // bytes of a slot, and of one head's part of it
+	stride, headBytes int    // bytes of a slot, and of one head's part of it
 
 	lanes []lane // scratch: one for each worker, or when split for each piece, which keeps its results there
 }
