@@ -20,6 +20,8 @@ type Model struct {
 	Threads int
 	Weights tensor.DType
 	Verbose bool
+	// Wrap, where a program sets it, returns what stands between the model and the backend.
+	Wrap func(backend.Backend) backend.Backend
 }
 
 // Flags defines the flags.
@@ -52,7 +54,11 @@ func (m *Model) Load(stderr io.Writer) (*llama.Model, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	on := b
+	if m.Wrap != nil {
+		on = m.Wrap(b)
+	}
+	o := &llama.LoadOptions{Backend: on, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}

@@ -1,0 +1,38 @@
+package machine
+
+import "time"
+
+// Figures say how fast a work was done, in the form in which the programs print JSON.
+type Figures struct {
+	GBPerSecond   float64  `json:"gb_per_second"`   // 10⁹ bytes
+	GMACPerSecond float64  `json:"gmac_per_second"` // 10⁹ multiply-accumulates
+	OfLimit       float64  `json:"of_limit"`        // the least time that the limits allow ÷ the time; 0: not measured
+	BoundBy       Resource `json:"bound_by"`
+}
+
+// Figures compares a work that took some time with the limits.
+func (l Limits) Figures(w Work, took time.Duration) Figures {
+	seconds := max(took.Seconds(), 1e-9)
+	floor, bound := l.Floor(w)
+	return Figures{
+		GBPerSecond:   float64(w.Memory+w.Cache) / seconds / 1e9,
+		GMACPerSecond: float64(w.Integer+w.Float) / seconds / 1e9,
+		OfLimit:       floor.Seconds() / seconds,
+		BoundBy:       bound,
+	}
+}
+
+// LimitFigures are Limits in the form in which the programs print JSON: an object with the op "limits".
+type LimitFigures struct {
+	Op      string  `json:"op"`
+	Threads int     `json:"threads"`
+	Memory  float64 `json:"memory_gb_per_second"`
+	Cache   float64 `json:"cache_gb_per_second"`
+	Integer float64 `json:"int8_gmac_per_second"`
+	Float   float64 `json:"f32_gmac_per_second"`
+}
+
+// JSON returns what to encode.
+func (l Limits) JSON() LimitFigures {
+	return LimitFigures{"limits", l.Threads, l.Memory / 1e9, l.Cache / 1e9, l.Integer / 1e9, l.Float / 1e9}
+}

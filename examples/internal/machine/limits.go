@@ -1,0 +1,94 @@
+// Package machine measures what the processor can do at most, and says how near to that a piece of work came.
+//
+// It is a roofline model (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009) with four roofs. Two are for bytes:
+// weights and cached keys and values are read from memory, activations stay in the caches. Two are for multiply-accumulates:
+// of 8-bit integers, which quantised weights are multiplied with, and of 32-bit floats. A Work counts what an operation must
+// do of each; the Limits tell how long that takes at least, and which of the roofs is the lowest.
+package machine
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/antigravity-go/antigravity/asm"
+)
+
+// Resource is what an operation waits for.
+type Resource string
+
+// The resources.
+const (
+	Memory  Resource = "memory" // reading from memory
+	Cache   Resource = "cache"  // moving data within the caches
+	Integer Resource = "int8"   // multiply-accumulates of 8-bit integers
+	Float   Resource = "f32"    // multiply-accumulates of 32-bit floats
+)
+
+// Limits are the rates that a number of threads reach together, in bytes and multiply-accumulates per second. The zero value
+// stands for limits that were not measured.
+type Limits struct {
+	Threads int
+	Span    int     // bytes read in turn to measure Memory: more than the caches hold
+	Memory  float64 // bytes read from memory, by the faster of a plain loop and the kernel of f32 weights
+	Cache   float64 // bytes read and written by x += y on vectors in the second-level cache, the simplest of the kernels
+	Integer float64 // multiply-accumulates of the fastest product of 8-bit activations with weights that lie in the cache
+	Float   float64 // the same of f32 activations
+}
+
+// DefaultSpan is enough memory that most of it is in no cache, even in one that many processors share.
+const DefaultSpan = 512 << 20
+
+// windows is how often each limit is measured: the best counts, since others may use the machine too.
+const windows = 4
+
+// Measure finds the limits for a number of threads (below 1, and at most: GOMAXPROCS) with the kernels in use. It reads
+// through span bytes, which it allocates, and spends a few times the window on each limit.
+func Measure(threads, span int, window time.Duration) (Limits, error) {
+	if n := runtime.GOMAXPROCS(0); threads < 1 || threads > n {
+		threads = n
+	}
+	l := Limits{Threads: threads, Span: span}
+	kernels := asm.Best()
+	var err error
+	if l.Memory, err = memoryRate(kernels, threads, span, window); err != nil {
+		return Limits{}, fmt.Errorf("measure the memory's limit: %w", err)
+	}
+	l.Cache = cacheRate(kernels, threads, window)
+	l.Integer = productRate(kernels, threads, window, integerFormats)
+	l.Float = productRate(kernels, threads, window, floatFormats)
+	return l, nil
+}
+
+// Floor returns the least time that a work can take, and the resource that takes so long. Moving data and computing go on at
+// the same time; the two kinds of multiply-accumulates do not. No work has no bound, nor has any without limits.
+func (l Limits) Floor(w Work) (floor time.Duration, bound Resource) {
+	if l == (Limits{}) || w == (Work{}) {
+		return 0, ""
+	}
+	seconds := func(amount int64, rate float64) float64 { return float64(amount) / rate }
+	integer, float := seconds(w.Integer, l.Integer), seconds(w.Float, l.Float)
+	longest, bound := integer+float, Integer
+	if float > integer {
+		bound = Float
+	}
+	if t := seconds(w.Memory, l.Memory); t > longest {
+		longest, bound = t, Memory
+	}
+	if t := seconds(w.Cache, l.Cache); t > longest {
+		longest, bound = t, Cache
+	}
+	return time.Duration(longest * float64(time.Second)), bound
+}
+
+// Legend explains the figures of a table, for its foot.
+func (l Limits) Legend() string {
+	return fmt.Sprintf(`GB/s counts each operand once, GMAC/s multiply-accumulates. "of limit" is the least time that the limits allow, measured
+just before with %d threads, divided by the time taken:
+  memory  %6.1f GB/s     reading %d MiB in turn: for weights, embeddings, cached keys and values
+  cache   %6.0f GB/s     x += y within the second-level cache: for activations
+  int8    %6.0f GMAC/s   products with quantised weights that lie in the cache
+  f32     %6.0f GMAC/s   products with floating-point weights that lie in the cache
+More than 100 %% means that the data were nearer than the limit assumes, or that the machine was slower while it was measured.
+`, l.Threads, l.Memory/1e9, l.Span>>20, l.Cache/1e9, l.Integer/1e9, l.Float/1e9)
+}

@@ -1,0 +1,98 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// stretch is how many bytes a thread reads in one step: four panels of f32 weights of rows of stretchRow.
+const (
+	stretch    = 1 << 20
+	stretchRow = stretch / (4 * asm.PanelRows * 4)
+)
+
+// memoryRate returns how many bytes per second the threads read from memory together, each from a part of its own.
+func memoryRate(kernels *asm.Kernels, threads, span int, window time.Duration) (float64, error) {
+	part := span / threads / stretch * stretch
+	if part == 0 {
+		return 0, fmt.Errorf("%d threads reading %d bytes: each needs at least %d", threads, span, stretch)
+	}
+	var memory tensor.Galloc
+	buffer, err := memory.Alloc(part*threads, tensor.U8)
+	if err != nil {
+		return 0, err
+	}
+	defer buffer.Free()
+	data := buffer.Bytes()
+	clear(data) // a page that was never written is no memory yet
+	best := 0.0
+	for _, reader := range readers(kernels) {
+		best = max(best, bestRate(threads, window, func(thread int) func() int {
+			mine, at, read := data[thread*part:(thread+1)*part], 0, reader()
+			return func() int {
+				read(mine[at : at+stretch])
+				at = (at + stretch) % part
+				return stretch
+			}
+		}))
+	}
+	return best, nil
+}
+
+// readers are the ways to read a stretch; each call makes one for a thread.
+func readers(kernels *asm.Kernels) []func() func([]byte) {
+	list := []func() func([]byte){func() func([]byte) {
+		sink := uint64(0)
+		return func(b []byte) { sink += touchLines(b) }
+	}}
+	panels := kernels.PanelsFor(quant.F32)
+	if panels == nil {
+		return list
+	}
+	return append(list, func() func([]byte) {
+		p := asm.PanelProduct{
+			Count: 4, Out: make([]float32, 4*asm.PanelRows), Stride: 4 * asm.PanelRows,
+			Acts: &quant.Activation{Partner: quant.Float, Rows: 1, K: stretchRow, X: make([]float32, stretchRow)},
+		}
+		return func(b []byte) {
+			p.Panels = b
+			panels.Multiply(&p)
+		}
+	})
+}
+
+// touchLines reads a word of each cache line, in four places in turn: a core gets more out of memory in four streams than
+// in one.
+func touchLines(b []byte) uint64 {
+	const line = 8 // words
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+	quarter := len(words) / 4
+	w, x, y, z := words[:quarter], words[quarter:2*quarter], words[2*quarter:3*quarter], words[3*quarter:4*quarter]
+	var sum [4]uint64
+	for len(w) >= line && len(x) >= line && len(y) >= line && len(z) >= line {
+		sum[0] += w[0]
+		sum[1] += x[0]
+		sum[2] += y[0]
+		sum[3] += z[0]
+		w, x, y, z = w[line:], x[line:], y[line:], z[line:]
+	}
+	return sum[0] + sum[1] + sum[2] + sum[3]
+}
+
+// cacheRate returns how many bytes per second the threads read and write together while adding vectors that stay in their
+// caches.
+func cacheRate(kernels *asm.Kernels, threads int, window time.Duration) float64 {
+	const elements, bytes = 8 << 10, 3 * 4 * 8 << 10 // both vectors together fill 64 KiB; one is read, one read and written
+	return bestRate(threads, window, func(int) func() int {
+		x, y := make([]float32, elements), make([]float32, elements)
+		return func() int {
+			kernels.Add(x, y)
+			return bytes
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package machine
+
+import (
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Work is what an operation has to do at least, by its definition: what an implementation does besides, such as filling
+// scratch tensors, is not counted.
+type Work struct {
+	Memory  int64 // bytes of weights, embeddings and cached keys and values
+	Cache   int64 // bytes of activations, read and written
+	Integer int64 // multiply-accumulates of 8-bit activations
+	Float   int64 // multiply-accumulates of f32 activations
+}
+
+// Plus returns the sum of two works.
+func (w Work) Plus(v Work) Work {
+	return Work{w.Memory + v.Memory, w.Cache + v.Cache, w.Integer + v.Integer, w.Float + v.Float}
+}
+
+// Moving is the work of reading or writing activations, each tensor once; list a tensor twice when it is read and written.
+func Moving(ts ...*tensor.Tensor) (w Work) {
+	for _, t := range ts {
+		w.Cache += int64(t.Size())
+	}
+	return w
+}
+
+// Weighing is the work of multiplying the rows of an activation with weights [N, K], without moving the activation.
+func Weighing(rows int, weights ...*tensor.Tensor) (work Work) {
+	for _, w := range weights {
+		work = work.Plus(Corner(rows, w, w.Shape().Dim(0), w.Shape().Dim(-1)))
+	}
+	return work
+}
+
+// Corner is Weighing of the leading n rows and k columns of weights.
+func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
+	macs := int64(rows) * int64(n) * int64(k)
+	if f := w.DType().Format(); f != nil && f.Partner != quant.Float {
+		work.Integer = macs
+	} else {
+		work.Float = macs
+	}
+	if bytes, err := w.DType().Bytes(k); err == nil {
+		work.Memory = int64(n) * int64(bytes)
+	}
+	return work
+}
+
+// Attending is the work of attention for q [tokens, heads, headDim], or of one token [heads, headDim], to the first n slots
+// of keys and values like k [slots, kvHeads, headDim]. Of quantised keys the scores are sums of integers, the products with
+// values are not.
+func Attending(q, k *tensor.Tensor, n int) Work {
+	tokens := 1
+	if q.Shape().NDim() == 3 {
+		tokens = q.Shape().Dim(0)
+	}
+	t, slots := int64(tokens), int64(n)
+	seen := t*slots - t*(t-1)/2 // slots that the tokens see, each token one more than the one before
+	half := seen * int64(q.Shape().NumElements()/max(tokens, 1))
+	work := Work{
+		Memory: 2 * slots * int64(k.Shape().Dim(1)) * int64(k.RowBytes()),
+		Cache:  2 * int64(q.Size()),
+		Float:  2 * half,
+	}
+	if k.DType().Quantized() {
+		work.Float, work.Integer = half, half
+	}
+	return work
+}
