@@ -1,0 +1,85 @@
+package eviction
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A PushedMonitor is a Monitor that the host program can overrule for a while. It is how a phone's warnings reach a
+// session:
+//
+//	Android, onTrimMemory(level ≥ TRIM_MEMORY_RUNNING_CRITICAL): Signal(0, 30*time.Second)
+//	Android, ActivityManager.getMemoryInfo:                      Signal(availMem - threshold, 0), whenever it is read
+//	iOS, didReceiveMemoryWarning:                                Signal(0, 30*time.Second)
+//	iOS, os_proc_available_memory:                               Signal(available, 0), whenever it is read
+//
+// Systems say when memory is short, not when it is plenty again: hence a signal ends by itself. Its methods are safe for
+// use by several goroutines, and one monitor may serve all the sessions of a program.
+type PushedMonitor struct {
+	inner  Monitor
+	signal atomic.Pointer[pushedSignal]
+}
+
+// pushedSignal is what the host program said. It never changes once published.
+type pushedSignal struct {
+	available int64
+	end       time.Time // zero: until the next signal
+}
+
+// NewPushedMonitor returns a monitor that answers as inner does until the host program says otherwise. inner may be nil:
+// then nothing is known to bound memory without a signal.
+func NewPushedMonitor(inner Monitor) *PushedMonitor {
+	return &PushedMonitor{inner: inner}
+}
+
+// Signal says that available bytes may still be used, 0 (or less) that memory is wanted now. It holds for the given time,
+// or, with a time of 0 or less, until the next Signal or Clear; it replaces the signal before. Sessions act on it between
+// two tokens; Signal itself does not wait.
+func (m *PushedMonitor) Signal(available int64, lasting time.Duration) {
+	s := &pushedSignal{available: max(available, 0)}
+	if lasting > 0 {
+		s.end = time.Now().Add(lasting)
+	}
+	m.signal.Store(s)
+}
+
+// Clear ends the signal.
+func (m *PushedMonitor) Clear() { m.signal.Store(nil) }
+
+// Name implements Monitor.
+func (m *PushedMonitor) Name() string {
+	if m.inner == nil {
+		return "the host program"
+	}
+	return "the host program, " + m.inner.Name()
+}
+
+// Available returns the lesser of what was signalled and what the inner monitor finds. While 0 is signalled the inner
+// monitor is not asked.
+func (m *PushedMonitor) Available() (int64, error) {
+	pushed := m.pushed()
+	if m.inner == nil || pushed == 0 {
+		return pushed, nil
+	}
+	n, err := m.inner.Available()
+	if err != nil {
+		return 0, err
+	}
+	return min(n, pushed), nil
+}
+
+// pushed returns what the host program's signal allows.
+func (m *PushedMonitor) pushed() int64 {
+	s := m.signal.Load()
+	switch {
+	case s == nil:
+		return unbounded
+	case !s.end.IsZero() && time.Now().After(s.end):
+		m.signal.CompareAndSwap(s, nil)
+		return unbounded
+	}
+	return s.available
+}
+
+// Close implements io.Closer: it closes the inner monitor if that one is an io.Closer.
+func (m *PushedMonitor) Close() error { return closeMonitor(m.inner) }

@@ -1,0 +1,158 @@
+package eviction
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Pressure begins when tasks waited for memory for stallLimit within stallWindow. Per second that is about what Android's
+// low-memory killer takes for its lowest level of pressure, 70 ms.
+const (
+	stallWindow = 2 * time.Second
+	stallLimit  = 150 * time.Millisecond
+)
+
+// NewPressureMonitor returns a monitor that answers 0 while the kernel's pressure stall information (PSI, Linux 4.20)
+// says that tasks wait for memory, 150 ms or more within 2 s, and as inner does otherwise. A machine that swaps or reads
+// its programs' pages again and again is in trouble whatever its figures of free memory say. One answer of pressure lasts
+// 2 s, for all who ask, unless the waiting goes on. The first answer needs two calls: pressure is what happens between
+// them.
+//
+// It reads the figures of the process's own control group, version 2, or, where there are none, those of the machine. The
+// kernel's counters are read at each call; the kernel's triggers, which wake a waiting thread, may be refused and tell no
+// more to one who asks between two tokens anyway. (The counters of memory.events are no such signal: a page cache that
+// fills its group raises them without harm.)
+//
+// Without PSI the error is an ErrNoMonitor. The monitor is an io.Closer and closes inner too.
+func NewPressureMonitor(inner Monitor) (Monitor, error) {
+	if inner == nil {
+		return nil, errors.New("eviction: a pressure monitor without an inner monitor: give NewSystemMonitor's, or NewPushedMonitor(nil)")
+	}
+	return openPressure("/", inner)
+}
+
+// A pressureMonitor lowers the answers of its inner monitor to 0 under pressure.
+type pressureMonitor struct {
+	inner Monitor
+	label string
+	file  kernelFile
+	now   func() time.Time
+
+	mu    sync.Mutex // guards what follows
+	buf   []byte
+	gauge stallGauge
+}
+
+// openPressure opens the pressure file of the process's group, or else the machine's.
+func openPressure(root string, inner Monitor) (*pressureMonitor, error) {
+	m := &pressureMonitor{inner: inner, now: time.Now, buf: make([]byte, bufferSize)}
+	var errs []error
+	for _, name := range pressureFiles(root) {
+		f, err := openKernelFile(filepath.Join(root, name))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		m.label, m.file = name, f
+		if _, err := m.pressed(); err != nil { // PSI may be compiled in and off
+			errs = append(errs, err, f.Close())
+			continue
+		}
+		return m, nil
+	}
+	return nil, fmt.Errorf("%w: no pressure stall information: %w", ErrNoMonitor, errors.Join(errs...))
+}
+
+// pressureFiles lists where pressure may be read, the best place first.
+func pressureFiles(root string) []string {
+	const machine = "/proc/pressure/memory"
+	groups, _ := memoryGroups(root) // an error leaves none, and the machine's file
+	for _, g := range groups {
+		if g.hierarchy == cgroup2 {
+			return []string{g.dir + "/memory.pressure", machine}
+		}
+	}
+	return []string{machine}
+}
+
+// Name implements Monitor.
+func (m *pressureMonitor) Name() string { return m.label + ", " + m.inner.Name() }
+
+// Available implements Monitor.
+func (m *pressureMonitor) Available() (int64, error) {
+	pressed, err := m.pressed()
+	if err != nil || pressed {
+		return 0, err
+	}
+	return m.inner.Available()
+}
+
+// pressed tells whether tasks wait for memory.
+func (m *pressureMonitor) pressed() (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := m.file.read(m.buf)
+	if err != nil {
+		return false, fmt.Errorf("eviction: reading memory pressure: %w", err)
+	}
+	total, err := parseStall(b)
+	if err != nil {
+		return false, fmt.Errorf("eviction: reading memory pressure: %s: %w", m.label, err)
+	}
+	return m.gauge.update(m.now(), total), nil
+}
+
+// Close implements io.Closer.
+func (m *pressureMonitor) Close() error {
+	return errors.Join(m.file.Close(), closeMonitor(m.inner))
+}
+
+// A stallGauge turns a counter of the time that tasks waited into "under pressure" and "not". The zero value is ready.
+type stallGauge struct {
+	since time.Time     // beginning of the window; zero before the first reading
+	base  time.Duration // the counter then
+	until time.Time     // end of the pressure last found
+}
+
+// update takes a reading of the counter and tells whether there is pressure. Readings farther apart than the window count
+// by their average: 150 ms of waiting in an idle hour were no pressure.
+func (g *stallGauge) update(now time.Time, total time.Duration) bool {
+	elapsed, stalled := now.Sub(g.since), total-g.base
+	first := g.since.IsZero()
+	windows := max(1, elapsed.Seconds()/stallWindow.Seconds())
+	pressure := !first && stalled.Seconds() >= stallLimit.Seconds()*windows
+	if pressure {
+		g.until = now.Add(stallWindow)
+	}
+	if first || pressure || elapsed >= stallWindow {
+		g.since, g.base = now, total
+	}
+	return now.Before(g.until)
+}
+
+// parseStall returns the total time that at least one task waited, from a line such as
+//
+//	some avg10=0.12 avg60=0.05 avg300=0.00 total=4250172
+//
+// whose total is in microseconds.
+func parseStall(b []byte) (time.Duration, error) {
+	line, ok := lineOf(b, "some ")
+	if !ok {
+		return 0, errors.New(`no line "some"`)
+	}
+	const word = "total="
+	for i := 0; i+len(word) <= len(line); i++ {
+		if string(line[i:i+len(word)]) != word {
+			continue
+		}
+		n, ok := parseSize(line[i+len(word):])
+		if !ok || n > int64(unbounded/time.Microsecond) {
+			break
+		}
+		return time.Duration(n) * time.Microsecond, nil
+	}
+	return 0, fmt.Errorf("line \"some\" holds %.60q, want a total of microseconds", line)
+}
