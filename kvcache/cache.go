@@ -3,7 +3,8 @@
 // A Cache is one layer's: two tensors of the layout [capacity, kvHeads, headDim], of which the first Len slots are in use.
 // Slots are physical: an eviction moves the surviving rows forward and Len shrinks, while the positions that were baked into
 // the keys by RoPE stay what they were. Which slots to give up is the business of package eviction; a Cache never sees a
-// policy.
+// policy. It can keep a record for policies, though, of who attended to what (Tracking), because a record is of use only as
+// long as it moves with its slots.
 package kvcache
 
 import (
@@ -23,6 +24,8 @@ type Cache struct {
 	keys, values  *tensor.Tensor // [capacity, kvHeads, headDim]
 	target        tensor.Tensor  // view of the slots being written, kept to spare an allocation per token
 	len, capacity int
+	seen          int     // tokens so far, evicted ones included
+	record        *record // nil unless tracking
 }
 
 // New makes an empty cache of type F32, F16, Q8_0 or Q4_0 on a device. Memory is reserved for the whole capacity; on the
@@ -48,6 +51,15 @@ func New(b backend.Backend, d tensor.DType, capacity, kvHeads, headDim int) (*Ca
 
 // Len returns the number of slots in use.
 func (c *Cache) Len() int { return c.len }
+
+// Seen returns the number of tokens so far, evicted ones included: the position of the next.
+func (c *Cache) Seen() int { return c.seen }
+
+// KVHeads returns the number of heads that keys and values have.
+func (c *Cache) KVHeads() int { return c.keys.Shape().Dim(1) }
+
+// HeadDim returns the number of elements of a head's key.
+func (c *Cache) HeadDim() int { return c.keys.Shape().Dim(2) }
 
 // Cap returns the number of slots.
 func (c *Cache) Cap() int { return c.capacity }
@@ -81,77 +93,9 @@ func (c *Cache) Update(k, v *tensor.Tensor) error {
 		}
 	}
 	c.len += tokens
-	return nil
-}
-
-// Truncate forgets all but the first n slots.
-func (c *Cache) Truncate(n int) error {
-	if n < 0 || n > c.len {
-		return fmt.Errorf("kvcache: truncate to %d of %d slots", n, c.len)
-	}
-	return c.shrink(n)
-}
-
-// PrunePrefix forgets the first n slots and moves the others to the front.
-func (c *Cache) PrunePrefix(n int) error {
-	if n < 0 || n > c.len {
-		return fmt.Errorf("kvcache: prune %d of %d slots", n, c.len)
-	}
-	if err := c.move(n, 0, c.len-n); err != nil {
-		return err
-	}
-	return c.shrink(c.len - n)
-}
-
-// Keep forgets all slots but those listed, in strictly ascending order, and moves them to the front, the same for all heads.
-func (c *Cache) Keep(slots []int) error {
-	for i, slot := range slots {
-		if slot < 0 || slot >= c.len || (i > 0 && slot <= slots[i-1]) {
-			return fmt.Errorf("kvcache: keep slot %d of %d: slots must be in range and ascending", slot, c.len)
-		}
-	}
-	for lo := 0; lo < len(slots); { // runs of neighbours move together
-		hi := lo + 1
-		for hi < len(slots) && slots[hi] == slots[hi-1]+1 {
-			hi++
-		}
-		if err := c.move(slots[lo], lo, hi-lo); err != nil {
-			return err
-		}
-		lo = hi
-	}
-	return c.shrink(len(slots))
-}
-
-// move copies n slots from one place to another.
-func (c *Cache) move(from, to, n int) error {
-	if from == to || n == 0 {
-		return nil
-	}
-	row := c.keys.Shape().Dim(1) * c.keys.Shape().Dim(2)
-	for _, t := range [2]*tensor.Tensor{c.keys, c.values} {
-		if err := c.backend.CopySlice(t, t, from*row, to*row, n*row); err != nil {
-			return fmt.Errorf("kvcache: move %d slots from %d to %d: %w", n, from, to, err)
-		}
-	}
-	return nil
-}
-
-// discarder is a buffer whose unused pages can go back to the system.
-type discarder interface {
-	Discard(off, n int) error
-}
-
-// shrink sets the length and lets the memory behind it go.
-func (c *Cache) shrink(n int) error {
-	used, slot := c.len, c.slotBytes()
-	c.len = n
-	for _, t := range [2]*tensor.Tensor{c.keys, c.values} {
-		if b, ok := t.Buffer().(discarder); ok && used > n {
-			if err := b.Discard(t.Offset()+n*slot, (used-n)*slot); err != nil {
-				return fmt.Errorf("kvcache: release slots %d to %d: %w", n, used, err)
-			}
-		}
+	c.seen += tokens
+	if c.record != nil {
+		c.record.append(c.seen-tokens, tokens)
 	}
 	return nil
 }
@@ -159,5 +103,14 @@ func (c *Cache) shrink(n int) error {
 // slotBytes returns the bytes of one slot of keys, or of values.
 func (c *Cache) slotBytes() int { return c.keys.Shape().Dim(1) * c.keys.RowBytes() }
 
+// sides returns keys and values.
+func (c *Cache) sides() [2]*tensor.Tensor { return [2]*tensor.Tensor{c.keys, c.values} }
+
 // Free releases the memory.
-func (c *Cache) Free() error { return errors.Join(c.keys.Free(), c.values.Free()) }
+func (c *Cache) Free() error {
+	errs := []error{c.keys.Free(), c.values.Free()}
+	if c.record != nil {
+		errs = append(errs, c.record.free())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,176 @@
+package eviction
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/antigravity-go/antigravity/kvcache"
+)
+
+// ErrPressure is wrapped by the error of a Manager that finds memory short and has no policy to do anything about it.
+var ErrPressure = errors.New("eviction: memory is short")
+
+// Reason says why slots were given up.
+type Reason int
+
+// The reasons.
+const (
+	ByBudget   Reason = iota + 1 // the policy's budget was passed
+	ByPressure                   // memory was short
+)
+
+// String names the reason.
+func (r Reason) String() string {
+	switch r {
+	case ByBudget:
+		return "budget"
+	case ByPressure:
+		return "memory pressure"
+	}
+	return "none"
+}
+
+// Result tells what an eviction did.
+type Result struct {
+	Reason   Reason // 0: there was no eviction
+	Slots    int    // given up, by the layer that gave up the most
+	Bytes    int64  // of keys and values given up, in all layers
+	Duration time.Duration
+}
+
+// ManagerOptions say when memory is short. The zero value never finds it so.
+type ManagerOptions struct {
+	Monitor     Monitor // nil: nobody watches memory
+	Threshold   int64   // bytes available under which memory is short
+	TargetRatio float64 // how much of its slots a cache keeps when memory is short; 0: 0.75
+	Floor       int     // slots below which a cache does not shrink when memory is short; 0: 64
+}
+
+// Manager evicts for the layers of one model. It is not safe for concurrent use.
+type Manager struct {
+	ManagerOptions
+	policy    Policy
+	now       func() time.Time
+	read      time.Time // when the monitor was last asked
+	available int64
+	relieved  time.Time // when memory was last short and something was done
+}
+
+const (
+	readEvery   = 20 * time.Millisecond  // what a monitor says may be this old
+	relieveTime = 500 * time.Millisecond // what an eviction gave back shows after this
+)
+
+// NewManager makes a manager for a policy; nil stands for None.
+func NewManager(p Policy, o ManagerOptions) (*Manager, error) {
+	if p == nil {
+		p = None
+	}
+	switch {
+	case o.Monitor == nil && o.Threshold != 0:
+		return nil, fmt.Errorf("%w: a memory threshold of %d bytes and no monitor: give NewSystemMonitor's or your own", ErrOptions, o.Threshold)
+	case o.Monitor != nil && o.Threshold <= 0:
+		return nil, fmt.Errorf("%w: a monitor of memory and a threshold of %d bytes: say under which memory is short", ErrOptions, o.Threshold)
+	case o.TargetRatio < 0 || o.TargetRatio >= 1:
+		return nil, fmt.Errorf("%w: a target ratio of %v: it must be above 0 and below 1", ErrOptions, o.TargetRatio)
+	case o.Floor < 0:
+		return nil, fmt.Errorf("%w: a floor of %d slots", ErrOptions, o.Floor)
+	}
+	if o.TargetRatio == 0 {
+		o.TargetRatio = 0.75
+	}
+	if o.Floor == 0 {
+		o.Floor = 64
+	}
+	return &Manager{ManagerOptions: o, policy: p, now: time.Now, available: Unknown}, nil
+}
+
+// Policy returns the policy.
+func (m *Manager) Policy() Policy { return m.policy }
+
+// Tracking returns what caches must record for the policy, and whether they must record at all.
+func (m *Manager) Tracking() (t kvcache.Tracking, on bool) {
+	if tracker, ok := m.policy.(Tracker); ok {
+		return tracker.Tracking(), true
+	}
+	return t, false
+}
+
+// MaybeEvict shrinks the caches of all layers where the policy says so or memory is short; it is called between tokens. When
+// memory is short and the policy is None, the error wraps ErrPressure and the caches are as they were.
+func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
+	if err := m.watch(); err != nil {
+		return Result{}, err
+	}
+	for _, c := range caches {
+		if m.policy.ShouldEvict(c, m.available) {
+			return m.shrink(caches, ByBudget, m.policy.Budget())
+		}
+	}
+	if m.available >= m.Threshold || m.now().Sub(m.relieved) < relieveTime {
+		return Result{}, nil
+	}
+	if m.policy == None {
+		return Result{}, fmt.Errorf("%w: %d bytes are available, fewer than %d, and the eviction policy is none", ErrPressure, m.available, m.Threshold)
+	}
+	longest := 0
+	for _, c := range caches {
+		longest = max(longest, c.Len())
+	}
+	target := max(int(float64(longest)*m.TargetRatio), m.Floor)
+	if target >= longest {
+		return Result{}, nil
+	}
+	result, err := m.shrink(caches, ByPressure, target)
+	m.relieved = m.now()
+	return result, err
+}
+
+// Evict shrinks the caches to the policy's budget, whether that is passed by much or by little, as after a prompt.
+func (m *Manager) Evict(caches []*kvcache.Cache) (Result, error) {
+	if m.policy.Budget() == 0 {
+		return Result{}, nil
+	}
+	return m.shrink(caches, ByBudget, m.policy.Budget())
+}
+
+// watch asks the monitor, now and then.
+func (m *Manager) watch() error {
+	if m.Monitor == nil {
+		return nil
+	}
+	now := m.now()
+	if !m.read.IsZero() && now.Sub(m.read) < readEvery {
+		return nil
+	}
+	m.read = now
+	available, err := m.Monitor.Available()
+	if err != nil {
+		return fmt.Errorf("eviction: monitor %s: %w", m.Monitor.Name(), err)
+	}
+	m.available = available
+	return nil
+}
+
+// shrink evicts in all layers.
+func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (result Result, err error) {
+	began := m.now()
+	layered, _ := m.policy.(Layered)
+	for i, c := range caches {
+		slots, bytes := c.Len(), c.MemoryUsage()
+		layerTarget := target
+		if layered != nil {
+			layerTarget = layered.LayerTarget(i, len(caches), target)
+		}
+		if err := m.policy.Evict(c, layerTarget); err != nil {
+			return result, fmt.Errorf("layer %d: %w", i, err)
+		}
+		result.Slots = max(result.Slots, slots-c.Len())
+		result.Bytes += bytes - c.MemoryUsage()
+	}
+	if result.Slots > 0 {
+		result.Reason, result.Duration = reason, m.now().Sub(began)
+	}
+	return result, nil
+}

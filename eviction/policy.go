@@ -1,0 +1,74 @@
+package eviction
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/kvcache"
+)
+
+// ErrOptions is wrapped by errors about a policy's options.
+var ErrOptions = errors.New("eviction: bad options")
+
+// Unknown is the memory available where nobody watches it.
+const Unknown int64 = math.MaxInt64
+
+// Policy decides when a layer's cache should shrink, and which slots go. It is stateless and safe for concurrent use with
+// different caches.
+type Policy interface {
+	// Name is the policy's name on command lines.
+	Name() string
+	// Budget is the number of slots to which the policy shrinks a cache of its own accord; 0: it never does so.
+	Budget() int
+	// ShouldEvict tells whether the cache should shrink to the budget now. memAvailable is the memory that the process may
+	// still use, in bytes, or Unknown.
+	ShouldEvict(c *kvcache.Cache, memAvailable int64) bool
+	// Evict shrinks the cache to targetLen slots; with as many or more it does nothing. It always keeps the latest slot.
+	Evict(c *kvcache.Cache, targetLen int) error
+}
+
+// Tracker is a policy for which the caches must keep a record.
+type Tracker interface {
+	Tracking() kvcache.Tracking
+}
+
+// Layered is a policy that gives the layers of a model different shares.
+type Layered interface {
+	// LayerTarget returns the slots for a layer where the mean of all layers is targetLen.
+	LayerTarget(layer, layers, targetLen int) int
+}
+
+// Contiguous is a policy that keeps the first tokens and the latest, and nothing between: the prefix can then be given new
+// positions, next to the rest (StreamingLLM).
+type Contiguous interface {
+	ProtectedPrefix() int
+}
+
+// None never evicts: a full cache is an error of whoever fills it.
+var None Policy = none{}
+
+type none struct{}
+
+func (none) Name() string                           { return "none" }
+func (none) Budget() int                            { return 0 }
+func (none) ShouldEvict(*kvcache.Cache, int64) bool { return false }
+
+// Evict refuses.
+func (none) Evict(c *kvcache.Cache, targetLen int) error {
+	if targetLen >= c.Len() {
+		return nil
+	}
+	return fmt.Errorf("eviction: shrink a cache of %d slots to %d: the policy is none", c.Len(), targetLen)
+}
+
+// checkTarget refuses impossible lengths and tells whether there is anything to do.
+func checkTarget(name string, c *kvcache.Cache, targetLen int) (shrink bool, err error) {
+	if targetLen < 1 {
+		return false, fmt.Errorf("eviction: %s: shrink to %d slots: at least the latest token stays", name, targetLen)
+	}
+	return targetLen < c.Len(), nil
+}
+
+// slack returns by how many slots a cache may outgrow its budget before it is worth moving the others.
+func slack(budget int) int { return min(max(budget/8, 1), 64) }

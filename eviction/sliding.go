@@ -1,0 +1,66 @@
+package eviction
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/kvcache"
+)
+
+// DefaultPrefix is the number of first tokens that a sliding window protects by default: enough for the attention that models
+// put there for want of anything better ("sinks").
+const DefaultPrefix = 4
+
+// SlidingWindow keeps the first tokens and the latest (StreamingLLM, arXiv 2309.17453). It needs no record and no
+// arithmetic, and forgets whatever leaves the window.
+type SlidingWindow struct {
+	window, prefix int
+}
+
+// NewSlidingWindow makes a policy that keeps at least the latest window tokens beside the first protectedPrefix.
+func NewSlidingWindow(window, protectedPrefix int) (*SlidingWindow, error) {
+	switch {
+	case window < 1:
+		return nil, fmt.Errorf("%w: a sliding window of %d tokens: it must be at least 1", ErrOptions, window)
+	case protectedPrefix < 0 || protectedPrefix > window:
+		return nil, fmt.Errorf("%w: a sliding window of %d tokens that protects the first %d: protect 0 to %d", ErrOptions, window, protectedPrefix, window)
+	}
+	return &SlidingWindow{window, protectedPrefix}, nil
+}
+
+// Name returns "sliding".
+func (*SlidingWindow) Name() string { return "sliding" }
+
+// Budget returns the window and the protected prefix.
+func (s *SlidingWindow) Budget() int { return s.window + s.prefix }
+
+// ProtectedPrefix returns how many first tokens stay.
+func (s *SlidingWindow) ProtectedPrefix() int { return s.prefix }
+
+// ShouldEvict tells whether the cache has outgrown the window; moving the slots pays for a few at a time only.
+func (s *SlidingWindow) ShouldEvict(c *kvcache.Cache, _ int64) bool {
+	return c.Len() >= s.Budget()+slack(s.Budget())
+}
+
+// Evict forgets the oldest tokens behind the prefix.
+func (s *SlidingWindow) Evict(c *kvcache.Cache, targetLen int) error {
+	if shrink, err := checkTarget(s.Name(), c, targetLen); err != nil || !shrink {
+		return err
+	}
+	if s.prefix == 0 {
+		return c.PrunePrefix(c.Len() - targetLen)
+	}
+	return c.Keep(pinned(c.Len(), targetLen, s.prefix))
+}
+
+// pinned lists targetLen of n slots: the first prefix, or fewer where that would leave no room for the latest, and the latest.
+func pinned(n, targetLen, prefix int) []int {
+	prefix = min(prefix, targetLen-1)
+	slots := make([]int, 0, targetLen)
+	for slot := range prefix {
+		slots = append(slots, slot)
+	}
+	for slot := n - (targetLen - prefix); slot < n; slot++ {
+		slots = append(slots, slot)
+	}
+	return slots
+}

@@ -1,0 +1,34 @@
+package eviction
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/kvcache"
+)
+
+// NewTOVA makes the policy of arXiv 2401.06104: the slots to which the latest query attends least go, by the mean of all heads
+// of the layer.
+func NewTOVA(o Options) (*Scored, error) { return NewScored(tova{}, o) }
+
+type tova struct{}
+
+func (tova) Name() string               { return "tova" }
+func (tova) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries: 1} }
+func (tova) Recent(int) int             { return 1 }
+
+// Score adds up the latest query's attention over the heads.
+func (tova) Score(c *kvcache.Cache) ([][]float32, error) {
+	sums, queries, err := c.RecentAttention(1)
+	if err != nil {
+		return nil, err
+	}
+	if queries == 0 {
+		return nil, fmt.Errorf("no query was recorded")
+	}
+	for _, row := range sums[1:] {
+		for slot, v := range row {
+			sums[0][slot] += v
+		}
+	}
+	return sums[:1], nil
+}

@@ -1,0 +1,159 @@
+package kvcache
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Positions returns the position of the token in each slot, for one KV head, or nil when nothing is tracked. The slice is
+// the cache's own and valid until the cache changes.
+func (c *Cache) Positions(head int) []int32 {
+	if c.record == nil {
+		return nil
+	}
+	return c.record.positions[head]
+}
+
+// Received returns the attention that each slot has received from all queries that have seen it, summed over the queries and
+// over the query heads that share the KV head: [kvHeads][Len]. Tracking.Attention must be on.
+func (c *Cache) Received() ([][]float32, error) {
+	if c.record == nil || c.record.received == nil {
+		return nil, fmt.Errorf("kvcache: the attention that slots receive is not tracked")
+	}
+	sums, err := c.record.readReceived()
+	if err != nil {
+		return nil, fmt.Errorf("kvcache: read attention: %w", err)
+	}
+	return c.rows(sums, c.capacity), nil
+}
+
+// rows cuts [kvHeads, width] to [kvHeads][Len].
+func (c *Cache) rows(x []float32, width int) [][]float32 {
+	list := make([][]float32, c.KVHeads())
+	for h := range list {
+		list[h] = x[h*width:][:c.len:c.len]
+	}
+	return list
+}
+
+// RecentQueries returns the queries of the latest tokens, F32 [n, heads, headDim] with n up to window, in the order of the
+// tokens, which are the latest n. It is a view of the cache's own, valid until the cache changes, or nil when there are none.
+func (c *Cache) RecentQueries(window int) (*tensor.Tensor, error) {
+	r := c.record
+	if r == nil || r.queries == nil {
+		return nil, fmt.Errorf("kvcache: queries are not tracked")
+	}
+	n := min(window, r.recent, r.Queries, c.len)
+	if n == 0 {
+		return nil, nil
+	}
+	return r.queries.Slice(r.recent-n, r.recent)
+}
+
+// RecentAttention returns the attention of the latest tokens' queries, up to window, to each slot, summed over the queries
+// and over the query heads that share the KV head: [kvHeads][Len], and the number of queries. The latest slots must still
+// hold the latest tokens.
+func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err error) {
+	q, err := c.RecentQueries(window)
+	if err != nil || q == nil {
+		return nil, 0, err
+	}
+	shape := tensor.ShapeOf(c.KVHeads(), c.len)
+	t, err := tensor.New(c.backend, tensor.F32, shape)
+	if err != nil {
+		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
+	}
+	defer t.Free()
+	host, err := tensor.New(nil, tensor.F32, shape)
+	if err != nil {
+		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
+	}
+	defer host.Free()
+	if err := c.backend.CopySlice(host, t, 0, 0, shape.NumElements()); err != nil { // zeros
+		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
+	}
+	if err := c.backend.Weigh(q, c.keys, t, c.len); err != nil {
+		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
+	}
+	flat := make([]float32, shape.NumElements())
+	if err := c.backend.ReadBuffer(t, floatBytes(flat)); err != nil {
+		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
+	}
+	return c.rows(flat, c.len), q.Shape().Dim(0), nil
+}
+
+// Rotation returns the model's rotation, nil when nothing is tracked.
+func (c *Cache) Rotation() Rotation {
+	if c.record == nil {
+		return nil
+	}
+	return c.record.rotation
+}
+
+// Each calls f for every slot in use, in order, with its keys and values [kvHeads·headDim] as F32. The slices are valid
+// during the call.
+func (c *Cache) Each(f func(slot int, key, value []float32)) error {
+	const batch = 64
+	width := c.KVHeads() * c.HeadDim()
+	wide, err := tensor.New(c.backend, tensor.F32, tensor.ShapeOf(batch, c.KVHeads(), c.HeadDim()))
+	if err != nil {
+		return fmt.Errorf("kvcache: read slots: %w", err)
+	}
+	defer wide.Free()
+	var floats [2][]float32
+	for i := range floats {
+		floats[i] = make([]float32, batch*width)
+	}
+	for lo := 0; lo < c.len; lo += batch {
+		n := min(batch, c.len-lo)
+		part, err := wide.Slice(0, n)
+		if err != nil {
+			return err
+		}
+		for i, side := range c.sides() {
+			if err := side.SliceInto(&c.target, lo, lo+n); err != nil {
+				return err
+			}
+			if err := c.backend.Cast(&c.target, part); err != nil {
+				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
+			}
+			if err := c.backend.ReadBuffer(part, floatBytes(floats[i][:n*width])); err != nil {
+				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
+			}
+		}
+		for j := range n {
+			f(lo+j, floats[0][j*width:][:width], floats[1][j*width:][:width])
+		}
+	}
+	return nil
+}
+
+// ReadFloats copies an F32 tensor of the cache's device to the host.
+func (c *Cache) ReadFloats(t *tensor.Tensor) ([]float32, error) {
+	x := make([]float32, t.Shape().NumElements())
+	if err := c.backend.ReadBuffer(t, floatBytes(x)); err != nil {
+		return nil, fmt.Errorf("kvcache: read %v: %w", t, err)
+	}
+	return x, nil
+}
+
+// Multiply computes out = a·wᵀ on the cache's device, for a [n, d], w [d, d] and out [n, d] on the host: for policies with
+// arithmetic to do.
+func (c *Cache) Multiply(a, w, out []float32, n, d int) error {
+	var operands [3]*tensor.Tensor
+	for i, x := range [3][]float32{a, w, out} {
+		host, err := tensor.FromFloats(x, len(x)/d, d)
+		if err != nil {
+			return fmt.Errorf("kvcache: multiply: %w", err)
+		}
+		if operands[i], err = host.ToDevice(c.backend); err != nil {
+			return fmt.Errorf("kvcache: multiply: %w", err)
+		}
+		defer operands[i].Free()
+	}
+	if err := c.backend.MatMulTransposed(operands[0], operands[1], operands[2]); err != nil {
+		return fmt.Errorf("kvcache: multiply [%d %d] by [%d %d]: %w", n, d, d, d, err)
+	}
+	return c.backend.ReadBuffer(operands[2], floatBytes(out))
+}
