@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,6 +30,51 @@ func TestBench(t *testing.T) {
 	}
 }
 
+func TestProfile(t *testing.T) {
+	var out, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-p", "8", "-n", "4", "-r", "2", "-profile", "-span", "64", "-json"}, nil, &out, &stderr); err != nil {
+		t.Fatal(err, stderr.String())
+	}
+	calls, shares := map[string]int{}, map[string]float64{}
+	for decoder := json.NewDecoder(&out); decoder.More(); {
+		var p profiled
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		calls[p.Test+" "+p.Op] += p.Calls
+		shares[p.Test] += p.Share
+		if p.OfLimit < 0 || p.Seconds < 0 || (p.Calls > 0 && p.GBPerSecond <= 0) {
+			t.Errorf("%+v", p)
+		}
+	}
+	// Pebble has 8 layers, each with one attention and two projections that are added to the stream.
+	for op, want := range map[string]int{"pp8 Attention": 8 * 2, "tg4 AttentionGen": 8 * 4 * 2, "tg4 MatMulAdd": 8 * 2 * 4 * 2, "tg4 Attention": 0} {
+		if calls[op] != want {
+			t.Errorf("%s: %d calls, want %d", op, calls[op], want)
+		}
+	}
+	for _, test := range []string{"pp8", "tg4"} {
+		if s := shares[test]; s < 0.999 || s > 1.001 {
+			t.Errorf("%s: the shares add up to %g", test, s)
+		}
+	}
+	if calls[" limits"] != 0 || !slices.Contains(slices.Collect(maps.Keys(calls)), " limits") {
+		t.Error("the limits are missing")
+	}
+}
+
+func TestProfileTable(t *testing.T) {
+	var out, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-p", "4", "-n", "0", "-r", "1", "-profile", "-span", "64"}, nil, &out, &stderr); err != nil {
+		t.Fatal(err, stderr.String())
+	}
+	for _, want := range []string{"NormSwiGLU", "1536×256", "q4_0", "elsewhere", "100.0 %"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
+}
+
 func TestBenchTable(t *testing.T) {
 	var out, stderr bytes.Buffer
 	if err := run(t.Context(), []string{"-p", "0", "-n", "2", "-r", "1"}, nil, &out, &stderr); err != nil {
@@ -36,7 +83,7 @@ func TestBenchTable(t *testing.T) {
 	if !strings.Contains(out.String(), "tg2") || strings.Contains(out.String(), "pp") {
 		t.Errorf("the table is\n%s", out.String())
 	}
-	for _, args := range [][]string{{"-p", "x"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}} {
+	for _, args := range [][]string{{"-p", "x"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"}} {
 		if err := run(t.Context(), args, nil, &out, &stderr); err == nil {
 			t.Errorf("%v was accepted", args)
 		}

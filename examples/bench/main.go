@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/internal/machine"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -24,6 +26,7 @@ bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN tha
 
   go run ./examples/bench -model model.gguf -p 128,512 -n 32 -r 3
   go run ./examples/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
+  go run ./examples/bench -model model.gguf -profile
 
 The tokens are arbitrary, so any model will do, one of random weights too (see mkmodel). Rates on a shared machine wander;
 compare two programs by running them in turn, several times.`
@@ -40,6 +43,9 @@ type options struct {
 	kv          tensor.DType
 	chunk       int
 	json        bool
+	profile     bool
+	span        int       // MiB
+	recorder    *recorder // nil unless profiling
 }
 
 func parse(args []string, stdout io.Writer) (*options, error) {
@@ -50,6 +56,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.generate, "n", 32, "`tokens` to generate; 0: none")
 		f.IntVar(&o.repetitions, "r", 3, "`times` to repeat each test")
 		f.IntVar(&o.depth, "depth", 0, "`tokens` that the cache holds before each test, untimed")
+		f.BoolVar(&o.profile, "profile", false, "tell how long each operation took, and how near that is to the machine's limits")
+		f.IntVar(&o.span, "span", machine.DefaultSpan>>20, "`MiB` read in turn to measure the memory's limit for -profile")
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
 	})
 	o.model.Flags(f)
@@ -63,8 +71,15 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.generate < 0 || o.repetitions < 1 || o.depth < 0 {
 		return nil, cli.Usagef("-n and -depth are 0 or more, -r is at least 1")
 	}
+	if err := machine.CheckSpan(o.span); err != nil {
+		return nil, cli.Usagef("-span: %v", err)
+	}
 	if o.kv == 0 {
 		o.kv = tensor.F16
+	}
+	if o.profile {
+		o.recorder = new(recorder)
+		o.model.Wrap = func(b backend.Backend) backend.Backend { return record(b, o.recorder) }
 	}
 	return o, nil
 }
@@ -135,10 +150,15 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if !o.json {
 		fmt.Fprintln(table, "test\tdepth\tthreads\tkv\ttokens/s\t±")
 	}
+	var profiles []*profile
 	for _, t := range tests {
 		rates, err := o.measure(ctx, model, t)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		if o.profile {
+			entries, elapsed := o.recorder.take()
+			profiles = append(profiles, &profile{t.name, o.repetitions, entries, elapsed})
 		}
 		mean, deviation := statistics(rates)
 		if !o.json {
@@ -153,15 +173,19 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 			return err
 		}
 	}
-	if o.json {
+	if !o.json {
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(stdout, "\n%s, %v weights; kernels %s; loaded in %.2f s; peak memory %.2f GB\n",
+			o.model.Name(), model.WeightType(), asm.Tier(), loaded.Seconds(), float64(peakRSS())/1e9); err != nil {
+			return err
+		}
+	}
+	if !o.profile {
 		return nil
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\n%s, %v weights; kernels %s; loaded in %.2f s; peak memory %.2f GB\n",
-		o.model.Name(), model.WeightType(), asm.Tier(), loaded.Seconds(), float64(peakRSS())/1e9)
-	return err
+	return o.writeProfiles(stdout, profiles) // last: measuring the limits takes memory, which is not the model's
 }
 
 // measure runs a test several times, each in a session of its own, and returns the tokens per second.
@@ -198,6 +222,8 @@ func (o *options) once(ctx context.Context, model *llama.Model, t test) (float64
 		}
 		rest = tokens[o.depth : o.depth+t.tokens]
 	}
+	o.recorder.begin()
+	defer o.recorder.end()
 	began := time.Now()
 	if t.single {
 		for i := range rest {

@@ -1,6 +1,9 @@
 package machine
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Figures say how fast a work was done, in the form in which the programs print JSON.
 type Figures struct {
@@ -20,6 +23,36 @@ func (l Limits) Figures(w Work, took time.Duration) Figures {
 		OfLimit:       floor.Seconds() / seconds,
 		BoundBy:       bound,
 	}
+}
+
+// GB writes the bytes per second for a table; nothing where none were moved.
+func (f Figures) GB() string { return digits(f.GBPerSecond) }
+
+// GMAC writes the multiply-accumulates per second for a table; nothing where there were none.
+func (f Figures) GMAC() string { return digits(f.GMACPerSecond) }
+
+// Limit writes the part of the limit as percents for a table; nothing where it is not known.
+func (f Figures) Limit() string {
+	switch {
+	case f.OfLimit == 0:
+		return ""
+	case f.OfLimit < 0.01:
+		return "< 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*f.OfLimit)
+}
+
+// digits writes a rate with about three digits.
+func digits(x float64) string {
+	switch {
+	case x == 0:
+		return ""
+	case x < 10:
+		return fmt.Sprintf("%.2f", x)
+	case x < 100:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
 }
 
 // LimitFigures are Limits in the form in which the programs print JSON: an object with the op "limits".

@@ -36,8 +36,23 @@ type Limits struct {
 	Float   float64 // the same of f32 activations
 }
 
-// DefaultSpan is enough memory that most of it is in no cache, even in one that many processors share.
-const DefaultSpan = 512 << 20
+// What Measure wants unless there are reasons: enough memory that most of it is in no cache, even in one that many processors
+// share, and a window that many turns of a scheduler fit in.
+const (
+	DefaultSpan   = 512 << 20
+	DefaultWindow = 30 * time.Millisecond
+)
+
+// The spans that make sense, in MiB: a step for each of many threads, and what any machine may have to spare.
+const minSpan, maxSpan = 64, 16 << 10
+
+// CheckSpan returns an error for a span, in MiB, that Measure should not be asked for.
+func CheckSpan(mib int) error {
+	if mib < minSpan || mib > maxSpan {
+		return fmt.Errorf("%d MiB are no span to read: it is between %d and %d", mib, minSpan, maxSpan)
+	}
+	return nil
+}
 
 // windows is how often each limit is measured: the best counts, since others may use the machine too.
 const windows = 4
@@ -83,12 +98,12 @@ func (l Limits) Floor(w Work) (floor time.Duration, bound Resource) {
 
 // Legend explains the figures of a table, for its foot.
 func (l Limits) Legend() string {
-	return fmt.Sprintf(`GB/s counts each operand once, GMAC/s multiply-accumulates. "of limit" is the least time that the limits allow, measured
-just before with %d threads, divided by the time taken:
+	return fmt.Sprintf(`GB/s counts each operand once, GMAC/s multiply-accumulates. "of limit" is the least time that this machine
+needs, divided by the time taken, by its limits measured in this run with %d threads:
   memory  %6.1f GB/s     reading %d MiB in turn: for weights, embeddings, cached keys and values
   cache   %6.0f GB/s     x += y within the second-level cache: for activations
   int8    %6.0f GMAC/s   products with quantised weights that lie in the cache
   f32     %6.0f GMAC/s   products with floating-point weights that lie in the cache
-More than 100 %% means that the data were nearer than the limit assumes, or that the machine was slower while it was measured.
+More than 100 %%: the data were nearer than the limit assumes, or the machine was slower while it was measured.
 `, l.Threads, l.Memory/1e9, l.Span>>20, l.Cache/1e9, l.Integer/1e9, l.Float/1e9)
 }

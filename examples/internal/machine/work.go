@@ -53,20 +53,25 @@ func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 // of keys and values like k [slots, kvHeads, headDim]. Of quantised keys the scores are sums of integers, the products with
 // values are not.
 func Attending(q, k *tensor.Tensor, n int) Work {
+	scores := Scoring(q, k, n)
+	values := Work{Memory: scores.Memory, Float: scores.Integer + scores.Float}
+	return scores.Plus(values).Plus(Moving(q))
+}
+
+// Scoring is the part of Attending that multiplies queries with keys.
+func Scoring(q, k *tensor.Tensor, n int) Work {
 	tokens := 1
 	if q.Shape().NDim() == 3 {
 		tokens = q.Shape().Dim(0)
 	}
 	t, slots := int64(tokens), int64(n)
 	seen := t*slots - t*(t-1)/2 // slots that the tokens see, each token one more than the one before
-	half := seen * int64(q.Shape().NumElements()/max(tokens, 1))
-	work := Work{
-		Memory: 2 * slots * int64(k.Shape().Dim(1)) * int64(k.RowBytes()),
-		Cache:  2 * int64(q.Size()),
-		Float:  2 * half,
-	}
+	macs := seen * int64(q.Shape().NumElements()/max(tokens, 1))
+	work := Moving(q).Plus(Work{Memory: slots * int64(k.Shape().Dim(1)) * int64(k.RowBytes())})
 	if k.DType().Quantized() {
-		work.Float, work.Integer = half, half
+		work.Integer = macs
+	} else {
+		work.Float = macs
 	}
 	return work
 }
