@@ -245,13 +245,23 @@ func (g *tile) loadPanelStride() {
 
 // forTokens calls do for each token, with the cursors at its three rows, and puts the cursors back.
 func (g *tile) forTokens(cursors []*cursor, do func(t int)) {
-	for t := range g.tokens {
-		if t > 0 && t%3 == 0 {
+	g.forTriples(cursors, func(first, n int) {
+		for t := range n {
+			do(first + t)
+		}
+	})
+}
+
+// forTriples calls do for each three tokens, or what is left of them, with the cursors at their rows, and puts the cursors
+// back.
+func (g *tile) forTriples(cursors []*cursor, do func(first, n int)) {
+	for first := 0; first < g.tokens; first += 3 {
+		if first > 0 {
 			for _, c := range cursors {
 				g.ADDQ(c.stride3, c.at)
 			}
 		}
-		do(t)
+		do(first, min(3, g.tokens-first))
 	}
 	for range (g.tokens - 1) / 3 {
 		for _, c := range cursors {

@@ -144,7 +144,11 @@ func generate256(c *build.Context, u panelUnit, f format256, shared patterns, ta
 		g.prefetch()
 		g.unpackRun()
 		g.loadScales()
-		g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
+		if u.vnni && f.decode {
+			g.forTriples([]*cursor{cursorQ}, g.multiplyRuns)
+		} else {
+			g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
+		}
 	}
 	g.endRun()
 	g.endBlock()
@@ -402,20 +406,32 @@ func (g *tile256) loadScales() {
 	g.SHRQ(operand.U8(2), regOffset)
 }
 
-// multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits; where
-// VPDPBUSD makes sums of 32, one slow multiplication for a run is better than many fast ones.
+// multiplyRuns adds a run's part to the integer sums of three tokens, in turns, by VPDPBUSD. One slow multiplication for a
+// run is better than many fast ones.
+func (g *tile256) multiplyRuns(first, n int) {
+	dots := zmm[16 : 16+n]
+	for _, dot := range dots {
+		g.zero(dot)
+	}
+	for j := range 8 {
+		for i, dot := range dots {
+			g.VPDPBUSD_BCST(cursorQ.row(first+i, 4*j), g.vec(j), dot)
+		}
+	}
+	for i, dot := range dots {
+		sum := g.sum(first + i + g.part)
+		g.VPMULLD(g.scaleA, dot, dot)
+		g.VPADDD(dot, sum, sum)
+	}
+}
+
+// multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits.
 func (g *tile256) multiplyRun(t int) {
 	sum, memory := g.t2, g.integers.Offset(g.width()*(t+g.part))
 	if g.wide {
 		sum = g.sum(t + g.part)
 	} else {
 		g.VMOVDQU(memory, sum)
-	}
-	if g.vnni && g.decode {
-		g.dotUnsigned(t)
-		g.VPMULLD(g.scaleA, g.t0, g.t0)
-		g.VPADDD(g.t0, sum, sum)
-		return
 	}
 	for j := range 8 {
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)

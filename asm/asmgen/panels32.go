@@ -15,7 +15,7 @@ type format32 struct {
 	minimum bool // a second half scales the sum of the activations
 	vectors int  // how many registers the unpacked quants of a block take
 	unpack  func(g *tile)
-	dot     func(g *tile, t int) // leaves the dot product of the quants with a token's in T0
+	dot     func(g *tile, t int) // leaves the dot product of the quants with a token's in T0; nil: VPDPBUSD does it
 }
 
 // formats32 returns the formats with blocks of 32.
@@ -25,8 +25,8 @@ func formats32(u panelUnit) []format32 {
 	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
 	switch {
 	case u.vnni:
-		q4_0.dot, q4_1.dot = (*tile).dotRaised, (*tile).dotUnsigned
-		q8_0.vectors, q8_0.unpack, q8_0.dot = 8, (*tile).raiseBytes, (*tile).dotRaised
+		q4_0.dot, q4_1.dot, q8_0.dot = nil, nil, nil
+		q8_0.vectors, q8_0.unpack = 8, (*tile).raiseBytes
 	case !u.wide:
 		q8_0.vectors, q8_0.shift, q8_0.unpack, q8_0.dot = 8, 0, (*tile).magnitudes, (*tile).dotSigned
 	}
@@ -42,8 +42,9 @@ const prefetchAhead = 2048
 type vectors32 struct {
 	scale        reg.VecPhysical
 	t0, t1, t2   reg.VecPhysical
-	ones, mask   reg.VecPhysical // 1 in each 16 bits; 15 in each byte
-	raise, spare reg.VecPhysical // 128 in each byte; what else a format needs
+	ones, mask   reg.VecPhysical    // 1 in each 16 bits; 15 in each byte
+	raise, spare reg.VecPhysical    // 128 in each byte; what else a format needs
+	dots, scaled [3]reg.VecPhysical // with VNNI: of three tokens, the dot products and the scales
 }
 
 // generate32 generates a tile for a format with blocks of 32.
@@ -56,6 +57,9 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 		}
 		*r = g.vec(next)
 		next++
+	}
+	if u.vnni {
+		g.dots, g.scaled = [3]reg.VecPhysical(zmm[next:]), [3]reg.VecPhysical{g.t0, g.t1, g.t2}
 	}
 	minimum := ""
 	if f.minimum {
@@ -81,14 +85,18 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 		}
 		f.unpack(g)
 		g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales}, 2), g.scale)
-		g.forTokens([]*cursor{cursorQ, cursorD, cursorSums}, func(t int) {
-			f.dot(g, t)
-			if !u.vnni {
-				g.subtractOffset(t, f.shift)
+		g.forTriples([]*cursor{cursorQ, cursorD, cursorSums}, func(first, n int) {
+			if u.vnni {
+				g.addTriple(f, first, n)
+				return
 			}
-			g.addBlock(t)
-			if f.minimum {
-				g.addMinimum(t)
+			for t := first; t < first+n; t++ {
+				f.dot(g, t)
+				g.subtractOffset(t, f.shift)
+				g.addBlock(t)
+				if f.minimum {
+					g.addMinimum(t)
+				}
 			}
 		})
 	}
@@ -170,24 +178,32 @@ func (g *tile) raiseBytes() {
 	}
 }
 
-// dotUnsigned multiplies unsigned bytes, by way of VPDPBUSD.
-func (g *tile) dotUnsigned(t int) {
-	g.zero(g.t0)
-	g.addUnsigned(t)
-}
-
-// dotRaised multiplies bytes that were raised: its sum begins with what that adds, taken off. The sum of a block's
-// activations is a word, its upper half meets a zero.
-func (g *tile) dotRaised(t int) {
-	g.zero(g.t0)
-	g.VPDPWSSD_BCST(cursorSums.row(t, 0), g.spare, g.t0)
-	g.addUnsigned(t)
-}
-
-// addUnsigned adds the products of unsigned bytes with a token's to T0.
-func (g *tile) addUnsigned(t int) {
+// addTriple adds a block of three tokens to their sums. Theirs are chains of instructions that wait for each other, nine or
+// more long, so they take turns. A sum of raised quants begins with what raising adds, taken off: the sum of a block's
+// activations is a word, the upper half of −2^shift is a zero.
+func (g *tile) addTriple(f format32, first, n int) {
+	for i, dot := range g.dots[:n] {
+		g.zero(dot)
+		if f.shift > 0 {
+			g.VPDPWSSD_BCST(cursorSums.row(first+i, 0), g.spare, dot)
+		}
+	}
 	for j := range 8 {
-		g.VPDPBUSD_BCST(cursorQ.row(t, 4*j), g.vec(j), g.t0)
+		for i, dot := range g.dots[:n] {
+			g.VPDPBUSD_BCST(cursorQ.row(first+i, 4*j), g.vec(j), dot)
+		}
+	}
+	for i, dot := range g.dots[:n] {
+		g.VCVTDQ2PS(dot, dot)
+		g.scaleBy(cursorD.row(first+i, 0), g.scale, g.scaled[i])
+	}
+	for i, dot := range g.dots[:n] {
+		g.addProduct(first+i+g.part, g.scaled[i], dot)
+	}
+	if f.minimum {
+		for t := first; t < first+n; t++ {
+			g.addMinimum(t)
+		}
 	}
 }
 
