@@ -1,0 +1,65 @@
+//go:build opencl && (amd64 || arm64)
+
+package cl
+
+import "unsafe"
+
+// Context owns what is created on one device, with one queue that runs commands in the order in which they come.
+type Context struct {
+	api            *API
+	device         *Device
+	context, queue uintptr
+}
+
+// NewContext makes a context and its queue.
+func (d *Device) NewContext() (*Context, error) {
+	var code int32
+	handle := d.api.call(CreateContext, 0, 1, uintptr(unsafe.Pointer(&d.id)), 0, 0, uintptr(unsafe.Pointer(&code)))
+	context, err := made(CreateContext, handle, code)
+	if err != nil {
+		return nil, err
+	}
+	handle = d.api.call(CreateCommandQueue, context, d.id, 0, uintptr(unsafe.Pointer(&code)))
+	queue, err := made(CreateCommandQueue, handle, code)
+	if err != nil {
+		d.api.call(ReleaseContext, context)
+		return nil, err
+	}
+	return &Context{d.api, d, context, queue}, nil
+}
+
+// Release gives the queue and the context up. Buffers of the context may be released before or after.
+func (c *Context) Release() {
+	c.api.call(ReleaseCommandQueue, c.queue)
+	c.api.call(ReleaseContext, c.context)
+}
+
+// Flush hands what was enqueued to the device; Finish also waits until it is done.
+func (c *Context) Flush() error { return c.api.status(Flush, c.queue) }
+
+// Finish waits until everything enqueued is done.
+func (c *Context) Finish() error { return c.api.status(Finish, c.queue) }
+
+// Event is the end of a command.
+type Event struct {
+	api    *API
+	handle uintptr
+}
+
+// Wait waits for the command and releases the event. A zero Event is over.
+func (e *Event) Wait() error {
+	if e.handle == 0 {
+		return nil
+	}
+	err := e.api.status(WaitForEvents, 1, uintptr(unsafe.Pointer(&e.handle)))
+	e.Release()
+	return err
+}
+
+// Release forgets the event without waiting.
+func (e *Event) Release() {
+	if e.handle != 0 {
+		e.api.call(ReleaseEvent, e.handle)
+		e.handle = 0
+	}
+}
