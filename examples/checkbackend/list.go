@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/antigravity-go/antigravity/backend"
+)
+
+// list prints the backends with what they say of themselves, or why they cannot be used.
+func list(w io.Writer, o backend.Options) error {
+	for _, name := range backend.Names() {
+		b, err := backend.Open(name, o)
+		if err != nil {
+			fmt.Fprintf(w, "%-10s unavailable: %v\n", name, err)
+			continue
+		}
+		fmt.Fprintf(w, "%-10s %s\n", name, describe(b))
+		if err := b.Close(); err != nil {
+			return fmt.Errorf("close %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// describe tells what a backend is and which of the optional operations are its own.
+func describe(b backend.Backend) string {
+	text := b.Describe()
+	if _, ok := b.(backend.Preparer); ok {
+		text += "; own weight layouts"
+	}
+	if _, ok := b.(backend.Fuser); ok {
+		text += "; fused operations"
+	}
+	if _, ok := b.(backend.PrefillAttender); ok {
+		text += "; prefill attention"
+	}
+	return text
+}
