@@ -8,6 +8,7 @@ import "github.com/klauspost/cpuid/v2"
 var processorTiers = []tier{
 	{"neon", []cpuid.FeatureID{cpuid.ASIMD}, improveNEON},
 	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, panelsSDOT},
+	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, panelsI8MM},
 }
 
 // improveNEON replaces the kernels that Advanced SIMD does better.

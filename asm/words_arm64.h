@@ -80,3 +80,7 @@
 #define FCVTN8H(d, n) WORD $(0x4E216800 | (n)<<5 | (d))
 // ushl v{d}.16b, v{n}.16b, v{m}.16b
 #define USHL16B(d, n, m) WORD $(0x6E204400 | (m)<<16 | (n)<<5 | (d))
+// smmla v{d}.4s, v{n}.16b, v{m}.16b
+#define SMMLA4S(d, n, m) WORD $(0x4E80A400 | (m)<<16 | (n)<<5 | (d))
+// fmla v{d}.4s, v{n}.4s, v{m}.4s
+#define FMLA4S(d, n, m) WORD $(0x4E20CC00 | (m)<<16 | (n)<<5 | (d))
