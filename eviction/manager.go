@@ -3,6 +3,7 @@ package eviction
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -18,6 +19,7 @@ type Reason int
 const (
 	ByBudget   Reason = iota + 1 // the policy's budget was passed
 	ByPressure                   // memory was short
+	ByRequest                    // the caller asked
 )
 
 // String names the reason.
@@ -27,6 +29,8 @@ func (r Reason) String() string {
 		return "budget"
 	case ByPressure:
 		return "memory pressure"
+	case ByRequest:
+		return "request"
 	}
 	return "none"
 }
@@ -103,10 +107,8 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 	if err := m.watch(); err != nil {
 		return Result{}, err
 	}
-	for _, c := range caches {
-		if m.policy.ShouldEvict(c, m.available) {
-			return m.shrink(caches, ByBudget, m.policy.Budget())
-		}
+	if m.due(caches) {
+		return m.shrink(caches, ByBudget, m.policy.Budget())
 	}
 	if m.available >= m.Threshold || m.now().Sub(m.relieved) < relieveTime {
 		return Result{}, nil
@@ -127,12 +129,36 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 	return result, err
 }
 
-// Evict shrinks the caches to the policy's budget, whether that is passed by much or by little, as after a prompt.
-func (m *Manager) Evict(caches []*kvcache.Cache) (Result, error) {
-	if m.policy.Budget() == 0 {
-		return Result{}, nil
+// due tells whether the policy's budget is passed: by a layer, or by the mean of the layers where they have different shares.
+func (m *Manager) due(caches []*kvcache.Cache) bool {
+	if _, ok := m.policy.(Layered); !ok {
+		return slices.ContainsFunc(caches, func(c *kvcache.Cache) bool { return m.policy.ShouldEvict(c, m.available) })
 	}
-	return m.shrink(caches, ByBudget, m.policy.Budget())
+	slots := 0
+	for _, c := range caches {
+		slots += c.Len()
+	}
+	return slots >= len(caches)*(m.policy.Budget()+slack(m.policy.Budget()))
+}
+
+// Evict shrinks the caches to targetLen slots now, on the caller's wish.
+func (m *Manager) Evict(caches []*kvcache.Cache, targetLen int) (Result, error) {
+	return m.shrink(caches, ByRequest, targetLen)
+}
+
+// Slots returns the capacity that each layer's cache needs when up to chunk tokens are added between two calls of MaybeEvict;
+// 0 when the policy does not evict of its own accord.
+func (m *Manager) Slots(layers, chunk int) int {
+	budget := m.policy.Budget()
+	if budget == 0 {
+		return 0
+	}
+	spare := slack(budget) + chunk
+	if layered, ok := m.policy.(Layered); ok {
+		spare += slack(budget) * layers // while the layers that grow last catch up
+		budget = max(layered.LayerTarget(0, layers, budget), layered.LayerTarget(layers-1, layers, budget))
+	}
+	return budget + spare
 }
 
 // watch asks the monitor, now and then.

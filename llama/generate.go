@@ -57,6 +57,9 @@ type Stats struct {
 	GeneratedTokens int           // tokens of the answer
 	PrefillTime     time.Duration // computing the prompt
 	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
+	Evictions       int           // how often the cache was shrunk
+	EvictedSlots    int           // by how many slots in all
+	EvictionTime    time.Duration // part of the times above
 }
 
 // PrefillRate returns the prompt tokens computed per second, 0 when none were.
@@ -119,6 +122,12 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		return err
 	}
 	stats := Stats{PromptTokens: reused + len(prompt), ReusedTokens: reused}
+	before := s.usage
+	evicted := func() Stats {
+		stats.Evictions, stats.EvictedSlots = s.usage.Evictions-before.Evictions, s.usage.EvictedSlots-before.EvictedSlots
+		stats.EvictionTime = s.usage.EvictionTime - before.EvictionTime
+		return stats
+	}
 	began := time.Now()
 	if err := s.prefill(ctx, prompt, nil); err != nil {
 		return err
@@ -137,13 +146,13 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		began := time.Now()
 		piece, next, err := s.next(ctx, &stats)
 		if err != nil {
-			yield(Piece{Stats: stats}, err)
+			yield(Piece{Stats: evicted()}, err)
 			return nil
 		}
 		stats.DecodeTime += time.Since(began)
 		if piece.Stop != 0 {
 			piece.Text += s.filter.flush()
-			piece.Stats = stats
+			piece.Stats = evicted()
 		}
 		if piece.Stop != 0 && len(piece.Tokens) == 0 {
 			yield(piece, nil)
@@ -153,6 +162,9 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		// The token was delivered, so it becomes part of the conversation even when the loop is over.
 		began = time.Now()
 		if err := s.step([]Token{next}, true, nil); err != nil {
+			return err
+		}
+		if err := s.maybeEvict(true); err != nil {
 			return err
 		}
 		stats.DecodeTime += time.Since(began)
@@ -206,6 +218,9 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 		shared := commonPrefix(prompt, s.tokens)
 		if len(prompt) > s.Capacity() {
 			return fmt.Errorf("%w: the conversation has %d tokens, and %d fit", ErrContextFull, len(prompt), s.Capacity())
+		}
+		if shared < len(s.tokens) && shared < s.evicted {
+			shared = 0 // tokens before the last eviction cannot be gone back to
 		}
 		if err := s.truncate(shared); err != nil {
 			return err

@@ -28,6 +28,9 @@ func (l *layer) forward(d *device, ws *workspace, cache *kvcache.Cache, eps floa
 	if err := d.attend.Attention(&ws.q, k, v, &ws.attention, cache.Len()); err != nil {
 		return err
 	}
+	if err := cache.Observe(&ws.q); err != nil {
+		return err
+	}
 	return l.output(d, ws, eps)
 }
 
@@ -38,6 +41,9 @@ func (l *layer) forwardGen(d *device, ws *workspace, cache *kvcache.Cache, eps f
 	}
 	k, v := cache.View()
 	if err := d.AttentionGen(&ws.q, k, v, &ws.attention, cache.Len()); err != nil {
+		return err
+	}
+	if err := cache.Observe(&ws.q); err != nil {
 		return err
 	}
 	return l.output(d, ws, eps)
@@ -54,6 +60,9 @@ func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, ep
 		if err := addBias(d, ws.outs[i], bias); err != nil {
 			return err
 		}
+	}
+	if err := cache.Anchor(&ws.k); err != nil {
+		return err
 	}
 	if err := d.RoPE(&ws.q, &ws.rope); err != nil {
 		return err

@@ -126,12 +126,11 @@ func (m *Model) unregister(s *Session) {
 // forward computes a chunk of tokens at positions start, start+1, …, leaving the residual stream after the last layer in
 // ws.x and the chunk's keys and values in the caches. When it fails, the caches are as they were.
 func (m *Model) forward(ws *workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
-	before := caches[0].Len()
 	defer runtime.KeepAlive(m)
 	defer func() {
 		if err != nil {
 			for _, c := range caches {
-				c.Truncate(min(before, c.Len()))
+				c.Truncate(c.Len() - (c.Seen() - start))
 			}
 			err = fmt.Errorf("llama: %d tokens at position %d: %w", len(tokens), start, err)
 		}

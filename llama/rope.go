@@ -49,3 +49,6 @@ func ropeTable(dst []float32, freqs []float64, start int) {
 		}
 	}
 }
+
+// rotation is the model's RoPE for one position; see kvcache.Rotation.
+func (m *Model) rotation(row []float32, position int) { ropeTable(row, m.frequencies, position) }

@@ -4,28 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/kvcache"
-	"github.com/antigravity-go/antigravity/tensor"
-)
-
-// SessionOptions describes a conversation's memory. Nil and the zero value are the good defaults.
-type SessionOptions struct {
-	// MaxTokens is the capacity of the cache; 0: the model's context, at most 4096.
-	MaxTokens int
-	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
-	KV tensor.DType
-	// Chunk is the most tokens of a prompt computed at once: more are faster and need more memory; 0 means 256. Results do
-	// not depend on it.
-	Chunk int
-}
-
-// The defaults of SessionOptions.
-const (
-	defaultMaxTokens = 4096
-	defaultChunk     = 256
 )
 
 // Session is one conversation: one cache, one history. It is for one goroutine at a time, a second gets ErrBusy; any number
@@ -33,9 +17,10 @@ const (
 // once.
 type Session struct {
 	model      *Model
+	options    SessionOptions // complete
+	manager    *eviction.Manager
 	caches     []*kvcache.Cache
 	ws         *workspace
-	capacity   int
 	cacheBytes atomic.Int64
 
 	busy    atomic.Bool // some call is under way
@@ -44,6 +29,8 @@ type Session struct {
 
 	tokens   []Token
 	position int
+	evicted  int // tokens seen at the last eviction: those are not all there any more
+	usage    CacheUsage
 	logits   []float32 // [vocab] after the last token
 	current  bool      // logits belong to the last token
 	sampler  sampler
@@ -56,21 +43,17 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	if o != nil {
 		options = *o
 	}
-	if err := options.complete(&m.config); err != nil {
+	manager, err := options.complete(&m.config)
+	if err != nil {
 		return nil, err
 	}
-	s := &Session{model: m, capacity: options.MaxTokens, logits: make([]float32, m.config.VocabSize)}
-	var err error
+	s := &Session{model: m, options: options, manager: manager, logits: make([]float32, m.config.VocabSize)}
 	if s.ws, err = newWorkspace(m.device, &m.config, min(options.Chunk, options.MaxTokens)); err != nil {
 		return nil, err
 	}
-	for range m.layers {
-		c, err := kvcache.New(m.device.Backend, options.KV, options.MaxTokens, m.config.KVHeads, m.config.HeadDim)
-		if err != nil {
-			s.free()
-			return nil, fmt.Errorf("llama: a cache for %d tokens: %w", options.MaxTokens, err)
-		}
-		s.caches = append(s.caches, c)
+	if err := s.makeCaches(); err != nil {
+		s.free()
+		return nil, err
 	}
 	if err := m.register(s); err != nil {
 		s.free()
@@ -79,24 +62,25 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	return s, nil
 }
 
-// complete fills in the defaults and refuses what cannot work.
-func (o *SessionOptions) complete(c *Config) error {
-	if o.MaxTokens == 0 {
-		o.MaxTokens = min(c.ContextLength, defaultMaxTokens)
+// makeCaches makes the layers' caches, and the records that the eviction policy needs.
+func (s *Session) makeCaches() error {
+	config := &s.model.config
+	tracking, track := s.manager.Tracking()
+	if s.options.Positions == ReanchorSinks {
+		track, tracking.Anchors = true, s.sinks()
 	}
-	if o.KV == 0 {
-		o.KV = tensor.F16
-	}
-	if o.Chunk == 0 {
-		o.Chunk = defaultChunk
-	}
-	switch {
-	case o.MaxTokens < 1 || o.MaxTokens > c.ContextLength:
-		return fmt.Errorf("llama: SessionOptions.MaxTokens is %d: the model was trained for 1 to %d tokens", o.MaxTokens, c.ContextLength)
-	case o.Chunk < 1:
-		return fmt.Errorf("llama: SessionOptions.Chunk is %d: it must be positive", o.Chunk)
-	case o.KV.Quantized() && c.HeadDim%o.KV.BlockLen() != 0:
-		return fmt.Errorf("llama: SessionOptions.KV is %v, whose blocks of %d do not fit heads of %d: use f32 or f16", o.KV, o.KV.BlockLen(), c.HeadDim)
+	for range s.model.layers {
+		c, err := kvcache.New(s.model.device.Backend, s.options.KV, s.options.MaxTokens, config.KVHeads, config.HeadDim)
+		if err != nil {
+			return fmt.Errorf("llama: a cache for %d tokens: %w", s.options.MaxTokens, err)
+		}
+		s.caches = append(s.caches, c)
+		if !track {
+			continue
+		}
+		if err := c.Track(tracking, config.Heads, s.model.rotation); err != nil {
+			return fmt.Errorf("llama: a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
+		}
 	}
 	return nil
 }
@@ -139,11 +123,27 @@ func (s *Session) Tokens() []Token { return append([]Token(nil), s.tokens...) }
 // Position returns the position that the next token will have.
 func (s *Session) Position() int { return s.position }
 
-// CacheLen returns the number of cache slots in use.
-func (s *Session) CacheLen() int { return s.caches[0].Len() }
+// CacheLen returns the number of cache slots in use: of the layer that has most, where an eviction policy gives the layers
+// different shares.
+func (s *Session) CacheLen() (slots int) {
+	for _, c := range s.caches {
+		slots = max(slots, c.Len())
+	}
+	return slots
+}
 
-// Capacity returns how many tokens the conversation can hold: the cache's slots, or the model's context where that is less.
-func (s *Session) Capacity() int { return min(s.capacity, s.model.config.ContextLength) }
+// Capacity returns how many tokens the conversation can hold: the cache's slots or the model's context, whichever is less.
+// Where an eviction policy keeps the cache within its budget, only the context counts, and with ReanchorSinks nothing does.
+func (s *Session) Capacity() int {
+	capacity := s.model.config.ContextLength
+	if s.options.Positions == ReanchorSinks {
+		capacity = math.MaxInt
+	}
+	if !s.bounded() {
+		capacity = min(capacity, s.options.MaxTokens)
+	}
+	return capacity
+}
 
 // Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token and after
 // Truncate. The slice is valid until the next call.
@@ -215,17 +215,22 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	return scores, nil
 }
 
-// Truncate forgets all but the first n tokens.
+// Truncate forgets all but the first n tokens. Where tokens have been evicted, it can go back as far as the last eviction, or
+// to 0.
 func (s *Session) Truncate(n int) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
 	defer s.end()
+	if n > 0 && n < s.evicted {
+		return fmt.Errorf("llama: truncate to %d of %d tokens: of the first %d some were evicted; go back to no fewer, or to 0", n, len(s.tokens), s.evicted)
+	}
 	return s.truncate(n)
 }
 
+// truncate goes back to n tokens. An eviction keeps the latest token, so that one too can be taken back.
 func (s *Session) truncate(n int) error {
-	if n < 0 || n > len(s.tokens) {
+	if n < 0 || n > len(s.tokens) || n > 0 && n < s.evicted-1 {
 		return fmt.Errorf("llama: truncate to %d of %d tokens", n, len(s.tokens))
 	}
 	if n == len(s.tokens) {
@@ -237,9 +242,16 @@ func (s *Session) truncate(n int) error {
 		return ErrClosed
 	}
 	for _, c := range s.caches {
-		if err := c.Truncate(n); err != nil {
+		slots := 0
+		if n > 0 {
+			slots = c.Len() - (len(s.tokens) - n)
+		}
+		if err := c.Truncate(slots); err != nil {
 			return fmt.Errorf("llama: truncate to %d tokens: %w", n, err)
 		}
+	}
+	if n == 0 {
+		s.evicted = 0
 	}
 	s.tokens, s.position, s.current = s.tokens[:n], n, false
 	s.countCache()
@@ -266,14 +278,21 @@ func (s *Session) check(t []Token) error {
 		}
 	}
 	if room := s.room(); len(t) > room {
-		return fmt.Errorf("%w: %d tokens after %d, where %d fit", ErrContextFull, len(t), len(s.tokens), s.Capacity())
+		return fmt.Errorf("%w: %d tokens after %d, where %d more fit", ErrContextFull, len(t), len(s.tokens), room)
 	}
 	return nil
 }
 
 // room returns how many tokens still fit.
 func (s *Session) room() int {
-	return min(s.capacity-s.caches[0].Len(), s.model.config.ContextLength-s.position)
+	room := math.MaxInt
+	if s.options.Positions == Strict {
+		room = s.model.config.ContextLength - s.position
+	}
+	if !s.bounded() {
+		room = min(room, s.options.MaxTokens-s.CacheLen())
+	}
+	return room
 }
 
 // prefill computes tokens in chunks, and the logits after the last. Where each is not nil, it is called instead for every
@@ -287,7 +306,11 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 			return err
 		}
 		n := min(len(t), s.ws.chunk)
-		if err := s.step(t[:n], n == len(t) && each == nil, each); err != nil {
+		last := n == len(t)
+		if err := s.step(t[:n], last && each == nil, each); err != nil {
+			return err
+		}
+		if err := s.maybeEvict(last); err != nil {
 			return err
 		}
 		t = t[n:]
@@ -308,7 +331,7 @@ func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) erro
 	}
 	s.tokens = append(s.tokens, t...)
 	s.position += len(t)
-	s.countCache()
+	s.usage.PeakBytes = max(s.usage.PeakBytes, s.countCache())
 	if each != nil {
 		for lo := 0; lo < len(t); lo += headRows {
 			if err := each(lo, min(lo+headRows, len(t))); err != nil {
@@ -325,11 +348,14 @@ func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) erro
 	return nil
 }
 
-// countCache publishes the cache's size for Model.MemoryUsage, which other goroutines may ask for.
-func (s *Session) countCache() {
-	var bytes int64
+// countCache counts the cache, and publishes its size for Model.MemoryUsage, which other goroutines may ask for.
+func (s *Session) countCache() (bytes int64) {
+	var records int64
 	for _, c := range s.caches {
 		bytes += c.MemoryUsage()
+		records += c.RecordBytes()
 	}
-	s.cacheBytes.Store(bytes)
+	s.usage.Bytes, s.usage.RecordBytes = bytes, records
+	s.cacheBytes.Store(bytes + records)
+	return bytes
 }

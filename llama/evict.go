@@ -1,0 +1,95 @@
+package llama
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/antigravity-go/antigravity/eviction"
+)
+
+// CacheUsage tells what a session's cache holds and what it has given up.
+type CacheUsage struct {
+	Bytes       int64 // keys and values of the slots in use
+	PeakBytes   int64 // the most that these have been
+	RecordBytes int64 // what the eviction policy needs beside them
+
+	Evictions    int           // how often slots were given up
+	EvictedSlots int           // how many, by the layer that gave up the most
+	EvictionTime time.Duration // what choosing and moving them took
+}
+
+// CacheUsage returns the present figures. It is for the goroutine that uses the session.
+func (s *Session) CacheUsage() CacheUsage { return s.usage }
+
+// Evict shrinks the cache to targetLen slots now, by the session's policy: for host programs that need memory at once, and for
+// experiments. A cache that is no longer is left as it is.
+func (s *Session) Evict(targetLen int) (eviction.Result, error) {
+	if err := s.begin(); err != nil {
+		return eviction.Result{}, err
+	}
+	defer s.end()
+	return s.evict(func() (eviction.Result, error) { return s.manager.Evict(s.caches, targetLen) })
+}
+
+// bounded tells whether the policy keeps the cache within its capacity by itself.
+func (s *Session) bounded() bool {
+	return s.manager.Policy().Budget() > 0 && !s.options.EvictAfterPrompt
+}
+
+// sinks returns how many first tokens are given new positions.
+func (s *Session) sinks() int {
+	if c, ok := s.manager.Policy().(eviction.Contiguous); ok {
+		return c.ProtectedPrefix()
+	}
+	return 0
+}
+
+// maybeEvict lets the policy shrink the cache between two steps; last tells that a prompt's end or a generated token was
+// computed.
+func (s *Session) maybeEvict(last bool) error {
+	if !last && s.options.EvictAfterPrompt {
+		return nil
+	}
+	_, err := s.evict(func() (eviction.Result, error) { return s.manager.MaybeEvict(s.caches) })
+	return err
+}
+
+// evict runs an eviction and follows it up.
+func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, error) {
+	s.compute.Lock()
+	defer s.compute.Unlock()
+	if s.closed {
+		return eviction.Result{}, ErrClosed
+	}
+	result, err := run()
+	if result.Slots > 0 {
+		s.evicted = len(s.tokens)
+		s.usage.Evictions++
+		s.usage.EvictedSlots += result.Slots
+		s.usage.EvictionTime += result.Duration
+	}
+	if err == nil && result.Slots > 0 && s.options.Positions == ReanchorSinks {
+		err = s.reanchor()
+	}
+	s.countCache()
+	switch {
+	case errors.Is(err, eviction.ErrPressure):
+		return result, fmt.Errorf("%w: %w", ErrContextFull, err)
+	case err != nil:
+		return result, fmt.Errorf("llama: evict at token %d: %w", len(s.tokens), err)
+	}
+	return result, nil
+}
+
+// reanchor gives the sinks the positions just before the window.
+func (s *Session) reanchor() error {
+	for i, c := range s.caches {
+		if n := min(s.sinks(), c.Len()-1); n > 0 {
+			if err := c.Reanchor(n, s.position-c.Len()); err != nil {
+				return fmt.Errorf("layer %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package llama
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// SessionOptions describes a conversation's memory. Nil and the zero value are the good defaults.
+type SessionOptions struct {
+	// MaxTokens is the capacity of the cache in tokens; 0: the model's context, at most 4096; or, where an eviction policy
+	// keeps the cache within a budget, what that needs.
+	MaxTokens int
+	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
+	KV tensor.DType
+	// Chunk is the most tokens of a prompt computed at once: more are faster and need more memory; 0 means 256. Without an
+	// eviction policy results do not depend on it; with one it is at most a quarter of the budget.
+	Chunk int
+
+	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
+	Eviction eviction.Policy
+	// EvictAfterPrompt waits for the end of a prompt before evicting, so that the policy chooses with everything in sight; the
+	// whole prompt must then fit into MaxTokens. Otherwise the cache is kept within its budget during the prompt too.
+	EvictAfterPrompt bool
+	// Positions says what happens at the end of the model's context.
+	Positions Positions
+	// Monitor with MemoryThreshold makes the cache shrink when memory runs short, to three quarters each time; without a
+	// policy, generation then ends with an error that wraps ErrContextFull and eviction.ErrPressure.
+	Monitor eviction.Monitor
+	// MemoryThreshold is the number of bytes available under which memory is short.
+	MemoryThreshold int64
+}
+
+// Positions says what happens when the position of the next token passes the context that the model was trained for.
+type Positions int
+
+const (
+	// Strict refuses: ErrContextFull.
+	Strict Positions = iota
+	// ReanchorSinks goes on without end, with a sliding window: at each eviction the protected first tokens get the positions
+	// just before the window (StreamingLLM, arXiv 2309.17453), so that no distance between cached tokens ever exceeds the
+	// window. The window must be shorter than the context.
+	ReanchorSinks
+)
+
+// The defaults of SessionOptions.
+const (
+	defaultMaxTokens = 4096
+	defaultChunk     = 256
+)
+
+// complete fills in the defaults, refuses what cannot work, and returns the manager of evictions.
+func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
+	manager, err := eviction.NewManager(o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
+	if err != nil {
+		return nil, fmt.Errorf("llama: SessionOptions: %w", err)
+	}
+	budget := manager.Policy().Budget()
+	if o.KV == 0 {
+		o.KV = tensor.F16
+	}
+	if o.Chunk == 0 {
+		o.Chunk = defaultChunk
+	}
+	if o.Chunk < 1 {
+		return nil, fmt.Errorf("llama: SessionOptions.Chunk is %d: it must be positive", o.Chunk)
+	}
+	need := 0 // slots that keeping within the budget takes
+	if budget > 0 && !o.EvictAfterPrompt {
+		o.Chunk = min(o.Chunk, max(budget/4, 1))
+		need = manager.Slots(c.Layers, o.Chunk)
+	}
+	if o.MaxTokens == 0 {
+		o.MaxTokens = min(c.ContextLength, defaultMaxTokens)
+		if need > 0 {
+			o.MaxTokens = min(need, c.ContextLength)
+		}
+	}
+	switch {
+	case o.MaxTokens < 1 || o.MaxTokens > c.ContextLength:
+		return nil, fmt.Errorf("llama: SessionOptions.MaxTokens is %d: the model was trained for 1 to %d tokens", o.MaxTokens, c.ContextLength)
+	case need > o.MaxTokens && o.MaxTokens < c.ContextLength:
+		return nil, fmt.Errorf("llama: SessionOptions.MaxTokens is %d: the eviction policy %s with a budget of %d needs at least %d",
+			o.MaxTokens, manager.Policy().Name(), budget, min(need, c.ContextLength))
+	case o.KV.Quantized() && c.HeadDim%o.KV.BlockLen() != 0:
+		return nil, fmt.Errorf("llama: SessionOptions.KV is %v, whose blocks of %d do not fit heads of %d: use f32 or f16", o.KV, o.KV.BlockLen(), c.HeadDim)
+	}
+	return manager, o.checkPositions(c, manager.Policy(), need)
+}
+
+// checkPositions refuses to reanchor what is not a sliding window within the context.
+func (o *SessionOptions) checkPositions(c *Config, policy eviction.Policy, need int) error {
+	if o.Positions == Strict {
+		return nil
+	}
+	if o.Positions != ReanchorSinks {
+		return fmt.Errorf("llama: SessionOptions.Positions is %d: there are Strict and ReanchorSinks", o.Positions)
+	}
+	if _, ok := policy.(eviction.Contiguous); !ok {
+		return fmt.Errorf("llama: SessionOptions.Positions is ReanchorSinks, which needs a sliding window: the eviction policy is %s", policy.Name())
+	}
+	if o.EvictAfterPrompt {
+		return fmt.Errorf("llama: SessionOptions.Positions is ReanchorSinks, which needs evictions during a prompt: EvictAfterPrompt must be off")
+	}
+	if need > c.ContextLength {
+		return fmt.Errorf("llama: SessionOptions.Positions is ReanchorSinks with a window that needs %d slots: the context is %d, so choose a shorter window", need, c.ContextLength)
+	}
+	return nil
+}
