@@ -26,10 +26,10 @@ func (l Limits) Figures(w Work, took time.Duration) Figures {
 }
 
 // GB writes the bytes per second for a table; nothing where none were moved.
-func (f Figures) GB() string { return digits(f.GBPerSecond) }
+func (f Figures) GB() string { return Digits(f.GBPerSecond) }
 
 // GMAC writes the multiply-accumulates per second for a table; nothing where there were none.
-func (f Figures) GMAC() string { return digits(f.GMACPerSecond) }
+func (f Figures) GMAC() string { return Digits(f.GMACPerSecond) }
 
 // Limit writes the part of the limit as percents for a table; nothing where it is not known.
 func (f Figures) Limit() string {
@@ -42,14 +42,14 @@ func (f Figures) Limit() string {
 	return fmt.Sprintf("%.0f %%", 100*f.OfLimit)
 }
 
-// digits writes a rate with about three digits.
-func digits(x float64) string {
+// Digits writes a number for a table, with three digits where it has no more before the point; nothing for 0.
+func Digits(x float64) string {
 	switch {
 	case x == 0:
 		return ""
-	case x < 10:
+	case x < 9.995:
 		return fmt.Sprintf("%.2f", x)
-	case x < 100:
+	case x < 99.95:
 		return fmt.Sprintf("%.1f", x)
 	}
 	return fmt.Sprintf("%.0f", x)

@@ -8,6 +8,7 @@ package machine
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -44,7 +45,7 @@ const (
 )
 
 // The spans that make sense, in MiB: a step for each of many threads, and what any machine may have to spare.
-const minSpan, maxSpan = 64, 16 << 10
+const minSpan, maxSpan = 64, min(16<<10, math.MaxInt>>20)
 
 // CheckSpan returns an error for a span, in MiB, that Measure should not be asked for.
 func CheckSpan(mib int) error {
