@@ -155,7 +155,7 @@ func (a *attended) each(f func(query, kvHead int, p, scores []float64)) {
 			highest := math.Inf(-1)
 			for j := range seen {
 				k := a.k[(j*a.kvHeads+kv)*a.dim:][:a.dim]
-				p[j], s[j] = dot(q, k)/root, magnitudeOf(k, steps, a.dtype.Quantized())/root
+				p[j], s[j] = dot(q, k)/root, magnitudeOf(a.dtype, k, steps)/root
 				highest = max(highest, p[j])
 			}
 			normalise(p[:seen], highest)
@@ -176,8 +176,9 @@ func normalise(p []float64, highest float64) {
 	}
 }
 
-// exactPart is the share of the tolerance that holds where only scores are rounded: the sums themselves are of float32.
-func (a *attended) exactPart() float64 {
+// sumsPart is the share of the tolerance that the weighted sums of values need, whatever the scores are. Only where queries are
+// rounded to 8 bits is the tolerance wider than that.
+func (a *attended) sumsPart() float64 {
 	if a.dtype.Quantized() {
 		return exponents / rounding
 	}
@@ -199,7 +200,7 @@ func (a *attended) magnitude([]float32) []float64 {
 			for j, weight := range p {
 				shift = a.plus(shift, weight*scores[j]*math.Abs(value(j)-out))
 			}
-			result[query*a.dim+e] = a.exactPart()*size + a.total(shift)
+			result[query*a.dim+e] = a.sumsPart()*size + a.total(shift)
 		}
 	})
 	return result
@@ -209,7 +210,7 @@ func (a *attended) magnitude([]float32) []float64 {
 func (a *attended) weighed(sums []float32, width int) []float64 {
 	result := make([]float64, len(sums))
 	for i, v := range sums {
-		result[i] = a.exactPart() * math.Abs(float64(v))
+		result[i] = a.sumsPart() * math.Abs(float64(v))
 	}
 	a.each(func(_, kv int, p, scores []float64) {
 		all := 0.0 // the error of the sum of the exponentials
@@ -217,23 +218,23 @@ func (a *attended) weighed(sums []float32, width int) []float64 {
 			all = a.plus(all, weight*scores[j])
 		}
 		for j, weight := range p {
-			result[kv*width+j] += weight * (a.exactPart() + scores[j] + a.total(all))
+			result[kv*width+j] += weight * (a.sumsPart() + scores[j] + a.total(all))
 		}
 	})
 	return result
 }
 
-// plus and total add up errors: random ones as squares, others as they are.
+// plus and total add up errors: random ones, of rounding, as squares, others as they are.
 func (a *attended) plus(sum, e float64) float64 {
-	if a.dtype.Quantized() {
-		return sum + e*e
+	if a.dtype == tensor.F32 {
+		return sum + e
 	}
-	return sum + e
+	return sum + e*e
 }
 
 func (a *attended) total(sum float64) float64 {
-	if a.dtype.Quantized() {
-		return math.Sqrt(sum)
+	if a.dtype == tensor.F32 {
+		return sum
 	}
-	return sum
+	return math.Sqrt(sum)
 }

@@ -25,7 +25,7 @@ type limit struct {
 const (
 	single    = 1e-5    // sums of float32 in any order
 	exponents = 1e-4    // the fast exponentials of devices
-	half      = 1e-3    // one operand rounded to 16 bits
+	half      = 2e-3    // one operand rounded to 16 bits: half a step is 1/2048
 	rounding  = 1. / 64 // activations rounded to 8 bits: a step is 1/127 of the maximum, its deviation 1/√12 of a step
 )
 

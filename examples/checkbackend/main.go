@@ -24,10 +24,10 @@ values, and finds whatever changes memory that is not its output.
   go run ./examples/checkbackend -list
 
 The cpu backend must give the reference's bits: its tolerance is 0. Other devices may round differently. Their errors are
-relative to the magnitude of what is added up, and tolerated up to 1e-5 where all is float32, 1e-3 where weights or a cache
-have 16 bits, and, where the reference itself rounds activations to 8 bits for quantised weights, up to seven standard
-deviations of that rounding (1/64, see limits.go). The exit status is 1 when an operation is out of tolerance, fails, panics,
-hangs, or writes where it should not. Types that a backend declares unsupported are listed and are no failure.`
+relative to the magnitude of what is added up, and tolerated up to 1e-5 where all is float32, 1e-4 for exponentials, 2e-3
+where weights or a cache have 16 bits, and 1/64 where they are quantised: the reference rounds activations to 8 bits then,
+and that is seven standard deviations of the rounding. The exit status is 1 when an operation is out of tolerance, fails,
+panics, hangs, or writes where it should not. What a backend declares unsupported is listed and is no failure.`
 
 func main() { cli.Main("checkbackend", run) }
 

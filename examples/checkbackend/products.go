@@ -99,9 +99,7 @@ func transposed(g generator, p product, d tensor.DType, f factors) *trial {
 	}
 }
 
-// magnitude returns what the errors of a product are relative to. For weights of floats it is Σ|a·w|. For quantised ones it
-// is √Σ(A·w)², A the largest activation of the block that a is rounded with: the errors of rounding are random and add up
-// as their squares do.
+// magnitude returns what the errors of a product are relative to.
 func (p product) magnitude(d tensor.DType, x []float32, w []byte) func([]float32) []float64 {
 	return func([]float32) []float64 {
 		result, steps := make([]float64, p.m*p.n), blockMaxima(x, d.Format().Partner.BlockLen())
@@ -109,27 +107,26 @@ func (p product) magnitude(d tensor.DType, x []float32, w []byte) func([]float32
 		for j := range p.n {
 			row := decode(d, w[j*rowBytes:(j+1)*rowBytes])
 			for i := range p.m {
-				result[i*p.n+j] = magnitudeOf(row, steps[i*p.k:(i+1)*p.k], d.Quantized())
+				result[i*p.n+j] = magnitudeOf(d, row, steps[i*p.k:(i+1)*p.k])
 			}
 		}
 		return result
 	}
 }
 
-// magnitudeOf is the magnitude of one inner product.
-func magnitudeOf(w []float32, x []float64, quantised bool) float64 {
-	sum := 0.0
+// magnitudeOf is the magnitude of one inner product, for weights or keys w that were of type d. For float32 it is Σ|x·w|. Where
+// x is rounded, in blocks of which steps are the largest elements, it is √Σ(steps·w)², as random errors add up, with as much
+// of Σ|steps·w| as the sums of float32 need.
+func magnitudeOf(d tensor.DType, w []float32, steps []float64) float64 {
+	sum, squares := 0.0, 0.0
 	for i, v := range w {
-		term := math.Abs(float64(v)) * x[i]
-		if quantised {
-			term *= term
-		}
-		sum += term
+		term := math.Abs(float64(v)) * steps[i]
+		sum, squares = sum+term, squares+term*term
 	}
-	if quantised {
-		return math.Sqrt(sum)
+	if d == tensor.F32 {
+		return sum
 	}
-	return sum
+	return math.Sqrt(squares) + single/productTolerance(d)*sum
 }
 
 // sliceChecks take corners of the weights. Prepared ones need not be divisible.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -31,16 +33,17 @@ func (lines) begin(backend.Backend, bool, uint64) {}
 func (l lines) add(r *result)                     { l.Encode(r) }
 func (lines) end(time.Duration)                   {}
 
-// table is the reporter for people: a row for each operation and type, and under it the checks that failed.
+// table is the reporter for people: a row for the types of an operation that passed with the same tolerance, and one for each
+// type that did not, with its failed checks.
 type table struct {
 	w       io.Writer
 	verbose bool
 	color   bool
 
-	row     []*result // of one operation and type, which come one after the other
-	counts  map[verdict]int
-	checks  int
-	badRows []string
+	group  []*result // of one operation
+	counts map[verdict]int
+	checks int
+	bad    []string // the rows that failed
 }
 
 func newTable(w io.Writer, verbose bool) *table {
@@ -49,9 +52,9 @@ func newTable(w io.Writer, verbose bool) *table {
 
 // The columns of the table, of words and of numbers.
 const (
-	words   = "%-17s %-12s "
-	numbers = "%6d %10.3g %10.3g %10.3g %9s   "
-	titles  = words + "%6s %10s %10s %10s %9s\n"
+	words   = "%-17s %-14s "
+	titles  = words + "%6s %10s %10s %10s %11s\n"
+	numbers = words + "%6d %10.3g %10.3g %10.3g %11s   %s\n"
 )
 
 // shownFailures is how many failed checks a row shows; -v shows all.
@@ -67,56 +70,111 @@ func (t *table) begin(b backend.Backend, exact bool, seed uint64) {
 }
 
 func (t *table) add(r *result) {
-	if len(t.row) > 0 && (t.row[0].Operation != r.Operation || t.row[0].Type != r.Type) {
+	if len(t.group) > 0 && t.group[0].Operation != r.Operation {
 		t.flush()
 	}
-	t.row = append(t.row, r)
+	t.group = append(t.group, r)
 	t.counts[r.Verdict]++
 	t.checks++
 }
 
-// flush prints the row.
-func (t *table) flush() {
-	if len(t.row) == 0 {
-		return
-	}
-	first, sum, counts := t.row[0], result{}, map[verdict]int{}
-	for _, r := range t.row {
-		sum.Worst, sum.Relative = max(sum.Worst, r.Worst), max(sum.Relative, r.Relative)
-		sum.Tolerance, sum.Seconds = max(sum.Tolerance, r.Tolerance), sum.Seconds+r.Seconds
-		counts[r.Verdict]++
-	}
-	fmt.Fprintf(t.w, words+numbers+"%s\n", first.Operation, first.Type, len(t.row), float64(sum.Worst), float64(sum.Relative),
-		sum.Tolerance, milliseconds(sum.Seconds), t.summary(counts, len(t.row)))
-	if bad := len(t.row) - counts[passed] - counts[unsupported]; bad > 0 {
-		t.badRows = append(t.badRows, first.Operation+" "+first.Type)
-	}
-	t.details()
-	t.row = t.row[:0]
+// row sums up results.
+type row struct {
+	operation       string
+	types           []string
+	results         []*result
+	worst, relative number
+	tolerance       float64
+	seconds         float64
+	bad, missing    int
 }
 
-// summary is a row's verdict.
-func (t *table) summary(counts map[verdict]int, n int) string {
-	switch bad := n - counts[passed] - counts[unsupported]; {
-	case bad > 0:
-		return t.paint(red, fmt.Sprintf("FAIL (%d)", bad))
-	case counts[unsupported] == n:
+func (w *row) add(r *result) {
+	w.operation, w.results = r.Operation, append(w.results, r)
+	w.worst, w.relative = max(w.worst, r.Worst), max(w.relative, r.Relative)
+	w.tolerance, w.seconds = max(w.tolerance, r.Tolerance), w.seconds+r.Seconds
+	switch {
+	case r.Verdict.bad():
+		w.bad++
+	case r.Verdict == unsupported:
+		w.missing++
+	}
+}
+
+// clean tells whether all passed.
+func (w *row) clean() bool { return w.bad+w.missing == 0 }
+
+// rows sums up a group of results by type, and unless each is false joins the clean types of the same tolerance.
+func rows(group []*result, each bool) (list []*row) {
+	types := map[string]*row{}
+	for _, r := range group {
+		if types[r.Type] == nil {
+			types[r.Type] = &row{types: []string{r.Type}}
+			list = append(list, types[r.Type])
+		}
+		types[r.Type].add(r)
+	}
+	if each {
+		return list
+	}
+	var joined []*row
+	for _, w := range list {
+		i := slices.IndexFunc(joined, func(o *row) bool { return o.clean() && w.clean() && o.tolerance == w.tolerance })
+		if i < 0 {
+			joined = append(joined, w)
+			continue
+		}
+		joined[i].types = append(joined[i].types, w.types...)
+		for _, r := range w.results {
+			joined[i].add(r)
+		}
+	}
+	return joined
+}
+
+// flush prints the group.
+func (t *table) flush() {
+	for _, w := range rows(t.group, t.verbose) {
+		fmt.Fprintf(t.w, numbers, w.operation, w.typesText(), len(w.results), float64(w.worst), float64(w.relative), w.tolerance,
+			milliseconds(w.seconds), t.verdict(w))
+		if w.bad > 0 {
+			t.bad = append(t.bad, w.operation+" "+w.typesText())
+		}
+		t.details(w.results)
+	}
+	t.group = nil
+}
+
+// typesText names the types of a row, or counts them.
+func (w *row) typesText() string {
+	if len(w.types) > 2 {
+		return fmt.Sprintf("%d types", len(w.types))
+	}
+	return strings.Join(w.types, " ")
+}
+
+// verdict is a row's.
+func (t *table) verdict(w *row) string {
+	switch {
+	case w.bad > 0:
+		return t.paint(red, fmt.Sprintf("FAIL (%d)", w.bad))
+	case w.missing == len(w.results):
 		return t.paint(yellow, "unsupported")
-	case counts[unsupported] > 0:
-		return t.paint(yellow, fmt.Sprintf("ok, %d unsupported", counts[unsupported]))
+	case w.missing > 0:
+		return t.paint(yellow, fmt.Sprintf("ok, %d unsupported", w.missing))
 	}
 	return "ok"
 }
 
-// details prints the failed checks of the row, or with -v all.
-func (t *table) details() {
+// details prints the failed checks of a row, or with -v all.
+func (t *table) details(results []*result) {
 	shown, left := 0, 0
-	for _, r := range t.row {
+	for _, r := range results {
 		switch {
 		case t.verbose && r.Verdict == passed:
 			fmt.Fprintf(t.w, "    %s: %.3g, %s\n", r.about(), float64(r.Relative), milliseconds(r.Seconds))
-		case r.Verdict == passed || r.Verdict == unsupported && !t.verbose:
-		case shown == shownFailures && !t.verbose:
+		case !t.verbose && !r.Verdict.bad():
+		case !t.verbose && shown == shownFailures:
 			left++
 		default:
 			fmt.Fprintf(t.w, "    %s %s: %s\n", t.paint(r.Verdict.color(), string(r.Verdict)), r.about(), r.Detail)
@@ -146,14 +204,12 @@ func (t *table) end(elapsed time.Duration) {
 	if n := t.counts[unsupported]; n > 0 {
 		fmt.Fprintf(t.w, "%d unsupported, ", n)
 	}
-	if len(t.badRows) == 0 {
+	if len(t.bad) == 0 {
 		fmt.Fprintln(t.w, t.paint(green, "nothing is wrong"))
 		return
 	}
 	fmt.Fprintln(t.w, t.paint(red, "these fail"))
-	for _, row := range t.badRows {
-		fmt.Fprintln(t.w, "  "+row)
-	}
+	fmt.Fprintln(t.w, "  "+strings.Join(t.bad, "\n  "))
 }
 
 // color is a terminal's.
