@@ -15,32 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemMonitorOf opens the monitor of the machine that the test runs on.
-func systemMonitorOf(t testing.TB) Monitor {
-	t.Helper()
-	m, err := NewSystemMonitor()
-	if errors.Is(err, ErrNoMonitor) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.(io.Closer).Close() })
-	return m
-}
-
-func TestSystemMonitorHere(t *testing.T) {
-	m := systemMonitorOf(t)
-	n, err := m.Available()
-	if n <= 0 || err != nil {
-		t.Fatalf("%s: %d, %v", m.Name(), n, err)
-	}
-	t.Logf("%s: %d MiB", m.Name(), n/mib)
-	if allocs := testing.AllocsPerRun(20, func() { m.Available() }); allocs != 0 {
-		t.Errorf("%v allocations", allocs)
-	}
-}
-
 func TestPressureMonitorHere(t *testing.T) {
 	m, err := NewPressureMonitor(fixedMonitor{available: 100})
 	if errors.Is(err, ErrNoMonitor) {
@@ -176,7 +150,7 @@ func TestInLimitedGroup(t *testing.T) {
 func writeCached(t *testing.T, content []byte) {
 	dir := t.TempDir()
 	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil || st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC {
+	if err := unix.Statfs(dir, &st); err != nil || st.Type == unix.TMPFS_MAGIC {
 		t.Logf("no file to be cached in %s (%v): it may be memory itself", dir, err)
 		return
 	}
@@ -190,35 +164,13 @@ func writeCached(t *testing.T, content []byte) {
 	}
 }
 
-// What a session pays each time it asks.
-func BenchmarkSystemMonitor(b *testing.B) {
-	m := systemMonitorOf(b)
-	b.Log(m.Name())
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Available(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
+// What a session pays each time it asks, beside the system monitor.
 func BenchmarkPressureMonitor(b *testing.B) {
 	m, err := NewPressureMonitor(fixedMonitor{available: 100})
 	if err != nil {
 		b.Skip(err)
 	}
 	defer m.(io.Closer).Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Available(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkPushedMonitor(b *testing.B) {
-	m := NewPushedMonitor(fixedMonitor{available: 100})
-	m.Signal(50, time.Hour)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.Available(); err != nil {

@@ -98,3 +98,14 @@ func ExamplePushedMonitor() {
 	fmt.Println(n, err)
 	// Output: 0 <nil>
 }
+
+func BenchmarkPushedMonitor(b *testing.B) {
+	m := NewPushedMonitor(fixedMonitor{available: 100})
+	m.Signal(50, time.Hour)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Available(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
