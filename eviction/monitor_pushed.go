@@ -8,12 +8,13 @@ import (
 // A PushedMonitor is a Monitor that the host program can overrule for a while. It is how a phone's warnings reach a
 // session:
 //
-//	Android, onTrimMemory(level ≥ TRIM_MEMORY_RUNNING_CRITICAL): Signal(0, 30*time.Second)
+//	Android, onTrimMemory(level ≥ TRIM_MEMORY_RUNNING_CRITICAL): Signal(0, 2*time.Second)
 //	Android, ActivityManager.getMemoryInfo:                      Signal(availMem - threshold, 0), whenever it is read
-//	iOS, didReceiveMemoryWarning:                                Signal(0, 30*time.Second)
+//	iOS, didReceiveMemoryWarning:                                Signal(0, 2*time.Second)
 //	iOS, os_proc_available_memory:                               Signal(available, 0), whenever it is read
 //
-// Systems say when memory is short, not when it is plenty again: hence a signal ends by itself. Its methods are safe for
+// Systems say when memory is short, not when it is plenty again: hence a signal ends by itself. While it asks for memory a
+// session gives up slots step by step: the longer it lasts, the more. Its methods are safe for
 // use by several goroutines, and one monitor may serve all the sessions of a program.
 type PushedMonitor struct {
 	inner  Monitor

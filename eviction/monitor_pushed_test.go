@@ -92,7 +92,7 @@ func ExamplePushedMonitor() {
 	monitor := NewPushedMonitor(nil) // NewSystemMonitor's on Android
 
 	// In onTrimMemory or didReceiveMemoryWarning, on the user interface's thread:
-	monitor.Signal(0, 30*time.Second)
+	monitor.Signal(0, 2*time.Second)
 
 	n, err := monitor.Available()
 	fmt.Println(n, err)
