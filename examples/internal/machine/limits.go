@@ -41,7 +41,7 @@ type Limits struct {
 // share, and a window that many turns of a scheduler fit in.
 const (
 	DefaultSpan   = 512 << 20
-	DefaultWindow = 30 * time.Millisecond
+	DefaultWindow = 25 * time.Millisecond
 )
 
 // The spans that make sense, in MiB: a step for each of many threads, and what any machine may have to spare.
@@ -55,24 +55,36 @@ func CheckSpan(mib int) error {
 	return nil
 }
 
-// windows is how often each limit is measured: the best counts, since others may use the machine too.
-const windows = 4
+// rounds is how often each limit is measured, all in turn: the best counts, since others may use the machine for a while.
+const rounds = 8
 
 // Measure finds the limits for a number of threads (below 1, and at most: GOMAXPROCS) with the kernels in use. It reads
-// through span bytes, which it allocates, and spends a few times the window on each limit.
+// through span bytes, which it allocates, and spends some tens of windows.
 func Measure(threads, span int, window time.Duration) (Limits, error) {
 	if n := runtime.GOMAXPROCS(0); threads < 1 || threads > n {
 		threads = n
 	}
-	l := Limits{Threads: threads, Span: span}
-	kernels := asm.Best()
-	var err error
-	if l.Memory, err = memoryRate(kernels, threads, span, window); err != nil {
+	data, free, err := memoryParts(threads, span)
+	if err != nil {
 		return Limits{}, fmt.Errorf("measure the memory's limit: %w", err)
 	}
-	l.Cache = cacheRate(kernels, threads, window)
-	l.Integer = productRate(kernels, threads, window, integerFormats)
-	l.Float = productRate(kernels, threads, window, floatFormats)
+	defer free()
+	l, kernels := Limits{Threads: threads, Span: span}, asm.Best()
+	meters := []meter{newMeter(&l.Cache, threads, func(int) step { return adding(kernels) })}
+	for _, r := range readers(kernels) {
+		meters = append(meters, newMeter(&l.Memory, threads, func(thread int) step { return reading(data[thread], r()) }))
+	}
+	for _, f := range integerFormats {
+		meters = append(meters, newMeter(&l.Integer, threads, func(int) step { return multiplying(kernels, f) }))
+	}
+	for _, f := range floatFormats {
+		meters = append(meters, newMeter(&l.Float, threads, func(int) step { return multiplying(kernels, f) }))
+	}
+	for range rounds {
+		for _, m := range meters {
+			m.measure(window)
+		}
+	}
 	return l, nil
 }
 

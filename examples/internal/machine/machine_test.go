@@ -30,7 +30,7 @@ func TestMeasure(t *testing.T) {
 
 func TestProductsOfPortableKernels(t *testing.T) {
 	for _, format := range integerFormats {
-		if done := product(asm.Portable(), format)(); done != productTokens*productRows*productWidth {
+		if done := multiplying(asm.Portable(), format)(); done != productTokens*productRows*productWidth {
 			t.Errorf("%v: %d multiply-accumulates", format, done)
 		}
 	}

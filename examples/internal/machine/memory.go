@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -16,32 +15,33 @@ const (
 	stretchRow = stretch / (4 * asm.PanelRows * 4)
 )
 
-// memoryRate returns how many bytes per second the threads read from memory together, each from a part of its own.
-func memoryRate(kernels *asm.Kernels, threads, span int, window time.Duration) (float64, error) {
-	part := span / threads / stretch * stretch
-	if part == 0 {
-		return 0, fmt.Errorf("%d threads reading %d bytes: each needs at least %d", threads, span, stretch)
+// memoryParts allocates span bytes in a part for each thread.
+func memoryParts(threads, span int) (parts [][]byte, free func() error, err error) {
+	size := span / threads / stretch * stretch
+	if size == 0 {
+		return nil, nil, fmt.Errorf("%d threads reading %d bytes: each needs at least %d", threads, span, stretch)
 	}
 	var memory tensor.Galloc
-	buffer, err := memory.Alloc(part*threads, tensor.U8)
+	buffer, err := memory.Alloc(size*threads, tensor.U8)
 	if err != nil {
-		return 0, err
+		return nil, nil, err
 	}
-	defer buffer.Free()
 	data := buffer.Bytes()
 	clear(data) // a page that was never written is no memory yet
-	best := 0.0
-	for _, reader := range readers(kernels) {
-		best = max(best, bestRate(threads, window, func(thread int) func() int {
-			mine, at, read := data[thread*part:(thread+1)*part], 0, reader()
-			return func() int {
-				read(mine[at : at+stretch])
-				at = (at + stretch) % part
-				return stretch
-			}
-		}))
+	for ; len(data) > 0; data = data[size:] {
+		parts = append(parts, data[:size])
 	}
-	return best, nil
+	return parts, buffer.Free, nil
+}
+
+// reading returns a step that reads the next stretch of a part.
+func reading(part []byte, read func([]byte)) step {
+	at := 0
+	return func() int {
+		read(part[at : at+stretch])
+		at = (at + stretch) % len(part)
+		return stretch
+	}
 }
 
 // readers are the ways to read a stretch; each call makes one for a thread.
@@ -84,15 +84,12 @@ func touchLines(b []byte) uint64 {
 	return sum[0] + sum[1] + sum[2] + sum[3]
 }
 
-// cacheRate returns how many bytes per second the threads read and write together while adding vectors that stay in their
-// caches.
-func cacheRate(kernels *asm.Kernels, threads int, window time.Duration) float64 {
-	const elements, bytes = 8 << 10, 3 * 4 * 8 << 10 // both vectors together fill 64 KiB; one is read, one read and written
-	return bestRate(threads, window, func(int) func() int {
-		x, y := make([]float32, elements), make([]float32, elements)
-		return func() int {
-			kernels.Add(x, y)
-			return bytes
-		}
-	})
+// adding returns a step that adds vectors which stay in the caches.
+func adding(kernels *asm.Kernels) step {
+	const elements = 8 << 10 // of each vector, 64 KiB together
+	x, y := make([]float32, elements), make([]float32, elements)
+	return func() int {
+		kernels.Add(x, y)
+		return 3 * 4 * elements // both are read, one is written
+	}
 }

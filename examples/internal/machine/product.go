@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"time"
-
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/quant"
 )
@@ -21,16 +19,8 @@ const (
 	productWidth  = 512
 )
 
-// productRate returns how many multiply-accumulates per second the threads do together in the fastest of some formats.
-func productRate(kernels *asm.Kernels, threads int, window time.Duration, formats [2]*quant.Format) (best float64) {
-	for _, format := range formats {
-		best = max(best, bestRate(threads, window, func(int) func() int { return product(kernels, format) }))
-	}
-	return best
-}
-
-// product returns a step that multiplies, on one thread. All numbers are zero: no processor is faster for it.
-func product(kernels *asm.Kernels, format *quant.Format) func() int {
+// multiplying returns a step that multiplies on one thread. All numbers are zero: no processor is faster for it.
+func multiplying(kernels *asm.Kernels, format *quant.Format) step {
 	const macs = productTokens * productRows * productWidth
 	rowBytes := format.Bytes(productWidth)
 	acts := &quant.Activation{}
