@@ -13,7 +13,8 @@ type limit struct {
 	tolerance float64
 	// magnitude returns for each element what its error is relative to; nil: its absolute value. It is called only where
 	// errors are tolerated.
-	magnitude func(want []float32) []float64
+	magnitude  func(want []float32) []float64
+	magnitudes []float64 // its result, once asked for
 	// truth is what the output stands for. With it an element's error is by how much it is farther from the truth than the
 	// reference's: halfway between two quants both are right.
 	truth []float32
@@ -58,17 +59,16 @@ func (o *operand) compare(got, want []byte, exact bool) (c comparison) {
 		n := quantBytes(o.dtype, o.limit.defined)
 		x, y, got, want = x[:o.limit.defined], y[:o.limit.defined], got[:n], want[:n]
 	}
-	var magnitude []float64
-	if !exact && o.limit.magnitude != nil {
-		magnitude = o.limit.magnitude(y)
+	if !exact && o.limit.magnitude != nil && o.limit.magnitudes == nil {
+		o.limit.magnitudes = o.limit.magnitude(y)
 	}
 	for i := range y {
 		if math.Float32bits(x[i]) == math.Float32bits(y[i]) {
 			continue
 		}
 		scale := math.Abs(float64(y[i]))
-		if magnitude != nil {
-			scale = magnitude[i]
+		if o.limit.magnitudes != nil {
+			scale = o.limit.magnitudes[i]
 		}
 		difference := o.difference(i, x[i], y[i])
 		relative := 0.0
