@@ -8,7 +8,7 @@ import "github.com/antigravity-go/antigravity/quant"
 const matrixTokens = 8
 
 // matrixChunk is the memory for interleaved activations of matrixTokens rows, which stay in the first-level cache while
-// panels pass by: 64 blocks of 32.
+// panels pass by: 2048 elements of a row.
 const matrixChunk = 64 * matrixBytes32
 
 // matrixPanels is how a format's panels are multiplied by SMMLA. It wants eight elements of a row together, of two rows;
@@ -16,13 +16,17 @@ const matrixChunk = 64 * matrixBytes32
 // So the panels are those of the tier below, which serves fewer rows.
 type matrixPanels struct {
 	layout *panelLayout
+	rows   int // of weights in a kernel's tile
 	below  *Panels
 }
 
 // panelsI8MM sets the products with panels of weights.
 func panelsI8MM(k *Kernels) {
-	for _, l := range []*panelLayout{layoutQ4_0, layoutQ4_1, layoutQ8_0} {
-		m := &matrixPanels{l, k.PanelsFor(l.format)}
+	for _, l := range []*panelLayout{layoutQ4_0, layoutQ4_1, layoutQ8_0, layoutQ4_K, layoutQ5_K, layoutQ6_K} {
+		m := &matrixPanels{l, 8, k.PanelsFor(l.format)}
+		if l.format.Partner == quant.Int8x256 {
+			m.rows = 4
+		}
 		k.replacePanels(&Panels{Format: l.format, Pack: l.pack, Unpack: l.unpack, Multiply: m.multiply})
 	}
 }
@@ -46,7 +50,7 @@ func (m *matrixPanels) multiplyTokens(p *PanelProduct, acts *[matrixChunk]byte, 
 	for i := range matrixTokens {
 		clear(out[i*p.Stride:][:p.Count*PanelRows])
 	}
-	blocks, step := p.Acts.K/m.layout.format.BlockLen, matrixChunk/matrixBytes32
+	blocks, step := p.Acts.K/m.layout.format.BlockLen, matrixChunk/m.actBytes()
 	for from := 0; from < blocks; from += step {
 		n := min(step, blocks-from)
 		m.interleave(acts, p.Acts, t, from, n)
@@ -63,15 +67,15 @@ func (m *matrixPanels) multiplyPanel(p *PanelProduct, i, from, n int, acts *[mat
 	for j, bytes := range m.layout.planes {
 		planes[j] = planes[j][from*bytes:]
 	}
-	for row := 0; row < PanelRows; row += 8 {
+	for row := 0; row < PanelRows; row += m.rows {
 		at := m.layout.rowsOf(planes, row)
 		m.run(at[0], at[1], at[2], n, &acts[0], &out[row], p.Stride)
 	}
 }
 
-// run multiplies eight rows of weights, whose planes begin at w, scales and inner, with interleaved activations, and adds the
-// result to the rows of out, which are stride elements apart. A sum goes on in the order of blocks, so that it does not
-// matter where rows are cut into several calls.
+// run multiplies rows of weights, whose planes begin at w, scales and inner, with interleaved activations, and adds the result
+// to the rows of out, which are stride elements apart. A sum goes on in the order of blocks, so that it does not matter where
+// rows are cut into several calls.
 //
 // Kernels called by their names, instead of through a table, leave the activations on the stack.
 func (m *matrixPanels) run(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int) {
@@ -82,25 +86,52 @@ func (m *matrixPanels) run(w, scales, inner *byte, blocks int, acts *byte, out *
 		q4_1I8MMx8(w, scales, blocks, acts, out, stride)
 	case layoutQ8_0:
 		q8_0I8MMx8(w, scales, blocks, acts, out, stride)
+	case layoutQ4_K:
+		q4_KI8MMx8(w, scales, inner, blocks, acts, out, stride)
+	case layoutQ5_K:
+		q5_KI8MMx8(w, scales, inner, blocks, acts, out, stride)
+	case layoutQ6_K:
+		q6_KI8MMx8(w, scales, inner, blocks, acts, out, stride)
 	}
 }
 
-// matrixBytes32 are the bytes of a block of activations in Int8x32: four groups of eight elements, scales, what the sums of a
-// block begin at, and the activations' sums; each has sixteen bytes for two rows.
-const matrixBytes32 = (4 + 1 + 1 + 1) * 16 * matrixTokens / 2
+// The bytes of a block of activations, sixteen for two rows in each of these: in Int8x32 four groups of eight elements,
+// scales, what the sums of a block begin at, and the activations' sums; in Int8x256 32 groups, scales, two parts of the
+// activations' sums, and what the sums of sixteen groups begin at.
+const (
+	matrixBytes32  = (4 + 1 + 1 + 1) * 16 * matrixTokens / 2
+	matrixBytes256 = (32 + 1 + 2 + 16) * 16 * matrixTokens / 2
+)
+
+// actBytes returns the bytes of a block of activations.
+func (m *matrixPanels) actBytes() int {
+	if m.layout.format.Partner == quant.Int8x256 {
+		return matrixBytes256
+	}
+	return matrixBytes32
+}
 
 // interleave brings blocks [from, from+n) of the rows of activations from t on into the form that the kernels want.
 func (m *matrixPanels) interleave(acts *[matrixChunk]byte, a *quant.Activation, t, from, n int) {
-	bias := 0
-	if m.layout == layoutQ4_0 {
-		bias = -8
-	}
 	for pair := range matrixTokens / 2 {
-		b0 := (t+2*pair)*(a.K/32) + from
-		b1 := b0 + a.K/32
-		interleave32(&acts[16*pair], &a.Q[b0*32:][:n*32][0], &a.Q[b1*32:][:n*32][0], &a.D[b0:][:n][0], &a.D[b1:][:n][0],
-			&a.Sums[b0:][:n][0], &a.Sums[b1:][:n][0], n, bias)
+		dst, x, y := &acts[16*pair], blocksOf(a, t+2*pair, from, n), blocksOf(a, t+2*pair+1, from, n)
+		switch m.layout {
+		case layoutQ4_0:
+			interleave32(dst, &x.Q[0], &y.Q[0], &x.D[0], &y.D[0], &x.Sums[0], &y.Sums[0], n, -8)
+		case layoutQ4_1, layoutQ8_0:
+			interleave32(dst, &x.Q[0], &y.Q[0], &x.D[0], &y.D[0], &x.Sums[0], &y.Sums[0], n, 0)
+		default:
+			interleave256(dst, &x.Q[0], &y.Q[0], &x.D[0], &y.D[0], &x.Sums[0], &y.Sums[0], n)
+		}
 	}
+}
+
+// blocksOf returns blocks [from, from+n) of row t.
+func blocksOf(a *quant.Activation, t, from, n int) quant.Activation {
+	row := a.Row(t)
+	block := a.Partner.BlockLen()
+	groups := block / a.Partner.GroupLen()
+	return quant.Activation{Q: row.Q[from*block : (from+n)*block], D: row.D[from : from+n], Sums: row.Sums[from*groups : (from+n)*groups]}
 }
 
 // interleave32 writes blocks of two rows, one every matrixBytes32. At 64·g are the elements of group g, eight of q0 and eight
@@ -127,3 +158,29 @@ func q4_1I8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, stride in
 //
 //go:noescape
 func q8_0I8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+
+// interleave256 writes blocks of two rows, one every matrixBytes256. At 64·g are the elements of group g, eight of q0 and
+// eight of q1; then, every 64 bytes, scales, of both rows, twice; the lower part l of the activations' sums of 32, eight of
+// each row, and the higher part h, the sums being 128·h + l; and for sixteen groups of sixteen -32 times their sums, of both
+// rows, twice.
+//
+//go:noescape
+func interleave256(dst *byte, q0, q1 *int8, d0, d1 *float32, sums0, sums1 *int32, blocks int)
+
+// q4_KI8MMx8 multiplies 4 rows of weights with 8 of interleaved activations, see matrixPanels.run:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i],
+//	                   then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)
+
+// q5_KI8MMx8 does so for Q5_K.
+//
+//go:noescape
+func q5_KI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)
+
+// q6_KI8MMx8 does so for Q6_K, which has no minimums.
+//
+//go:noescape
+func q6_KI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)

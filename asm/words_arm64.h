@@ -84,3 +84,9 @@
 #define SMMLA4S(d, n, m) WORD $(0x4E80A400 | (m)<<16 | (n)<<5 | (d))
 // fmla v{d}.4s, v{n}.4s, v{m}.4s
 #define FMLA4S(d, n, m) WORD $(0x4E20CC00 | (m)<<16 | (n)<<5 | (d))
+// movi v{d}.2d, #0
+#define MOVI0(d) WORD $(0x6F00E400 | (d))
+// srshr v{d}.4s, v{n}.4s, #7
+#define SRSHR7_4S(d, n) WORD $(0x4F392400 | (n)<<5 | (d))
+// fmls v{d}.4s, v{n}.4s, v{m}.4s
+#define FMLS4S(d, n, m) WORD $(0x4EA0CC00 | (m)<<16 | (n)<<5 | (d))
