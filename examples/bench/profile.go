@@ -40,7 +40,7 @@ func (p *profile) json(w io.Writer, limits machine.Limits) error {
 	for _, e := range p.entries {
 		rest -= e.took
 		if err := encoder.Encode(profiled{
-			Test: p.test, Op: e.name, Shape: e.shape(), DType: e.dtype.String(), Calls: e.calls,
+			Test: p.test, Op: e.name, Shape: e.shape("x"), DType: e.dtype.String(), Calls: e.calls,
 			Seconds: e.took.Seconds(), Share: share(e.took, p.elapsed), Figures: limits.Figures(e.work, e.took),
 		}); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (p *profile) rows(table *cli.Table, limits machine.Limits) {
 			continue
 		}
 		f := limits.Figures(e.work, e.took)
-		table.Row(e.name, e.shape(), e.dtype.String(), fmt.Sprint(e.calls/p.runs), milliseconds(e.took, p.runs), percent(share(e.took, p.elapsed)),
+		table.Row(e.name, e.shape("×"), e.dtype.String(), fmt.Sprint(e.calls/p.runs), milliseconds(e.took, p.runs), percent(share(e.took, p.elapsed)),
 			fmt.Sprintf("%.1f", float64(e.took.Nanoseconds())/1e3/float64(e.calls)), f.GB(), f.GMAC(), f.Limit(), string(f.BoundBy))
 	}
 	if smallCalls > 0 {

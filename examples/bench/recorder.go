@@ -28,12 +28,12 @@ type operation struct {
 	dtype      tensor.DType
 }
 
-// shape writes the shape.
-func (o operation) shape() string {
+// shape writes the shape, with a sign for times.
+func (o operation) shape(times string) string {
 	if o.rows == 0 {
 		return strconv.Itoa(o.cols)
 	}
-	return strconv.Itoa(o.rows) + "×" + strconv.Itoa(o.cols)
+	return strconv.Itoa(o.rows) + times + strconv.Itoa(o.cols)
 }
 
 // entry is what all calls of one operation did.

@@ -113,10 +113,10 @@ func (l Limits) Floor(w Work) (floor time.Duration, bound Resource) {
 func (l Limits) Legend() string {
 	return fmt.Sprintf(`GB/s counts each operand once, GMAC/s multiply-accumulates. "of limit" is the least time that this machine
 needs, divided by the time taken, by its limits measured in this run with %d threads:
-  memory  %6.1f GB/s     reading %d MiB in turn: for weights, embeddings, cached keys and values
-  cache   %6.0f GB/s     x += y within the second-level cache: for activations
-  int8    %6.0f GMAC/s   products with quantised weights that lie in the cache
-  f32     %6.0f GMAC/s   products with floating-point weights that lie in the cache
+  memory  %6s GB/s     reading %d MiB in turn: for weights, embeddings, cached keys and values
+  cache   %6s GB/s     x += y within the second-level cache: for activations
+  int8    %6s GMAC/s   products with quantised weights that lie in the cache
+  f32     %6s GMAC/s   products with floating-point weights that lie in the cache
 More than 100 %%: the data were nearer than the limit assumes, or the machine was slower while it was measured.
-`, l.Threads, l.Memory/1e9, l.Span>>20, l.Cache/1e9, l.Integer/1e9, l.Float/1e9)
+`, l.Threads, Digits(l.Memory/1e9), l.Span>>20, Digits(l.Cache/1e9), Digits(l.Integer/1e9), Digits(l.Float/1e9))
 }
