@@ -70,10 +70,10 @@ func headChecks(operation string, shapes []heads, one heads, build func(heads, t
 }
 
 func attentionChecks(quick bool) []check {
-	single := oneHeads
-	single.tokens = 1
+	one := oneHeads
+	one.tokens = 1
 	return append(
-		headChecks("AttentionGen", upTo(quick, singleTokens, longSingles...), single, attentionGen),
+		headChecks("AttentionGen", upTo(quick, singleTokens, longSingles...), one, attentionGen),
 		headChecks("Attention", upTo(quick, chunks, longChunks...), oneHeads, attention)...)
 }
 

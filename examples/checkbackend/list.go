@@ -13,9 +13,11 @@ func list(w io.Writer, o backend.Options) error {
 		b, err := backend.Open(name, o)
 		if err != nil {
 			fmt.Fprintf(w, "%-10s unavailable: %v\n", name, err)
+			devices(w, name)
 			continue
 		}
 		fmt.Fprintf(w, "%-10s %s\n", name, describe(b))
+		devices(w, name)
 		if err := b.Close(); err != nil {
 			return fmt.Errorf("close %s: %w", name, err)
 		}
