@@ -68,9 +68,10 @@ func (w *weighing) block(l *lane, kept *keptTiles, head, first, last int) {
 		}
 	}
 	for r := range rows {
-		var total asm.Partial
+		total := &l.total[r]
+		total.Max, total.Sum = 0, 0
 		for t := range tiles {
-			w.kernels.Merge(&total, &kept.partials[t*rows+r])
+			w.kernels.Merge(total, &kept.partials[t*rows+r])
 		}
 		seen := seen - (last - first) + r/w.group + 1
 		for t := range tiles {

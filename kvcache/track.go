@@ -31,6 +31,7 @@ type Rotation func(row []float32, position int)
 type record struct {
 	Tracking
 	backend   backend.Backend
+	heads     int // of queries
 	rotation  Rotation
 	positions [][]int32      // [kvHeads][len]: of the token in each slot
 	queries   *tensor.Tensor // [2·Queries, heads, headDim]: room for a while of appending
@@ -42,6 +43,7 @@ type record struct {
 	angles    *tensor.Tensor
 	anchored  int // rows of anchors that are known
 	view      tensor.Tensor
+	tensors   []*tensor.Tensor // all of these
 }
 
 // Track begins to record. The cache must be empty; heads is the number of query heads, and rotation the model's.
@@ -52,25 +54,27 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) (err error) {
 	if t.Queries < 0 || t.Anchors < 0 || t.Queries > c.capacity || t.Anchors > c.capacity {
 		return fmt.Errorf("kvcache: track %d queries and %d anchors: both must be 0 to %d, the capacity", t.Queries, t.Anchors, c.capacity)
 	}
-	r := &record{Tracking: t, backend: c.backend, rotation: rotation, positions: make([][]int32, c.KVHeads())}
-	type table struct {
+	kvHeads, headDim, attended := c.KVHeads(), c.HeadDim(), 0
+	if t.Attention {
+		attended = kvHeads
+	}
+	r := &record{Tracking: t, backend: c.backend, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads)}
+	for _, w := range []struct {
 		to   **tensor.Tensor
 		on   tensor.Device
-		rows int
 		dims []int
-	}
-	for _, w := range []table{
-		{&r.queries, c.backend, 2 * t.Queries, []int{heads, c.HeadDim()}},
-		{&r.anchors, c.backend, t.Anchors, []int{c.KVHeads(), c.HeadDim()}},
-		{&r.rotated, c.backend, t.Anchors, []int{c.KVHeads(), c.HeadDim()}},
-		{&r.table, nil, t.Anchors, []int{c.HeadDim()}},
-		{&r.angles, c.backend, t.Anchors, []int{c.HeadDim()}},
-		{&r.received, c.backend, map[bool]int{true: c.KVHeads()}[t.Attention], []int{c.capacity}},
+	}{
+		{&r.queries, c.backend, []int{2 * t.Queries, heads, headDim}},
+		{&r.anchors, c.backend, []int{t.Anchors, kvHeads, headDim}},
+		{&r.rotated, c.backend, []int{t.Anchors, kvHeads, headDim}},
+		{&r.table, nil, []int{t.Anchors, headDim}},
+		{&r.angles, c.backend, []int{t.Anchors, headDim}},
+		{&r.received, c.backend, []int{attended, c.capacity}},
 	} {
-		if w.rows == 0 {
+		if w.dims[0] == 0 {
 			continue
 		}
-		shape, err := tensor.NewShape(append([]int{w.rows}, w.dims...)...)
+		shape, err := tensor.NewShape(w.dims...)
 		if err == nil {
 			*w.to, err = tensor.New(w.on, tensor.F32, shape)
 		}
@@ -78,6 +82,7 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) (err error) {
 			r.free()
 			return fmt.Errorf("kvcache: a record of %+v: %w", t, err)
 		}
+		r.tensors = append(r.tensors, *w.to)
 	}
 	c.record = r
 	if t.Attention { // device memory need not begin with zeros
@@ -86,19 +91,9 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) (err error) {
 	return nil
 }
 
-// tensors lists the record's memory.
-func (r *record) tensors() (list []*tensor.Tensor) {
-	for _, t := range []*tensor.Tensor{r.queries, r.received, r.anchors, r.rotated, r.table, r.angles} {
-		if t != nil {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
 func (r *record) free() error {
 	var errs []error
-	for _, t := range r.tensors() {
+	for _, t := range r.tensors {
 		errs = append(errs, t.Free())
 	}
 	return errors.Join(errs...)
@@ -117,7 +112,7 @@ func (c *Cache) RecordBytes() (bytes int64) {
 	if c.record == nil {
 		return 0
 	}
-	for _, t := range c.record.tensors() {
+	for _, t := range c.record.tensors {
 		bytes += int64(t.Size())
 	}
 	for _, p := range c.record.positions {
@@ -231,7 +226,7 @@ func (r *record) truncate(n, gone, seen int) error {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:n]
 	}
-	r.recent = max(0, min(r.recent, r.recent-gone))
+	r.recent = max(0, r.recent-gone)
 	r.anchored = min(r.anchored, seen)
 	if r.received == nil || gone == 0 {
 		return nil
@@ -247,7 +242,6 @@ func (r *record) keep(n int, from func(head, i int) int) error {
 		}
 		r.positions[h] = p[:n]
 	}
-	r.recent = min(r.recent, n)
 	if r.received == nil {
 		return nil
 	}

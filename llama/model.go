@@ -2,6 +2,7 @@ package llama
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"runtime"
@@ -32,6 +33,7 @@ type Model struct {
 	weightBytes           int64
 
 	mu       sync.Mutex
+	print    *[sha256.Size]byte                 // the fingerprint, once asked for
 	sessions map[weak.Pointer[Session]]struct{} // weak: a forgotten session must give its memory back
 	closed   bool
 }

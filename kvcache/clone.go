@@ -1,0 +1,54 @@
+package kvcache
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Clone returns a copy with memory of its own, on the same device.
+func (c *Cache) Clone() (*Cache, error) {
+	n, err := New(c.backend, c.DType(), c.capacity, c.KVHeads(), c.HeadDim())
+	if err != nil {
+		return nil, err
+	}
+	if err := n.copyFrom(c); err != nil {
+		n.Free()
+		return nil, fmt.Errorf("kvcache: clone %d slots: %w", c.len, err)
+	}
+	return n, nil
+}
+
+func (c *Cache) copyFrom(from *Cache) error {
+	if r := from.record; r != nil {
+		if err := c.Track(r.Tracking, r.heads, r.rotation); err != nil {
+			return err
+		}
+		if err := c.record.copyFrom(r); err != nil {
+			return err
+		}
+	}
+	row := c.KVHeads() * c.HeadDim()
+	for i, t := range c.sides() {
+		if from.len == 0 {
+			break
+		}
+		if err := c.backend.CopySlice(from.sides()[i], t, 0, 0, from.len*row); err != nil {
+			return err
+		}
+	}
+	c.len, c.seen = from.len, from.seen
+	return nil
+}
+
+func (r *record) copyFrom(from *record) error {
+	for h, p := range from.positions {
+		r.positions[h] = slices.Clone(p)
+	}
+	r.recent, r.anchored = from.recent, from.anchored
+	for i, t := range from.tensors {
+		if err := r.backend.CopySlice(t, r.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

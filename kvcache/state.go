@@ -1,0 +1,227 @@
+package kvcache
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// ErrState is wrapped by the errors of ReadState about a state that is damaged or does not fit the cache.
+var ErrState = errors.New("the state does not fit the cache")
+
+// stateHeader precedes the slots of a cache's state; all numbers are little-endian.
+type stateHeader struct {
+	Len, Seen        uint32
+	Tracked          uint8 // the record follows
+	Attention        uint8
+	Recent, Anchored uint32 // rows of queries and anchors
+	Heads            uint32
+}
+
+// WriteState writes the slots in use, with the record if there is one, in the cache's type. It is not a format for other
+// programs: the shape is not part of it.
+func (c *Cache) WriteState(w io.Writer) error {
+	header := stateHeader{Len: uint32(c.len), Seen: uint32(c.seen)}
+	r := c.record
+	if r != nil {
+		header.Tracked, header.Heads = 1, uint32(r.heads)
+		header.Recent, header.Anchored = uint32(min(r.recent, r.Queries)), uint32(r.anchored)
+		if r.received != nil {
+			header.Attention = 1
+		}
+	}
+	if err := binary.Write(w, binary.LittleEndian, &header); err != nil {
+		return err
+	}
+	for _, t := range c.sides() {
+		if err := c.writeRows(w, t, 0, c.len); err != nil {
+			return err
+		}
+	}
+	if r == nil {
+		return nil
+	}
+	for _, p := range r.positions {
+		if err := binary.Write(w, binary.LittleEndian, p); err != nil {
+			return err
+		}
+	}
+	if r.queries != nil {
+		if err := c.writeRows(w, r.queries, r.recent-int(header.Recent), r.recent); err != nil {
+			return err
+		}
+	}
+	if r.anchors != nil {
+		if err := c.writeRows(w, r.anchors, 0, r.anchored); err != nil {
+			return err
+		}
+	}
+	if r.received == nil {
+		return nil
+	}
+	sums, err := c.Received()
+	if err != nil {
+		return err
+	}
+	for _, row := range sums {
+		if err := binary.Write(w, binary.LittleEndian, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadState fills an empty cache from what WriteState wrote. The cache may record less than the state has, not more. When it
+// fails the cache is to be thrown away.
+func (c *Cache) ReadState(reader io.Reader) error {
+	if c.len != 0 || c.seen != 0 {
+		return fmt.Errorf("kvcache: read a state into a cache with %d slots in use: it must be empty", c.len)
+	}
+	var header stateHeader
+	if err := binary.Read(reader, binary.LittleEndian, &header); err != nil {
+		return err
+	}
+	if err := c.checkHeader(&header); err != nil {
+		return fmt.Errorf("kvcache: %w: %w", ErrState, err)
+	}
+	n := int(header.Len)
+	for _, t := range c.sides() {
+		if err := c.readRows(reader, t, n); err != nil {
+			return err
+		}
+	}
+	if header.Tracked == 1 {
+		if err := c.readRecord(reader, &header); err != nil {
+			return err
+		}
+	}
+	c.len, c.seen = n, int(header.Seen)
+	return nil
+}
+
+// checkHeader refuses what does not fit.
+func (c *Cache) checkHeader(h *stateHeader) error {
+	const most = 1 << 16 // rows of a record: far more than any policy wants
+	switch r := c.record; {
+	case int64(h.Len) > int64(c.capacity) || h.Len > h.Seen || h.Seen > 1<<31-1:
+		return fmt.Errorf("%d slots of %d tokens, for a cache of %d", h.Len, h.Seen, c.capacity)
+	case h.Tracked > 1 || h.Attention > 1 || h.Recent > most || h.Anchored > most:
+		return fmt.Errorf("header %+v", *h)
+	case r == nil || h.Len == 0 || h.Tracked == 1 && int(h.Heads) == r.heads && (h.Attention == 1 || r.received == nil) &&
+		(h.Recent > 0 || r.queries == nil) && (h.Anchored > 0 || r.Anchors == 0):
+		return nil
+	}
+	return fmt.Errorf("it was saved without the record that is wanted now (%+v): save with the same eviction policy", c.record.Tracking)
+}
+
+// readRecord reads the state's record into the cache's, or past it.
+func (c *Cache) readRecord(reader io.Reader, h *stateHeader) error {
+	r, n := c.record, int(h.Len)
+	positions := make([]int32, n)
+	for head := range c.KVHeads() {
+		if err := binary.Read(reader, binary.LittleEndian, positions); err != nil {
+			return err
+		}
+		for i, p := range positions {
+			if p < 0 || uint32(p) >= h.Seen || i > 0 && p <= positions[i-1] {
+				return fmt.Errorf("kvcache: %w: slot %d has position %d of %d", ErrState, i, p, h.Seen)
+			}
+		}
+		if r != nil {
+			r.positions[head] = append(r.positions[head], positions...)
+		}
+	}
+	row := int(h.Heads) * c.HeadDim()
+	if r != nil && r.queries != nil {
+		skip := max(int(h.Recent)-r.Queries, 0) // the earliest, of which fewer are wanted now
+		if err := discardFloats(reader, skip*row); err != nil {
+			return err
+		}
+		r.recent = int(h.Recent) - skip
+		if err := c.readRows(reader, r.queries, r.recent); err != nil {
+			return err
+		}
+	} else if err := discardFloats(reader, int(h.Recent)*row); err != nil {
+		return err
+	}
+	row = c.KVHeads() * c.HeadDim()
+	kept := 0
+	if r != nil && r.anchors != nil {
+		kept = min(int(h.Anchored), r.Anchors)
+		if err := c.readRows(reader, r.anchors, kept); err != nil {
+			return err
+		}
+		r.anchored = kept
+	}
+	if err := discardFloats(reader, (int(h.Anchored)-kept)*row); err != nil || h.Attention == 0 {
+		return err
+	}
+	if r == nil || r.received == nil {
+		return discardFloats(reader, c.KVHeads()*n)
+	}
+	sums := make([]float32, c.KVHeads()*c.capacity)
+	for head := range c.KVHeads() {
+		if err := binary.Read(reader, binary.LittleEndian, sums[head*c.capacity:][:n]); err != nil {
+			return err
+		}
+	}
+	return r.writeReceived(sums)
+}
+
+// discardFloats reads past n numbers.
+func discardFloats(r io.Reader, n int) error {
+	_, err := io.CopyN(io.Discard, r, 4*int64(n))
+	return err
+}
+
+// batchRows is how many rows travel between device and file at once.
+const batchRows = 64
+
+// writeRows writes rows [lo, hi) of a tensor.
+func (c *Cache) writeRows(w io.Writer, t *tensor.Tensor, lo, hi int) error {
+	bytes := make([]byte, 0, batchRows*t.Size()/t.Shape().Dim(0))
+	for ; lo < hi; lo += batchRows {
+		part, err := t.Slice(lo, min(lo+batchRows, hi))
+		if err != nil {
+			return err
+		}
+		if err := c.backend.ReadBuffer(part, bytes[:part.Size()]); err != nil {
+			return err
+		}
+		if _, err := w.Write(bytes[:part.Size()]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRows reads the first n rows of a tensor.
+func (c *Cache) readRows(reader io.Reader, t *tensor.Tensor, n int) error {
+	if n > t.Shape().Dim(0) {
+		return fmt.Errorf("kvcache: %w: %d rows for %v", ErrState, n, t)
+	}
+	dims := t.Shape().Dims()
+	row := t.Shape().NumElements() / dims[0]
+	dims[0] = batchRows
+	batch, err := tensor.New(nil, t.DType(), tensor.ShapeOf(dims...))
+	if err != nil {
+		return err
+	}
+	defer batch.Free()
+	for lo := 0; lo < n; lo += batchRows {
+		m := min(batchRows, n-lo)
+		if _, err := io.ReadFull(reader, batch.Data()[:m*batch.Size()/batchRows]); err != nil {
+			return err
+		}
+		if err := c.backend.CopySlice(batch, t, 0, lo*row, m*row); err != nil {
+			return err
+		}
+		if err := c.backend.Synchronize(); err != nil { // the batch is used again
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package llama_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// policyOf makes a policy by name.
+func policyOf(t testing.TB, name string, budget int) eviction.Policy {
+	t.Helper()
+	p, err := eviction.ByName(name, eviction.Options{Budget: budget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// stream returns n tokens of no meaning.
+func stream(n int) []llama.Token {
+	tokens := make([]llama.Token, n)
+	for i := range tokens {
+		tokens[i] = llama.Token(i * 7919 % 1000)
+	}
+	return tokens
+}
+
+func TestEvictionBoundsThePeakOfAPrompt(t *testing.T) {
+	m := pebbleModel(t)
+	const budget, length = 256, 1800
+	slot := int64(0)
+	for _, name := range eviction.Names() {
+		s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, name, budget)})
+		if err := s.Prefill(t.Context(), stream(length)); err != nil {
+			t.Fatal(err)
+		}
+		usage := s.CacheUsage()
+		if s.Position() != length || len(s.Tokens()) != length {
+			t.Errorf("%s: position %d after %d tokens", name, s.Position(), len(s.Tokens()))
+		}
+		if name == "none" {
+			slot = usage.Bytes / length
+			continue
+		}
+		if usage.PeakBytes >= slot*budget*3/2 {
+			t.Errorf("%s: at most %d bytes were cached, want less than 1.5 times the budget of %d", name, usage.PeakBytes, slot*budget)
+		}
+		if usage.Evictions == 0 || usage.Bytes < slot*budget/2 {
+			t.Errorf("%s: %+v", name, usage)
+		}
+		// Single tokens keep it there.
+		for _, token := range stream(100) {
+			if err := s.Prefill(t.Context(), []llama.Token{token}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if usage := s.CacheUsage(); usage.PeakBytes >= slot*budget*3/2 {
+			t.Errorf("%s: after 100 tokens more, at most %d bytes", name, usage.PeakBytes)
+		}
+	}
+}
+
+func TestEvictAfterPrompt(t *testing.T) {
+	m := pebbleModel(t)
+	s := newSession(t, m, &llama.SessionOptions{MaxTokens: 1000, Eviction: policyOf(t, "snapkv", 128), EvictAfterPrompt: true})
+	if err := s.Prefill(t.Context(), stream(900)); err != nil {
+		t.Fatal(err)
+	}
+	if usage := s.CacheUsage(); s.CacheLen() != 128 || usage.Evictions != 1 || usage.EvictedSlots != 772 {
+		t.Errorf("%d slots after the prompt, %+v", s.CacheLen(), usage)
+	}
+	if err := s.Prefill(t.Context(), stream(1000)); !errors.Is(err, llama.ErrContextFull) {
+		t.Errorf("a prompt longer than the cache: %v", err)
+	}
+}
+
+// A sliding window goes on for ever at constant memory and speed.
+func TestReanchorSinksGoesOn(t *testing.T) {
+	m := pebbleModel(t)
+	total := 6000 // the model was trained for 2048
+	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+		total = 100_000
+	}
+	const window = 256
+	s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", window), Positions: llama.ReanchorSinks})
+	if err := s.Prefill(t.Context(), stream(500)); err != nil {
+		t.Fatal(err)
+	}
+	steady := s.CacheUsage()
+	next := make([]llama.Token, 1)
+	rate := func(n int) float64 {
+		began := time.Now()
+		for range n {
+			best := 0
+			for i, v := range s.Logits() {
+				if v > s.Logits()[best] {
+					best = i
+				}
+			}
+			next[0] = llama.Token(best)
+			if err := s.Prefill(t.Context(), next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return float64(n) / time.Since(began).Seconds()
+	}
+	first := rate(1000)
+	rate(total - 2000)
+	last := rate(1000)
+	t.Logf("the first thousand at %.0f tokens/s, the last at %.0f", first, last)
+	if s.Position() != 500+total || s.CacheLen() < window || s.CacheLen() >= window*5/4 {
+		t.Errorf("position %d, %d slots", s.Position(), s.CacheLen())
+	}
+	if usage := s.CacheUsage(); usage.PeakBytes > steady.PeakBytes || usage.RecordBytes > 2*steady.RecordBytes {
+		t.Errorf("the cache grew: %+v, at first %+v", usage, steady)
+	}
+	for _, v := range s.Logits() {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			t.Fatalf("a logit is %v", v)
+		}
+	}
+}
+
+func TestStrictEndsAtTheTrainedLength(t *testing.T) {
+	m := pebbleModel(t)
+	context := m.Config().ContextLength
+	s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", 64)})
+	if got := s.Capacity(); got != context {
+		t.Errorf("capacity %d, want the context's %d", got, context)
+	}
+	if err := s.Prefill(t.Context(), stream(context+1)); !errors.Is(err, llama.ErrContextFull) {
+		t.Errorf("one token too many: %v", err)
+	}
+	if err := s.Prefill(t.Context(), stream(context)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prefill(t.Context(), stream(1)); !errors.Is(err, llama.ErrContextFull) || s.Position() != context {
+		t.Errorf("at position %d: %v", s.Position(), err)
+	}
+}
+
+// Pebble still answers when the conversation is far longer than its context.
+func TestAnswersBeyondTheContext(t *testing.T) {
+	m := pebbleModel(t)
+	fresh := newSession(t, m, nil)
+	history := user("What is 2 + 2?")
+	want, _ := chat(t, fresh, history, llama.Params{})
+	s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", 300), Positions: llama.ReanchorSinks})
+	prompt, err := m.Tokenizer().Template(history, llama.TemplateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s.Position() < 3000 {
+		var answer strings.Builder
+		for piece, err := range s.Generate(t.Context(), prompt, llama.Params{MaxTokens: 40}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.WriteString(piece.Text)
+		}
+		if answer.String() != want {
+			t.Fatalf("at position %d: %q, want %q", s.Position(), answer.String(), want)
+		}
+	}
+}
+
+func TestTruncateAfterEviction(t *testing.T) {
+	m := pebbleModel(t)
+	tokens := stream(400)
+	s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "h2o", 128)})
+	if err := s.Prefill(t.Context(), tokens); err != nil {
+		t.Fatal(err)
+	}
+	want, slots := slices.Clone(s.Logits()), s.CacheLen()
+	if err := s.Prefill(t.Context(), tokens[:3]); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Truncate(400); err != nil {
+		t.Fatal(err)
+	}
+	if s.CacheLen() != slots || s.Position() != 400 {
+		t.Errorf("%d slots at position %d, want %d at 400", s.CacheLen(), s.Position(), slots)
+	}
+	if err := s.Truncate(100); err == nil {
+		t.Error("went back to before an eviction")
+	}
+	for _, err := range s.Generate(t.Context(), nil, llama.Params{MaxTokens: 1}) { // computes the last token's logits again
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if err := s.Truncate(0); err != nil || s.CacheLen() != 0 {
+		t.Fatalf("%d slots: %v", s.CacheLen(), err)
+	}
+	if err := s.Prefill(t.Context(), tokens); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.Logits(), want) {
+		t.Error("beginning anew gives other logits")
+	}
+}
+
+// When the history differs before the last eviction, Chat reads it anew.
+func TestChatAfterEviction(t *testing.T) {
+	m := pebbleModel(t)
+	options := &llama.SessionOptions{Eviction: policyOf(t, "sliding", 96)}
+	s := newSession(t, m, options)
+	history := user(strings.Repeat("The red door opens with code 4821. ", 12) + "What is 2 + 2?")
+	first, last := chat(t, s, history, llama.Params{})
+	if last.Stats.Evictions == 0 {
+		t.Errorf("nothing was evicted: %v", last.Stats)
+	}
+	other := user("What is 3 + 4?")
+	got, _ := chat(t, s, other, llama.Params{})
+	if want, _ := chat(t, newSession(t, m, options), other, llama.Params{}); got != want {
+		t.Errorf("%q after another conversation, %q in a new session", got, want)
+	}
+	history = append(history, llama.Message{Role: "assistant", Content: first}, llama.Message{Role: "user", Content: "What is 3 + 4?"})
+	if _, last := chat(t, s, history, llama.Params{}); last.Stats.ReusedTokens > 10 { // how every conversation begins
+		t.Errorf("%d tokens reused of another conversation", last.Stats.ReusedTokens)
+	}
+}
+
+// fakeMonitor tells what it is told.
+type fakeMonitor struct{ bytes int64 }
+
+func (*fakeMonitor) Name() string                { return "fake" }
+func (f *fakeMonitor) Available() (int64, error) { return f.bytes, nil }
+
+func TestMemoryPressure(t *testing.T) {
+	m := pebbleModel(t)
+	monitor := &fakeMonitor{1 << 30}
+	s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "keydiff", 1000), Monitor: monitor, MemoryThreshold: 1 << 20})
+	if err := s.Prefill(t.Context(), stream(800)); err != nil {
+		t.Fatal(err)
+	}
+	if s.CacheLen() != 800 {
+		t.Fatalf("%d slots while there is memory", s.CacheLen())
+	}
+	monitor.bytes = 1000
+	time.Sleep(30 * time.Millisecond)
+	if err := s.Prefill(t.Context(), stream(1)); err != nil {
+		t.Fatal(err)
+	}
+	if s.CacheLen() > 801*3/4 || s.CacheUsage().Evictions != 1 {
+		t.Errorf("%d slots when memory is short", s.CacheLen())
+	}
+
+	none := newSession(t, m, &llama.SessionOptions{Monitor: monitor, MemoryThreshold: 1 << 20})
+	if err := none.Prefill(t.Context(), stream(10)); !errors.Is(err, llama.ErrContextFull) || !errors.Is(err, eviction.ErrPressure) {
+		t.Errorf("memory is short and nothing may be evicted: %v", err)
+	}
+}
+
+func TestSessionOptionsAreChecked(t *testing.T) {
+	m := pebbleModel(t)
+	context := m.Config().ContextLength
+	for name, c := range map[string]struct {
+		options llama.SessionOptions
+		want    string
+	}{
+		"too few slots":              {llama.SessionOptions{MaxTokens: 100, Eviction: policyOf(t, "sliding", 100)}, "needs at least"},
+		"threshold without monitor":  {llama.SessionOptions{MemoryThreshold: 1}, "no monitor"},
+		"monitor without threshold":  {llama.SessionOptions{Monitor: &fakeMonitor{}}, "threshold"},
+		"reanchor without a window":  {llama.SessionOptions{Positions: llama.ReanchorSinks}, "needs a sliding window"},
+		"reanchor scored":            {llama.SessionOptions{Positions: llama.ReanchorSinks, Eviction: policyOf(t, "h2o", 100)}, "needs a sliding window"},
+		"reanchor too long a window": {llama.SessionOptions{Positions: llama.ReanchorSinks, Eviction: policyOf(t, "sliding", context)}, "shorter window"},
+		"unknown positions":          {llama.SessionOptions{Positions: 7}, "Strict and ReanchorSinks"},
+	} {
+		if _, err := m.NewSession(&c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want a word of %q", name, err, c.want)
+		}
+	}
+}
+
+func TestDecodeWithEvictionDoesNotAllocate(t *testing.T) {
+	m := pebbleModel(t)
+	for _, name := range []string{"sliding", "snapkv", "h2o", "tova", "keydiff"} {
+		s := newSession(t, m, &llama.SessionOptions{MaxTokens: 2000, Eviction: policyOf(t, name, 1000)})
+		if err := s.Prefill(t.Context(), stream(200)); err != nil {
+			t.Fatal(err)
+		}
+		next := []llama.Token{1}
+		if n := testing.AllocsPerRun(50, func() { // between evictions
+			if err := s.Prefill(t.Context(), next); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 1 { // a record grows now and then
+			t.Errorf("%s: %v allocations per token", name, n)
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package llama
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"runtime"
+
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// A saved session is, with all numbers little-endian: stateMagic; the version; the model's fingerprint; the lengths and the
+// options that a header has; the tokens; the logits if there are any; each layer's cache (kvcache.Cache's WriteState); and the
+// SHA-256 of all that.
+const (
+	stateMagic   = "antigravity session\n"
+	stateVersion = 1
+)
+
+// stateHeader follows magic, version and fingerprint.
+type stateHeader struct {
+	KV        uint32 // tensor.DType
+	MaxTokens uint32
+	Logits    uint32 // 1: there are logits
+	Tokens    uint64
+	Evicted   uint64
+}
+
+// Save writes the conversation: tokens, cache and logits, not the eviction policy. Restore of the same model goes on from it
+// as the session would have, bit for bit.
+func (s *Session) Save(w io.Writer) (err error) {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.end()
+	s.compute.Lock()
+	defer s.compute.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("llama: save a session of %d tokens: %w", len(s.tokens), err)
+		}
+	}()
+	fingerprint, err := s.model.fingerprint()
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	out := io.MultiWriter(w, sum)
+	header := stateHeader{
+		KV: uint32(s.options.KV), MaxTokens: uint32(s.options.MaxTokens),
+		Tokens: uint64(len(s.tokens)), Evicted: uint64(s.evicted),
+	}
+	if s.current {
+		header.Logits = 1
+	}
+	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, s.tokens} {
+		if err := binary.Write(out, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	if s.current {
+		if err := binary.Write(out, binary.LittleEndian, s.logits); err != nil {
+			return err
+		}
+	}
+	for i, c := range s.caches {
+		if err := c.WriteState(out); err != nil {
+			return fmt.Errorf("layer %d: %w", i, err)
+		}
+	}
+	_, err = w.Write(sum.Sum(nil))
+	return err
+}
+
+// Restore makes a session from what Save wrote, for the same model, in the same weight type. Nil options mean those of the
+// saved session, but the eviction policy and the monitor, which are not saved; of given ones, what is zero is as it was saved.
+// A policy that needs a record of the past wants a session that was saved with it.
+//
+// The error wraps ErrStateMismatch when the state is another model's or does not fit the options, and is a *FormatError when
+// it is damaged. Then there is no session, and nothing is left behind.
+func (m *Model) Restore(r io.Reader, o *SessionOptions) (*Session, error) {
+	s, err := m.restore(r, o)
+	if err != nil {
+		return nil, fmt.Errorf("llama: restore a session: %w", err)
+	}
+	return s, nil
+}
+
+func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) {
+	fingerprint, err := m.fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	in := &stateReader{r: r, sum: sha256.New()}
+	header, err := in.header(fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	options := SessionOptions{}
+	if o != nil {
+		options = *o
+	}
+	if options.KV == 0 {
+		options.KV = tensor.DType(header.KV)
+	}
+	if options.KV != tensor.DType(header.KV) {
+		return nil, fmt.Errorf("%w: its cache is %v, the options want %v", ErrStateMismatch, tensor.DType(header.KV), options.KV)
+	}
+	if options.MaxTokens == 0 && options.Eviction == nil { // with a policy, its budget decides
+		options.MaxTokens = int(header.MaxTokens)
+	}
+	s, err := m.NewSession(&options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if err := s.read(in, header); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read fills an empty session.
+func (s *Session) read(in *stateReader, header *stateHeader) error {
+	const batch = 1 << 12 // tokens read at once: a damaged length must not cost memory
+	for left := header.Tokens; left > 0; {
+		part := make([]Token, min(left, batch))
+		if err := in.read(part); err != nil {
+			return err
+		}
+		for _, t := range part {
+			if t < 0 || int(t) >= s.model.config.VocabSize {
+				return in.damaged(fmt.Errorf("token %d of a vocabulary of %d", t, s.model.config.VocabSize))
+			}
+		}
+		s.tokens = append(s.tokens, part...)
+		left -= uint64(len(part))
+	}
+	if header.Logits == 1 {
+		if err := in.read(s.logits); err != nil {
+			return err
+		}
+	}
+	for i, c := range s.caches {
+		switch err := c.ReadState(in); {
+		case errors.Is(err, kvcache.ErrState):
+			return fmt.Errorf("%w: layer %d: %w", ErrStateMismatch, i, err)
+		case err != nil:
+			return in.damaged(fmt.Errorf("layer %d: %w", i, err))
+		case c.Seen() != len(s.tokens):
+			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, c.Seen(), len(s.tokens)))
+		}
+	}
+	if err := in.end(); err != nil {
+		return err
+	}
+	s.position, s.evicted, s.current = len(s.tokens), int(header.Evicted), header.Logits == 1
+	s.usage.PeakBytes = s.countCache()
+	return nil
+}
+
+// stateReader reads a state, counting and summing up.
+type stateReader struct {
+	r      io.Reader
+	sum    hash.Hash
+	offset int64
+	failed error // of r, other than the end
+}
+
+// Read reads what the checksum covers.
+func (s *stateReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.sum.Write(p[:n])
+	s.offset += int64(n)
+	if err != nil && err != io.EOF {
+		s.failed = err
+	}
+	return n, err
+}
+
+// read fills a value of fixed size.
+func (s *stateReader) read(v any) error {
+	if err := binary.Read(s, binary.LittleEndian, v); err != nil {
+		return s.damaged(err)
+	}
+	return nil
+}
+
+// damaged says where the state is not one.
+func (s *stateReader) damaged(err error) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return &FormatError{File: "session state", Offset: s.offset, Err: err}
+}
+
+// header reads up to the tokens.
+func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error) {
+	var (
+		magic   [len(stateMagic)]byte
+		version uint32
+		model   [sha256.Size]byte
+		header  stateHeader
+	)
+	if err := s.read(&magic); err != nil {
+		return nil, err
+	}
+	if string(magic[:]) != stateMagic {
+		return nil, s.damaged(fmt.Errorf("it begins with %q: this is no saved session", magic))
+	}
+	if err := s.read(&version); err != nil {
+		return nil, err
+	}
+	if version != stateVersion {
+		return nil, fmt.Errorf("%w: its version is %d, and this program reads %d", ErrStateMismatch, version, stateVersion)
+	}
+	if err := s.read(&model); err != nil {
+		return nil, err
+	}
+	if model != fingerprint {
+		return nil, fmt.Errorf("%w: it belongs to another model, or to another weight type", ErrStateMismatch)
+	}
+	if err := s.read(&header); err != nil {
+		return nil, err
+	}
+	if header.Logits > 1 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
+		return nil, s.damaged(fmt.Errorf("header %+v", header))
+	}
+	return &header, nil
+}
+
+// end checks the sum.
+func (s *stateReader) end() error {
+	want, got := s.sum.Sum(nil), make([]byte, sha256.Size)
+	if _, err := io.ReadFull(s.r, got); err != nil {
+		return s.damaged(err)
+	}
+	if !bytes.Equal(want, got) {
+		return s.damaged(fmt.Errorf("the checksum is wrong"))
+	}
+	return nil
+}
+
+// fingerprint tells models apart: the configuration, and some rows of every weight as the device has them.
+func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return sum, ErrClosed
+	}
+	if m.print != nil {
+		return *m.print, nil
+	}
+	defer runtime.KeepAlive(m)
+	defer mmap.Catch(&err)()
+	h := sha256.New()
+	fmt.Fprintf(h, "%+v\n", m.config)
+	weights := []*tensor.Tensor{m.embedding, m.head}
+	for i := range m.layers {
+		l := &m.layers[i]
+		weights = append(weights, l.q.weight, l.k.weight, l.v.weight, l.o.weight, l.gate.weight, l.up.weight, l.down.weight)
+	}
+	for _, w := range weights {
+		if err := m.hashRows(h, w); err != nil {
+			return sum, fmt.Errorf("fingerprint: %w", err)
+		}
+	}
+	sum = [sha256.Size]byte(h.Sum(nil))
+	m.print = &sum
+	return sum, nil
+}
+
+// hashRows adds a weight's type and some of its rows.
+func (m *Model) hashRows(h hash.Hash, w *tensor.Tensor) error {
+	rows, cols := w.Shape().Dim(0), w.Shape().Dim(1)
+	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
+	out, err := tensor.New(m.device, tensor.F32, tensor.ShapeOf(len(indices), cols))
+	if err != nil {
+		return err
+	}
+	defer out.Free()
+	if err := m.device.Gather(w, indices, out); err != nil {
+		return err
+	}
+	bytes := make([]byte, out.Size())
+	if err := m.device.ReadBuffer(out, bytes); err != nil {
+		return err
+	}
+	fmt.Fprintf(h, "%v %v\n", w.DType(), w.Shape())
+	h.Write(bytes)
+	return nil
+}
+
+// Fork returns a session with a copy of the conversation, to go on from here in two ways. The cache is copied, so the memory
+// doubles. The copy has the same options, policy and monitor.
+func (s *Session) Fork() (*Session, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	s.compute.Lock()
+	defer s.compute.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	f, err := s.model.NewSession(&s.options)
+	if err != nil {
+		return nil, fmt.Errorf("llama: fork a session of %d tokens: %w", len(s.tokens), err)
+	}
+	for i, c := range s.caches {
+		clone, err := c.Clone()
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("llama: fork a session of %d tokens: layer %d: %w", len(s.tokens), i, err)
+		}
+		f.caches[i].Free()
+		f.caches[i] = clone
+	}
+	f.tokens = append(f.tokens, s.tokens...)
+	f.position, f.evicted, f.current = s.position, s.evicted, s.current
+	copy(f.logits, s.logits)
+	f.usage.PeakBytes = f.countCache()
+	return f, nil
+}
