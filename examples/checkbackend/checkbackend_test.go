@@ -347,6 +347,9 @@ func TestTable(t *testing.T) {
 		{check: check{Operation: "Scale", Type: "f32"}, Tolerance: 0.5, Verdict: passed},
 		{check: check{Operation: "Scale", Type: "f16"}, Tolerance: 0.5, Verdict: passed},
 		{check: check{Operation: "Scale", Type: "q4_0", Shape: "[3]", Input: "large", Prepared: true}, Verdict: wrong, Detail: "it is 5"},
+		{check: check{Operation: "Scale", Type: "q4_0", Shape: "[4]", Input: "zeros"}, Verdict: failed, Detail: "log:\nline\n"},
+		{check: check{Operation: "Scale", Type: "q4_0", Shape: "[5]", Input: "zeros"}, Verdict: failed, Detail: "log:\nline\n"},
+		{check: check{Operation: "Scale", Type: "q4_0", Shape: "[6]", Input: "zeros"}, Verdict: failed, Detail: "log:\nline\n"},
 		{check: check{Operation: "Scale", Type: "q8_0"}, Verdict: unsupported},
 		{check: check{Operation: "Scale", Type: "bf16"}, Tolerance: 0.5, Verdict: passed},
 		{check: check{Operation: "RoPE", Type: "f32"}, Verdict: passed},
@@ -360,12 +363,16 @@ func TestTable(t *testing.T) {
 	}
 	want := []string{
 		"Scale 3 types 3 0 0 0.5 0.0 ms ok",
-		"Scale q4_0 1 0 0 0 0.0 ms FAIL (1)",
+		"Scale q4_0 4 0 0 0 0.0 ms FAIL (4)",
 		"wrong [3], large, prepared: it is 5",
+		"error [4], zeros: log:",
+		"line",
+		"error [5], zeros: log: … (as above)",
+		"and 1 more (-v shows all)",
 		"Scale q8_0 1 0 0 0 0.0 ms unsupported",
 		"RoPE f32 1 0 0 0 0.0 ms ok",
 		"",
-		"6 checks in 1.0 s: 1 unsupported, these fail",
+		"9 checks in 1.0 s: 1 unsupported, these fail",
 		"Scale q4_0",
 	}
 	if !slices.Equal(got, want) {

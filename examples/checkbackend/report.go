@@ -40,14 +40,15 @@ type table struct {
 	verbose bool
 	color   bool
 
-	group  []*result // of one operation
+	group  []*result       // of one operation
+	shown  map[string]bool // texts of many lines, such as build logs
 	counts map[verdict]int
 	checks int
 	bad    []string // the rows that failed
 }
 
 func newTable(w io.Writer, verbose bool) *table {
-	return &table{w: w, verbose: verbose, color: cli.IsTerminal(w), counts: map[verdict]int{}}
+	return &table{w: w, verbose: verbose, color: cli.IsTerminal(w), shown: map[string]bool{}, counts: map[verdict]int{}}
 }
 
 // The columns of the table, of words and of numbers.
@@ -177,13 +178,23 @@ func (t *table) details(results []*result) {
 		case !t.verbose && shown == shownFailures:
 			left++
 		default:
-			fmt.Fprintf(t.w, "    %s %s: %s\n", t.paint(r.Verdict.color(), string(r.Verdict)), r.about(), r.Detail)
+			fmt.Fprintf(t.w, "    %s %s: %s\n", t.paint(r.Verdict.color(), string(r.Verdict)), r.about(), t.once(r.Detail))
 			shown++
 		}
 	}
 	if left > 0 {
 		fmt.Fprintf(t.w, "    and %d more (-v shows all)\n", left)
 	}
+}
+
+// once returns a text of many lines whole only the first time.
+func (t *table) once(text string) string {
+	first, _, long := strings.Cut(text, "\n")
+	if long && t.shown[text] {
+		return first + " … (as above)"
+	}
+	t.shown[text] = long
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
 }
 
 // about tells which of the row's checks a result is of.
