@@ -67,6 +67,14 @@ type broken struct {
 	addAssign    func(a, b *tensor.Tensor) error
 	matMul       func(a, b, out *tensor.Tensor) error
 	attentionGen func(q, k, v, out *tensor.Tensor, n int) error
+	gather       func(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
+}
+
+func (b *broken) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
+	if b.gather != nil {
+		return b.gather(table, indices, out)
+	}
+	return b.Backend.Gather(table, indices, out)
 }
 
 func (b *broken) Scale(x *tensor.Tensor, v float32) error {
@@ -168,6 +176,8 @@ func TestFaultsAreFound(t *testing.T) {
 			softmax: func(*tensor.Tensor) error { return errors.New("out of breath") }}},
 		{name: "unsupported", operation: "Softmax", want: unsupported, all: true, detail: "not supported", backend: broken{
 			softmax: func(*tensor.Tensor) error { return fmt.Errorf("softmax: %w", backend.ErrUnsupported) }}},
+		{name: "prepared in vain", operation: "Gather", want: failed, detail: "could be prepared", backend: broken{
+			gather: func(*tensor.Tensor, []int32, *tensor.Tensor) error { return backend.ErrUnsupported }}},
 		{name: "a panic", operation: "Softmax", want: panicked, all: true, detail: "index out of range", backend: broken{
 			softmax: func(x *tensor.Tensor) error { _ = x.Data()[1<<30+len(x.Data())]; return nil }}},
 		{name: "before its output", operation: "AddAssign", want: overwrote, all: true, detail: "before", backend: broken{

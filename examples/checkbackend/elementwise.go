@@ -89,10 +89,18 @@ func scale(g generator, dims []int, in input) *trial {
 }
 
 func siluMul(g generator, dims []int, in input) *trial {
+	x, y := g.floats(in, elements(dims)), g.floats(in, elements(dims))
+	magnitude := func(want []float32) []float64 {
+		result := make([]float64, len(want))
+		for i, v := range want {
+			// Far below 0 the exponential is limited to some smallest or largest number, and which is the device's affair.
+			result[i] = math.Abs(float64(v)) + 0x1p-100*math.Abs(float64(x[i])*float64(y[i]))
+		}
+		return result
+	}
 	return &trial{
 		operands: []operand{
-			f32("a", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: exponents}),
-			f32("b", reading, g.floats(in, elements(dims)), dims...),
+			f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude}), f32("b", reading, y, dims...),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.SiLUMul(t[0], t[1]) },
 	}

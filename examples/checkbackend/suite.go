@@ -138,6 +138,8 @@ func (s *suite) do(c *check) *result {
 	trial, want := s.last.trial, s.last.want
 	got, err := guarded(func() (*outcome, error) { return trial.on(s.backend, c.Prepared) })
 	switch {
+	case errors.Is(err, backend.ErrUnsupported) && c.Prepared && !errors.Is(err, errMove):
+		return r.fail(failed, "the weights could be prepared, but not used: "+err.Error())
 	case errors.Is(err, backend.ErrUnsupported):
 		return r.fail(unsupported, err.Error())
 	case errors.Is(err, errPanic):

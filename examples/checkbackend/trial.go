@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,6 +106,9 @@ type outcome struct {
 	elapsed  time.Duration
 }
 
+// errMove begins the errors of operands that do not reach the device.
+var errMove = errors.New("move")
+
 // on runs the trial on a backend, once, and reads its operands back.
 func (t *trial) on(b backend.Backend, prepared bool) (*outcome, error) {
 	operands, views := make([]placed, len(t.operands)), make([]*tensor.Tensor, len(t.operands))
@@ -119,7 +123,7 @@ func (t *trial) on(b backend.Backend, prepared bool) (*outcome, error) {
 		p, err := t.operands[i].place(b, prepared)
 		operands[i], views[i] = p, p.view
 		if err != nil {
-			return nil, fmt.Errorf("move %s to the device: %w", t.operands[i].name, err)
+			return nil, fmt.Errorf("%w %s to the device: %w", errMove, t.operands[i].name, err)
 		}
 	}
 	if err := b.Synchronize(); err != nil {
