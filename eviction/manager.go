@@ -59,11 +59,12 @@ type Manager struct {
 	read      time.Time // when the monitor was last asked
 	available int64
 	relieved  time.Time // when memory was last short and something was done
+	longest   int       // slots of the longest cache before that
 }
 
 const (
-	readEvery   = 20 * time.Millisecond  // what a monitor says may be this old
-	relieveTime = 500 * time.Millisecond // what an eviction gave back shows after this
+	readEvery   = 20 * time.Millisecond // what a monitor says may be this old
+	relieveTime = 2 * time.Second       // what an eviction gave back shows after this
 )
 
 // NewManager makes a manager for a policy; nil stands for None.
@@ -110,7 +111,7 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 	if m.due(caches) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
 	}
-	if m.available >= m.Threshold || m.now().Sub(m.relieved) < relieveTime {
+	if m.available >= m.Threshold {
 		return Result{}, nil
 	}
 	if m.policy == None {
@@ -121,11 +122,12 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 		longest = max(longest, c.Len())
 	}
 	target := max(int(float64(longest)*m.TargetRatio), m.Floor)
-	if target >= longest {
+	waiting := m.now().Sub(m.relieved) < relieveTime && longest < m.longest
+	if target >= longest || waiting {
 		return Result{}, nil
 	}
 	result, err := m.shrink(caches, ByPressure, target)
-	m.relieved = m.now()
+	m.relieved, m.longest = m.now(), longest
 	return result, err
 }
 
@@ -173,7 +175,7 @@ func (m *Manager) watch() error {
 	m.read = now
 	available, err := m.Monitor.Available()
 	if err != nil {
-		return fmt.Errorf("eviction: monitor %s: %w", m.Monitor.Name(), err)
+		return fmt.Errorf("eviction: %w", err)
 	}
 	m.available = available
 	return nil

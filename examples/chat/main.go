@@ -28,7 +28,7 @@ func main() {
 // options are the command line's.
 type options struct {
 	model           cli.Model
-	session         llama.SessionOptions
+	memory          cli.Memory
 	params          llama.Params
 	system, history string
 }
@@ -45,7 +45,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	cli.SamplingFlags(f, &o.params, 0)
 	o.model.Flags(f)
-	cli.SessionFlags(f, &o.session, tensor.F16)
+	o.memory.Flags(f, tensor.F16)
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
 	}
@@ -66,11 +66,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	defer closeModel()
-	session, err := model.NewSession(&o.session)
+	session, closeSession, err := o.memory.Session(model)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer closeSession()
 	c := &conversation{
 		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),

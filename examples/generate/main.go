@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
@@ -30,7 +31,7 @@ func main() { cli.Main("generate", run) }
 // options are the command line's.
 type options struct {
 	model          cli.Model
-	session        llama.SessionOptions
+	memory         cli.Memory
 	params         llama.Params
 	prompt, system string
 	raw, json      bool
@@ -47,7 +48,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	cli.SamplingFlags(f, &o.params, 256)
 	o.model.Flags(f)
-	cli.SessionFlags(f, &o.session, tensor.F16)
+	o.memory.Flags(f, tensor.F16)
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
 	}
@@ -78,11 +79,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	defer closeModel()
-	session, err := model.NewSession(&o.session)
+	session, closeSession, err := o.memory.Session(model)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer closeSession()
 	pieces := o.generate(ctx, model, session)
 	if o.json {
 		return printJSON(stdout, pieces, o)
@@ -118,6 +119,9 @@ func printText(stdout, stderr io.Writer, pieces iter.Seq2[llama.Piece, error]) e
 			fmt.Fprintln(stdout)
 			fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %v\n",
 				s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), piece.Stop)
+			if s.Evictions > 0 {
+				fmt.Fprintf(stderr, "evictions: %d, of %d tokens, in %v\n", s.Evictions, s.EvictedSlots, s.EvictionTime.Round(time.Microsecond))
+			}
 		}
 	}
 	return nil
@@ -131,6 +135,8 @@ type result struct {
 	GeneratedTokens int     `json:"generated_tokens"`
 	PrefillRate     float64 `json:"prefill_tokens_per_second"`
 	DecodeRate      float64 `json:"decode_tokens_per_second"`
+	Evictions       int     `json:"evictions"`
+	EvictedTokens   int     `json:"evicted_tokens"`
 	Seed            uint64  `json:"seed"`
 	Model           string  `json:"model"`
 }
@@ -149,6 +155,7 @@ func printJSON(w io.Writer, pieces iter.Seq2[llama.Piece, error], o *options) er
 		if s := piece.Stats; piece.Stop != 0 {
 			r.Stop, r.PromptTokens, r.GeneratedTokens = piece.Stop.String(), s.PromptTokens, s.GeneratedTokens
 			r.PrefillRate, r.DecodeRate = s.PrefillRate(), s.DecodeRate()
+			r.Evictions, r.EvictedTokens = s.Evictions, s.EvictedSlots
 		}
 	}
 	if errors.Is(failure, context.Canceled) {

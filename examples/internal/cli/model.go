@@ -73,12 +73,3 @@ func (m *Model) Load(stderr io.Writer) (*llama.Model, func() error, error) {
 	}
 	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
 }
-
-// SessionFlags defines the flags for a conversation's memory.
-func SessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
-	o.KV = kv
-	f.Group("Memory", func() {
-		f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
-		f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens a conversation can hold; 0: the model's context, at most 4096")
-	})
-}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// SessionFlags defines the flags for the size of a conversation's memory; kv is the default type.
+func SessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
+	f.Group("Memory", func() { sessionFlags(f, o, kv) })
+}
+
+func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
+	o.KV = kv
+	f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
+	f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
+}
+
+// Memory is the choice of a conversation's memory: its size and type, and what it forgets.
+type Memory struct {
+	llama.SessionOptions
+	Policy      string
+	Window      int
+	Prefix      int
+	ThresholdMB int64
+	Endless     bool
+}
+
+// Flags defines the flags.
+func (m *Memory) Flags(f *Flags, kv tensor.DType) {
+	f.Group("Memory", func() {
+		sessionFlags(f, &m.SessionOptions, kv)
+		f.StringVar(&m.Policy, "eviction-policy", "none", "`name` of what decides which tokens the cache forgets: "+strings.Join(eviction.Names(), ", "))
+		f.IntVar(&m.Window, "eviction-window", 512, "`tokens` that stay beside the protected prefix")
+		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: as the policy likes, 4 for sliding and none for the others")
+		f.BoolVar(&m.EvictAfterPrompt, "evict-after-prompt", false, "read a whole prompt before forgetting, for a better choice at a higher peak")
+		f.BoolVar(&m.Endless, "endless", false, "go on beyond the model's context, with -eviction-policy sliding")
+		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when less `memory` than this many MB is available; 0: nobody watches")
+	})
+}
+
+// Options returns the session's options, and a function that releases the monitor of the system's memory.
+func (m *Memory) Options() (o *llama.SessionOptions, release func() error, err error) {
+	options, release := m.SessionOptions, func() error { return nil }
+	prefix := m.Prefix
+	if prefix < 0 && m.Policy == "sliding" {
+		prefix = eviction.DefaultPrefix
+	}
+	choice := eviction.Options{Budget: m.Window + max(prefix, 0), ProtectedPrefix: prefix}
+	if prefix == 0 {
+		choice.ProtectedPrefix = -1 // 0 is the default
+	} else if prefix < 0 {
+		choice.ProtectedPrefix = 0
+	}
+	if options.Eviction, err = eviction.ByName(m.Policy, choice); err != nil {
+		return nil, nil, Usagef("-eviction-policy %s -eviction-window %d -protected-prefix %d: %v", m.Policy, m.Window, m.Prefix, err)
+	}
+	if m.Endless {
+		options.Positions = llama.ReanchorSinks
+	}
+	if m.ThresholdMB < 0 {
+		return nil, nil, Usagef("-memory-threshold-mb %d: it must be 0 or more", m.ThresholdMB)
+	}
+	if m.ThresholdMB > 0 {
+		options.MemoryThreshold = m.ThresholdMB << 20
+		if options.Monitor, err = eviction.NewSystemMonitor(); err != nil {
+			return nil, nil, fmt.Errorf("-memory-threshold-mb: %w", err)
+		}
+		if c, ok := options.Monitor.(io.Closer); ok {
+			release = c.Close
+		}
+	}
+	return &options, release, nil
+}
+
+// Session opens a session of a model. The function that it returns closes it and the monitor.
+func (m *Memory) Session(model *llama.Model) (*llama.Session, func(), error) {
+	options, release, err := m.Options()
+	if err != nil {
+		return nil, nil, err
+	}
+	session, err := model.NewSession(options)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return session, func() {
+		session.Close()
+		release()
+	}, nil
+}
