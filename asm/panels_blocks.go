@@ -25,30 +25,42 @@ type blockTile struct {
 	run    func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 }
 
-// panelsOf returns panels for a block format. The tiles have so many rows: a panel is one tile high, or two. Those for most
-// tokens come first, the last is for one.
-func panelsOf(l *panelLayout, rows int, tiles []blockTile) *Panels {
-	return &Panels{Format: l.format, Pack: l.pack, Unpack: l.unpack, Multiply: func(p *PanelProduct) {
-		size := l.bytes(p.Acts.K)
-		for i := range p.Count {
-			planes := l.cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
-			for row := 0; row < PanelRows; row += rows {
-				multiplyBlocks(tiles, p, l.rowsOf(planes, row), i*PanelRows+row, rows)
-			}
-		}
-	}}
+// blockTiles multiplies panels of a block format. Its tiles have so many rows: a panel is one tile high, or two. Those for
+// most tokens come first, the last is for one.
+type blockTiles struct {
+	layout *panelLayout
+	rows   int
+	tiles  []blockTile
 }
 
-// multiplyBlocks multiplies a tile's rows, the first of which is the product's row at, with all rows of activations.
-func multiplyBlocks(tiles []blockTile, p *PanelProduct, planes [3]*byte, at, rows int) {
-	a := p.Acts
+// panelsOf returns panels for a block format, see blockTiles.
+func panelsOf(l *panelLayout, rows int, tiles []blockTile) *Panels {
+	b := blockTiles{l, rows, tiles}
+	return l.panels(func(p *PanelProduct) { b.multiply(p, 0, p.Count, 0) })
+}
+
+// multiply multiplies the panels from first up to last with the rows of activations from token on.
+func (b *blockTiles) multiply(p *PanelProduct, first, last, token int) {
+	size := b.layout.bytes(p.Acts.K)
+	for i := first; i < last; i++ {
+		planes := b.layout.cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
+		for row := 0; row < PanelRows; row += b.rows {
+			b.multiplyRows(p, b.layout.rowsOf(planes, row), i*PanelRows+row, token)
+		}
+	}
+}
+
+// multiplyRows multiplies a tile's rows, the first of which is the product's row at, with the rows of activations from token
+// on.
+func (b *blockTiles) multiplyRows(p *PanelProduct, planes [3]*byte, at, token int) {
+	a, tiles := p.Acts, b.tiles
 	blocks, groups := a.K/a.Partner.BlockLen(), a.K/a.Partner.GroupLen()
-	for t := 0; t < a.Rows; {
+	for t := token; t < a.Rows; {
 		for tiles[0].tokens > a.Rows-t {
 			tiles = tiles[1:]
 		}
 		n := tiles[0].tokens
-		out := p.Out[t*p.Stride+at:][:(n-1)*p.Stride+rows]
+		out := p.Out[t*p.Stride+at:][:(n-1)*p.Stride+b.rows]
 		q, d, sums := a.Q[t*a.K:(t+n)*a.K], a.D[t*blocks:(t+n)*blocks], a.Sums[t*groups:(t+n)*groups]
 		tiles[0].run(planes[0], planes[1], planes[2], blocks, &q[0], &d[0], &sums[0], a.K, &out[0], p.Stride)
 		t += n

@@ -18,11 +18,11 @@ const panelsOfSingle = 4
 // floatPanelsOf returns panels for a float format. The tiles have one panel, those for most tokens first, the last for one;
 // single is for one token and panelsOfSingle panels.
 func floatPanelsOf(l *panelLayout, tiles []floatTile, single floatKernel) *Panels {
-	return &Panels{Format: l.format, Pack: l.pack, Unpack: l.unpack, Multiply: func(p *PanelProduct) {
+	return l.panels(func(p *PanelProduct) {
 		for first := 0; first < p.Count; first += panelsOfSingle {
 			multiplyFloats(l, tiles, single, p, first, min(panelsOfSingle, p.Count-first))
 		}
-	}}
+	})
 }
 
 // multiplyFloats multiplies n panels with all rows of activations.

@@ -68,6 +68,11 @@ func (l *panelLayout) rowsOf(planes [3][]byte, r int) (first [3]*byte) {
 // bytes returns the size of a panel of rows of k elements.
 func (l *panelLayout) bytes(k int) int { return PanelRows * l.format.Bytes(k) }
 
+// panels returns the layout's Panels with a product.
+func (l *panelLayout) panels(multiply func(p *PanelProduct)) *Panels {
+	return &Panels{Format: l.format, Pack: l.pack, Unpack: l.unpack, Multiply: multiply}
+}
+
 // pack is Panels.Pack.
 func (l *panelLayout) pack(dst, src []byte, rowBytes, k int) {
 	if l.format.Partner == quant.Float {

@@ -10,31 +10,26 @@ type singleKernel func(w, scales, inner *byte, panelBytes, blocks int, q *int8, 
 // singlePanelsOf is panelsOf with a kernel for a single row of activations. Such a product waits for memory, and a core
 // reads faster in several places at once than in one.
 func singlePanelsOf(l *panelLayout, rows int, tiles []blockTile, single singleKernel) *Panels {
-	panels := panelsOf(l, rows, tiles)
-	multiply := panels.Multiply
+	panels, rest := panelsOf(l, rows, tiles), blockTiles{l, rows, tiles[len(tiles)-1:]}
+	several := panels.Multiply
 	panels.Multiply = func(p *PanelProduct) {
-		if p.Acts.Rows == 1 && p.Count >= panelsOfSingle {
-			multiplySingle(l, rows, tiles[len(tiles)-1:], single, p)
+		if p.Acts.Rows > 1 {
+			several(p)
 			return
 		}
-		multiply(p)
+		done := multiplySingle(l, single, p)
+		rest.multiply(p, done, p.Count, 0)
 	}
 	return panels
 }
 
-// multiplySingle multiplies panels with the only row of activations.
-func multiplySingle(l *panelLayout, rows int, tiles []blockTile, single singleKernel, p *PanelProduct) {
+// multiplySingle multiplies panels with the only row of activations, panelsOfSingle at a time, and returns how many.
+func multiplySingle(l *panelLayout, single singleKernel, p *PanelProduct) (done int) {
 	a, size := p.Acts, l.bytes(p.Acts.K)
-	i := 0
-	for ; i+panelsOfSingle <= p.Count; i += panelsOfSingle {
-		at := l.rowsOf(l.cut(p.Panels[i*size:(i+1)*size], a.K), 0)
-		out := p.Out[i*PanelRows : (i+panelsOfSingle)*PanelRows]
+	for ; done+panelsOfSingle <= p.Count; done += panelsOfSingle {
+		at := l.rowsOf(l.cut(p.Panels[done*size:(done+1)*size], a.K), 0)
+		out := p.Out[done*PanelRows : (done+panelsOfSingle)*PanelRows]
 		single(at[0], at[1], at[2], size, a.K/l.format.BlockLen, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
 	}
-	for ; i < p.Count; i++ {
-		planes := l.cut(p.Panels[i*size:(i+1)*size], a.K)
-		for row := 0; row < PanelRows; row += rows {
-			multiplyBlocks(tiles, p, l.rowsOf(planes, row), i*PanelRows+row, rows)
-		}
-	}
+	return done
 }

@@ -235,11 +235,14 @@ func TestPanelsMultiplyExtremes(t *testing.T) {
 func TestPanelsMultiplyAllocates(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *Panels) {
 		rng := rand.New(rand.NewPCG(7, 8))
-		w := newWeights(p.Format, PanelRows, 256, weightKinds[0].fill, rng)
-		product := &PanelProduct{Panels: w.pack(p), Count: 1, Acts: newActivation(p.Format, 3, 256, activationKinds[0].value, rng),
-			Out: make([]float32, 3*PanelRows), Stride: PanelRows}
-		if n := testing.AllocsPerRun(10, func() { p.Multiply(product) }); n > 0 {
-			t.Errorf("Multiply allocates %g times", n)
+		const panels, rows = 3, 3 * PanelRows
+		w := newWeights(p.Format, rows, 256, weightKinds[0].fill, rng)
+		for _, tokens := range []int{1, 3, 27} {
+			product := &PanelProduct{Panels: w.pack(p), Count: panels, Acts: newActivation(p.Format, tokens, 256, activationKinds[0].value, rng),
+				Out: make([]float32, tokens*rows), Stride: rows}
+			if n := testing.AllocsPerRun(10, func() { p.Multiply(product) }); n > 0 {
+				t.Errorf("Multiply of %d rows allocates %g times", tokens, n)
+			}
 		}
 	})
 }

@@ -38,12 +38,12 @@ type tier struct {
 }
 
 // Tiers returns the tiers that this processor can run, the portable one first and the highest last. Each starts as a copy of
-// the one below.
+// the one below: not all processors have all tiers below their highest.
 func Tiers() []*Kernels {
 	tiers := []*Kernels{&generic}
 	for _, t := range processorTiers {
 		if !cpuid.CPU.Supports(t.features...) {
-			break
+			continue
 		}
 		k := *tiers[len(tiers)-1]
 		k.Tier = t.name

@@ -4,12 +4,19 @@ package asm
 
 import "github.com/klauspost/cpuid/v2"
 
+// The instructions of the tiers.
+var (
+	featuresAVX2   = []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
+	featuresAVX512 = []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ}
+	featuresVNNI   = append([]cpuid.FeatureID{cpuid.AVX512VNNI}, featuresAVX512...)
+)
+
 // processorTiers are the amd64 tiers, the lowest first.
-var processorTiers = []tier{
-	{"avx2", []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}, improveAVX2},
-	{"avx512", []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ}, improveAVX512},
-	{"avx512vnni", []cpuid.FeatureID{cpuid.AVX512VNNI}, panelsVNNI},
-}
+var processorTiers = append([]tier{
+	{"avx2", featuresAVX2, improveAVX2},
+	{"avx512", featuresAVX512, improveAVX512},
+	{"avx512vnni", featuresVNNI, panelsVNNI},
+}, amxTiers()...)
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {

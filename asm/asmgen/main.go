@@ -29,6 +29,7 @@ var files = []struct {
 	{"panels_avx2", panelsAVX2},
 	{"panels_avx512", panelsAVX512},
 	{"panels_vnni", panelsVNNI},
+	{"panels_amx", panelsOfAMX},
 }
 
 func main() {

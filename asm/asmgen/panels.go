@@ -235,6 +235,15 @@ func (g *tile) loadArguments(scaleDiv int) {
 	}
 }
 
+// argument returns an argument's place in memory.
+func (g *tile) argument(name string) operand.Mem {
+	b, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err) // a mistake in this program
+	}
+	return b.Addr
+}
+
 // loadPanelStride fills the registers that lead to further panels.
 func (g *tile) loadPanelStride() {
 	if g.panels > 1 {

@@ -210,15 +210,6 @@ func (g *tile256) start() {
 	}
 }
 
-// argument returns an argument's place in memory.
-func (g *tile256) argument(name string) operand.Mem {
-	b, err := g.Param(name).Resolve()
-	if err != nil {
-		panic(err) // a mistake in this program
-	}
-	return b.Addr
-}
-
 // convertSums converts the tokens' sums of 16 activations each to what the format needs: times −16, or sums of 32, in words.
 func (g *tile256) convertSums() {
 	x, y := reg.Y0, reg.Y1

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 12 tokens,
+// with a tile of weights, whose eight lines are those of a panel's block with quants of one byte, and leaves the dot products
+// of a block in a third tile, a row for each token and a lane for each row of weights. Those go through memory, the only way
+// out of a tile, to AVX-512, which scales them and adds them up. While it does, the tiles of the next block are under way.
+//
+// Quants are unpacked beforehand, some blocks of two panels at once, for all tokens.
+
+// Sizes of the tiles.
+const (
+	tokensAMX = 12 // with two panels, as many sums as there are registers left
+	panelsAMX = 2
+	tileC     = 64 * tokensAMX // bytes of a tile of dot products
+	blocksAMX = 32             // the most blocks that a call multiplies
+)
+
+// The tile registers.
+const (
+	tileA  = 0 // activations: 12 rows of 32 bytes
+	tileB0 = 1 // weights: 8 rows of 64 bytes
+	tileC0 = 1 + panelsAMX
+)
+
+// unitAMX is what computes beside the tiles.
+var unitAMX = panelUnit{name: "AMX", wide: true}
+
+// formatAMX describes a format with blocks of 32, as it is unpacked.
+type formatAMX struct {
+	name          string
+	quantsOfBlock int // bytes of a block's quants in the panel
+	scales        int // how many binary16 scales a block of a row has
+	bytes         int // of a block of two panels, unpacked
+	offset        uint32
+}
+
+// Bytes of a block of two panels, unpacked: the lines of the one, those of the other, and then the scales as float32.
+const (
+	linesAMX   = panelsAMX * 8 * 64
+	blockAMX   = linesAMX + panelsAMX*64
+	blockAMX_1 = blockAMX + panelsAMX*64 // with minimums
+)
+
+var formatsAMX = []formatAMX{
+	{name: "q4_0", quantsOfBlock: 256, scales: 1, bytes: blockAMX, offset: 0x08080808},
+	{name: "q4_1", quantsOfBlock: 256, scales: 2, bytes: blockAMX_1},
+	{name: "q8_0", quantsOfBlock: 512, scales: 1, bytes: blockAMX},
+}
+
+// panelsOfAMX generates the kernels of AMX.
+func panelsOfAMX(c *build.Context) {
+	shapes := shapesAMX(c)
+	for _, f := range formatsAMX {
+		multiplyAMX(c, f, shapes)
+	}
+}
+
+// shapesAMX writes the shapes of the tile registers, as LDTILECFG reads them.
+func shapesAMX(c *build.Context) operand.Mem {
+	var rows, bytesOfRow [8]int
+	rows[tileA], bytesOfRow[tileA] = tokensAMX, 32
+	for i := range panelsAMX {
+		rows[tileB0+i], bytesOfRow[tileB0+i] = 8, 64
+		rows[tileC0+i], bytesOfRow[tileC0+i] = tokensAMX, 64
+	}
+	m := c.StaticGlobal("shapesAMX")
+	c.DataAttributes(attr.RODATA | attr.NOPTR)
+	c.AddDatum(0, operand.U8(1)) // the palette
+	for i, n := range bytesOfRow {
+		c.AddDatum(16+2*i, operand.U16(n))
+	}
+	for i, n := range rows {
+		c.AddDatum(48+i, operand.U8(n))
+	}
+	c.AddDatum(63, operand.U8(0))
+	return m
+}
+
+// tileAMX generates a kernel of tiles.
+type tileAMX struct {
+	tile
+	formatAMX
+	unpacked operand.Mem // where the unpacked blocks begin
+}
+
+// The general registers of a tile. The weights' and the activations' scales are a block behind the quants.
+var (
+	amxW, amxQ         = reg.RAX, reg.RSI
+	amxDots, amxBehind = reg.RBX, reg.R9 // where the dot products of a block are written, and read
+	amxLine            = reg.R13         // 64
+	amxOut             = reg.R12
+)
+
+// multiplyAMX generates a format's kernel.
+func multiplyAMX(c *build.Context, f formatAMX, shapes operand.Mem) {
+	g := &tileAMX{tile: tile{Context: c, panelUnit: unitAMX, tokens: tokensAMX, panels: 1}, formatAMX: f}
+	c.Function(f.name + "AMX")
+	c.SignatureExpr("func(w, scales *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, tiles, k int, out *float32, stride, first int)")
+	c.Pragma("noescape")
+	term := ""
+	if f.minimum() {
+		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
+	}
+	c.Doc(f.name+"AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:", "",
+		"\tout[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
+	g.start(shapes)
+	c.Label("tile")
+	g.MOVQ(g.unpacked, amxW)
+	g.Load(g.Param("q"), amxQ)
+	g.Load(g.Param("d"), cursorD.at)
+	g.Load(g.Param("sums"), cursorSums.at)
+	g.Load(g.Param("blocks"), regBlocks)
+	g.loadOut()
+	for _, step := range g.steps(0) {
+		step()
+	}
+	c.JMP(operand.LabelRef("next"))
+	c.Label("block")
+	g.addDots(g.steps(g.bytes))
+	g.ADDQ(operand.U32(g.bytes), amxW)
+	g.ADDQ(operand.U8(4), cursorD.at)
+	if f.minimum() {
+		g.ADDQ(operand.U8(4), cursorSums.at)
+	}
+	c.Label("next")
+	g.ADDQ(operand.U8(32), amxQ)
+	g.XCHGQ(amxDots, amxBehind)
+	g.DECQ(regBlocks)
+	g.JNE(operand.LabelRef("block"))
+	g.addDots(nil)
+	g.storeOut()
+	g.nextTile()
+	releaseTiles(c)
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// start unpacks the weights and fills the general registers that all tiles have.
+func (g *tileAMX) start(shapes operand.Mem) {
+	dots := 2 * panelsAMX * tileC
+	g.unpacked = g.AllocLocal(8)
+	memory := g.AllocLocal(64 + dots + blocksAMX*g.bytes)
+	g.LEAQ(memory.Offset(63), amxDots)
+	g.ANDQ(operand.I8(-64), amxDots) // a cache line's beginning
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: dots}, reg.RDI)
+	g.MOVQ(reg.RDI, g.unpacked)
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: panelsAMX * tileC}, amxBehind)
+	g.unpack(reg.RDI)
+	g.LEAQ(shapes, reg.RAX)
+	configureTiles(g.Context, operand.Mem{Base: reg.RAX})
+	g.Load(g.Param("k"), cursorQ.stride)
+	g.MOVQ(cursorQ.stride, cursorD.stride)
+	g.SHRQ(operand.U8(3), cursorD.stride)
+	g.LEAQ(operand.Mem{Base: cursorD.stride, Index: cursorD.stride, Scale: 2}, cursorD.stride3)
+	g.MOVL(operand.U32(64), amxLine.As32())
+}
+
+// unpack generates the loop that unpacks the blocks to dst.
+func (g *tileAMX) unpack(dst reg.GPPhysical) {
+	w, scales, panel := reg.RAX, reg.RSI, reg.RDX
+	g.Load(g.Param("w"), w)
+	g.Load(g.Param("scales"), scales)
+	g.Load(g.Param("panelBytes"), panel)
+	g.Load(g.Param("blocks"), regBlocks)
+	mask, offset := g.vec(2), g.vec(3)
+	g.constant(mask, 0x0f0f0f0f)
+	g.constant(offset, g.offset)
+	g.Label("unpack")
+	for i := range panelsAMX {
+		from := func(base reg.Register, disp int) operand.Mem {
+			m := operand.Mem{Base: base, Disp: disp}
+			if i > 0 {
+				m.Index, m.Scale = panel, 1
+			}
+			return m
+		}
+		to := func(line int) operand.Mem { return operand.Mem{Base: dst, Disp: 64 * (8*i + line)} }
+		for j := range g.quantsOfBlock / 64 {
+			low, high := g.vec(0), g.vec(1)
+			g.load(from(w, 64*j), low)
+			if g.quantsOfBlock == 256 { // nibbles
+				g.VPSRLW(operand.U8(4), low, high)
+				g.and(mask, low, low)
+				g.and(mask, high, high)
+				if g.offset > 0 {
+					g.VPSUBB(offset, low, low)
+					g.VPSUBB(offset, high, high)
+				}
+				g.VMOVDQU32(high, to(4+j))
+			}
+			g.VMOVDQU32(low, to(j))
+		}
+		for h := range g.scales {
+			g.VCVTPH2PS(from(scales, 32*h), g.vec(0))
+			g.VMOVUPS(g.vec(0), operand.Mem{Base: dst, Disp: linesAMX + 64*(panelsAMX*h+i)})
+		}
+	}
+	g.ADDQ(operand.U32(g.quantsOfBlock), w)
+	g.ADDQ(operand.U8(32*g.scales), scales)
+	g.ADDQ(operand.U32(g.bytes), dst)
+	g.DECQ(regBlocks)
+	g.JNE(operand.LabelRef("unpack"))
+}
+
+// minimum tells whether the format has minimums.
+func (f *formatAMX) minimum() bool { return f.scales == 2 }
+
+// sumOf returns the register of a token's sums with a panel.
+func (g *tileAMX) sumOf(t, panel int) reg.VecPhysical { return g.sum(panelsAMX*t + panel) }
+
+// forOut calls do for each token, with amxOut at its row.
+func (g *tileAMX) forOut(do func(t int)) {
+	stride := amxW // not in use
+	g.Load(g.Param("out"), amxOut)
+	g.Load(g.Param("stride"), stride)
+	for t := range g.tokens {
+		do(t)
+		if t+1 < g.tokens {
+			g.LEAQ(operand.Mem{Base: amxOut, Index: stride, Scale: 4}, amxOut)
+		}
+	}
+}
+
+// loadOut loads the sums, zeros at first.
+func (g *tileAMX) loadOut() {
+	g.CMPQ(g.argument("first"), operand.U8(0))
+	g.JEQ(operand.LabelRef("goOn"))
+	for i := range panelsAMX * g.tokens {
+		g.zero(g.sum(i))
+	}
+	g.JMP(operand.LabelRef("begun"))
+	g.Label("goOn")
+	g.forOut(func(t int) {
+		for p := range panelsAMX {
+			g.VMOVUPS(operand.Mem{Base: amxOut, Disp: 64 * p}, g.sumOf(t, p))
+		}
+	})
+	g.MOVQ(g.unpacked, amxW)
+	g.Label("begun")
+}
+
+// storeOut stores the sums.
+func (g *tileAMX) storeOut() {
+	g.forOut(func(t int) {
+		for p := range panelsAMX {
+			g.VMOVUPS(g.sumOf(t, p), operand.Mem{Base: amxOut, Disp: 64 * p})
+		}
+	})
+}
+
+// nextTile goes to the next tokens, if there are any.
+func (g *tileAMX) nextTile() {
+	scratch := reg.RAX
+	for _, a := range []struct {
+		name   string
+		stride reg.GPPhysical
+		bytes  int
+	}{{"q", cursorQ.stride, 1}, {"d", cursorD.stride, 1}, {"sums", cursorD.stride, 1}, {"out", scratch, 4}} {
+		if a.name == "out" {
+			g.Load(g.Param("stride"), scratch)
+			g.IMUL3Q(operand.U8(4*tokensAMX), scratch, reg.RSI)
+		} else {
+			g.IMUL3Q(operand.U8(tokensAMX), a.stride, reg.RSI)
+		}
+		g.ADDQ(reg.RSI, g.argument(a.name))
+	}
+	g.DECQ(g.argument("tiles"))
+	g.JNE(operand.LabelRef("tile"))
+}
+
+// steps returns what makes the dot products of the block that is so many bytes ahead of amxW, in parts: they take turns with
+// those that add up the block before.
+func (g *tileAMX) steps(ahead int) []func() {
+	dots := func(p int) operand.Mem { return operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: p * tileC} }
+	multiply := func(p int) {
+		loadTile(g.Context, operand.Mem{Base: amxW, Index: amxLine, Scale: 1, Disp: ahead + 512*p}, tileB0+p)
+		zeroTile(g.Context, tileC0+p)
+		multiplyTiles(g.Context, tileA, tileB0+p, tileC0+p)
+	}
+	return []func(){
+		func() {
+			loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1}, tileA)
+			multiply(0)
+		},
+		func() { multiply(1) },
+		func() { storeTile(g.Context, tileC0, dots(0)) },
+		func() { storeTile(g.Context, tileC0+1, dots(1)) },
+	}
+}
+
+// addDots adds the block behind to the sums, and does a step before each three tokens.
+func (g *tileAMX) addDots(steps []func()) {
+	scales, minimums := [2]reg.VecPhysical{g.vec(0), g.vec(1)}, [2]reg.VecPhysical{g.vec(6), g.vec(7)}
+	d, dot, scale := g.vec(2), g.vec(3), g.vec(4)
+	for p := range panelsAMX {
+		g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*p}, scales[p])
+		if g.minimum() {
+			g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*(panelsAMX+p)}, minimums[p])
+		}
+	}
+	cursors := []*cursor{cursorD}
+	if g.minimum() {
+		cursors = append(cursors, cursorSums)
+	}
+	g.forTriples(cursors, func(first, n int) {
+		if steps != nil {
+			steps[first/3]()
+		}
+		for t := first; t < first+n; t++ {
+			g.VBROADCASTSS(cursorD.row(t, 0), d)
+			for p := range panelsAMX {
+				g.VCVTDQ2PS(operand.Mem{Base: amxBehind, Disp: p*tileC + 64*t}, dot)
+				g.VMULPS(scales[p], d, scale)
+				g.VFMADD231PS(scale, dot, g.sumOf(t, p))
+			}
+			if g.minimum() {
+				g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), dot)
+				for p := range panelsAMX {
+					g.VMULPS(minimums[p], d, scale)
+					g.VFMADD231PS(scale, dot, g.sumOf(t, p))
+				}
+			}
+		}
+	})
+}
