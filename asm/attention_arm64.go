@@ -9,68 +9,96 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// cacheReader is the assembly that reads keys and values of one format.
-type cacheReader struct {
+// cacheReader reads keys and values of one format.
+type cacheReader interface {
+	// reads tells whether it can read a tile.
+	reads(t *AttentionTile) bool
+	// score computes the scores of all rows; longest > 0 slots are seen by the row that sees most. Scores that a row does not
+	// see are computed too, and not used.
+	score(t *AttentionTile, visible []int, longest int)
+	// sum adds the weighted values to the results of all rows.
+	sum(t *AttentionTile, visible []int, longest int)
+}
+
+// attendNEON sets attention.
+func attendNEON(k *Kernels) {
+	k.Attend = attendWith(append(floatReaders(),
+		&blockReader{layoutQ8_0, transposeQ8_0NEON, []blockTile{{2, q8_0NEONx2}, {1, q8_0NEONx1}}, widenQ8_0NEON},
+		&blockReader{layoutQ4_0, transposeQ4_0NEON, []blockTile{{2, q4_0NEONx2}, {1, q4_0NEONx1}}, widenQ4_0NEON},
+	))
+}
+
+// attendSDOT sets attention, with scores of keys in blocks by SDOT.
+func attendSDOT(k *Kernels) {
+	k.Attend = attendWith(append(floatReaders(),
+		&blockReader{layoutQ8_0, transposeQ8_0NEON, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}, widenQ8_0NEON},
+		&blockReader{layoutQ4_0, transposeQ4_0NEON, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}, widenQ4_0NEON},
+	))
+}
+
+// attendWith returns attention to what some readers read; the portable form attends to the rest. Keys are brought into the
+// layout of a panel of weights, so that scores are a product with a key in each lane, and sums of values have an element of
+// the head in each lane: every sum keeps the order of the portable form.
+func attendWith(readers []cacheReader) func(t *AttentionTile) {
+	return func(t *AttentionTile) {
+		i := slices.IndexFunc(readers, func(c cacheReader) bool { return c.reads(t) })
+		if i < 0 || t.HeadDim == 0 {
+			attend(t)
+			return
+		}
+		visible := t.Visible[:t.Queries.Rows]
+		longest := 0
+		for _, n := range visible {
+			longest = max(longest, n)
+		}
+		if longest > 0 {
+			readers[i].score(t, visible, longest)
+		}
+		for r, n := range visible {
+			t.weigh(r, n)
+		}
+		if longest > 0 && t.V != nil {
+			readers[i].sum(t, visible, longest)
+		}
+	}
+}
+
+// weigh makes weights of the scores of a row that sees n slots, and begins its result.
+func (t *AttentionTile) weigh(r, n int) {
+	p := &t.Results[r]
+	clear(p.Out)
+	p.Max, p.Sum = 0, 0
+	if n > 0 {
+		row := &t.Scores[r*TileKeys]
+		p.Max = maximumNEON(row, n)
+		p.Sum = exponentialsNEON(row, n, p.Max)
+	}
+}
+
+// floatReader is the assembly for a float format.
+type floatReader struct {
 	format     *quant.Format
 	transposed int // keys that transpose works on
 	transpose  func(panel *float32, k *byte, stride, n, headDim int)
 	scores4    floatKernel // products of the panel with four queries and with one
 	scores1    floatKernel
-	values4    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim int)
-	values1    func(out, p *float32, v *byte, stride, n, headDim int)
+	values     valueKernels
 }
 
-// cacheReaders are those of the formats that have such.
-func cacheReaders() []cacheReader {
+// floatReaders are those of the float formats.
+func floatReaders() []cacheReader {
 	return []cacheReader{
-		{quant.F16, 8, transpose16NEON, f16NEONx4, f16NEONx1, valuesF16NEONx4, valuesF16NEONx1},
-		{quant.F32, 4, transpose32NEON, f32NEONx4, f32NEONx1, valuesF32NEONx4, valuesF32NEONx1},
-		{quant.BF16, 8, transpose16NEON, bf16NEONx4, bf16NEONx1, valuesBF16NEONx4, valuesBF16NEONx1},
+		&floatReader{quant.F16, 8, transpose16NEON, f16NEONx4, f16NEONx1, valueKernels{valuesF16NEONx4, valuesF16NEONx1}},
+		&floatReader{quant.F32, 4, transpose32NEON, f32NEONx4, f32NEONx1, valueKernels{valuesF32NEONx4, valuesF32NEONx1}},
+		&floatReader{quant.BF16, 8, transpose16NEON, bf16NEONx4, bf16NEONx1, valueKernels{valuesBF16NEONx4, valuesBF16NEONx1}},
 	}
 }
 
-// attendNEON sets attention. Keys are brought into the layout of a panel of weights, so that scores are a product with a key
-// in each lane, and sums of values have an element of the head in each lane: every sum keeps the order of the portable form.
-func attendNEON(k *Kernels) {
-	readers := cacheReaders()
-	k.Attend = func(t *AttentionTile) {
-		i := slices.IndexFunc(readers, func(c cacheReader) bool { return c.format == t.Format })
-		if i < 0 || t.HeadDim == 0 || t.HeadDim%16 != 0 {
-			attend(t)
-			return
-		}
-		readers[i].attend(t)
-	}
-}
+// reads is cacheReader.reads: heads are whole sixteens.
+func (c *floatReader) reads(t *AttentionTile) bool { return t.Format == c.format && t.HeadDim%16 == 0 }
 
-// attend is the portable attend, for heads of whole sixteens.
-func (c *cacheReader) attend(t *AttentionTile) {
-	visible := t.Visible[:t.Queries.Rows]
-	longest := 0
-	for _, n := range visible {
-		longest = max(longest, n)
-	}
-	if longest > 0 {
-		c.scoreTile(t, visible, longest)
-	}
-	for r, n := range visible {
-		p := &t.Results[r]
-		clear(p.Out)
-		p.Max, p.Sum = 0, 0
-		if n > 0 {
-			row := &t.Scores[r*TileKeys]
-			p.Max = maximumNEON(row, n)
-			p.Sum = exponentialsNEON(row, n, p.Max)
-		}
-	}
-	for r := 0; r < len(visible) && t.V != nil; {
-		r += c.sumRows(t, visible[r:], r)
-	}
-}
-
-// scoreTile computes the scores of all rows, PanelRows keys at a time. Those that a row does not see are computed too, and
-// not used.
-func (c *cacheReader) scoreTile(t *AttentionTile, visible []int, longest int) {
+// score is cacheReader.score: PanelRows keys at a time.
+func (c *floatReader) score(t *AttentionTile, visible []int, longest int) {
 	d := t.HeadDim
 	k := t.K[:(longest-1)*t.Stride+t.Format.Bytes(d)]
 	x, scores, panel := t.Queries.X[:len(visible)*d], t.Scores[:len(visible)*TileKeys], t.Panel[:PanelRows*d]
@@ -94,31 +122,37 @@ func (c *cacheReader) scoreTile(t *AttentionTile, visible []int, longest int) {
 	}
 }
 
-// sumRows adds the weighted values to the results of four rows, the first of which is r, or of one, and returns how many:
-// first the slots that all of them see, then what a row sees beyond.
-func (c *cacheReader) sumRows(t *AttentionTile, visible []int, r int) int {
-	rows, common := 1, 0
-	if len(visible) >= 4 {
-		rows, common = 4, slices.Min(visible[:4])
-	}
-	if common > 0 {
-		c.values4(c.out(t, r), c.out(t, r+1), c.out(t, r+2), c.out(t, r+3), &t.Scores[r*TileKeys:][:3*TileKeys+common][0],
-			c.value(t, 0, common), t.Stride, common, t.HeadDim)
-	}
-	for i, n := range visible[:rows] {
-		if n > common {
-			c.values1(c.out(t, r+i), &t.Scores[(r+i)*TileKeys:][common:n][0], c.value(t, common, n), t.Stride, n-common, t.HeadDim)
-		}
-	}
-	return rows
+// sum is cacheReader.sum.
+func (c *floatReader) sum(t *AttentionTile, visible []int, longest int) {
+	c.values.add(t, visible, 0, t.V[:(longest-1)*t.Stride+t.Format.Bytes(t.HeadDim)], t.Stride, longest)
 }
 
-// out returns where row r's values are summed.
-func (c *cacheReader) out(t *AttentionTile, r int) *float32 { return &t.Results[r].Out[:t.HeadDim][0] }
+// valueKernels add weighted values to the results of four rows and of one.
+type valueKernels struct {
+	four func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim int)
+	one  func(out, p *float32, v *byte, stride, n, headDim int)
+}
 
-// value returns where slot from's value is, of those up to slot to.
-func (c *cacheReader) value(t *AttentionTile, from, to int) *byte {
-	return &t.V[from*t.Stride : (to-1)*t.Stride+t.Format.Bytes(t.HeadDim)][0]
+// add adds the weighted values of n slots from the first on, which lie at v every stride bytes, to the results of all rows:
+// of four rows first the slots that all of them see, then what a row sees beyond.
+func (k *valueKernels) add(t *AttentionTile, visible []int, first int, v []byte, stride, n int) {
+	out := func(r int) *float32 { return &t.Results[r].Out[:t.HeadDim][0] }
+	for r := 0; r < len(visible); {
+		rows, common := 1, 0
+		if len(visible)-r >= 4 {
+			rows, common = 4, min(slices.Min(visible[r:r+4])-first, n)
+		}
+		common = max(common, 0)
+		if common > 0 {
+			k.four(out(r), out(r+1), out(r+2), out(r+3), &t.Scores[r*TileKeys+first:][:3*TileKeys+common][0], &v[0], stride, common, t.HeadDim)
+		}
+		for ; rows > 0; rows-- {
+			if more := min(visible[r]-first, n) - common; more > 0 {
+				k.one(out(r), &t.Scores[r*TileKeys+first+common:][:more][0], &v[common*stride], stride, more, t.HeadDim)
+			}
+			r++
+		}
+	}
 }
 
 // transpose16NEON brings n of 8 keys of binary16 or bfloat16 into half of a panel: element i of key j goes to

@@ -78,3 +78,67 @@ eight:
 	SUBS   $8, R8
 	BGT    eight
 	RET
+
+// SCALE loads a block's scale to all lanes of V7.
+#define SCALE \
+	VLD1R.P 2(R1), [V7.H8] \
+	FCVTL4S(7, 7)
+
+// SIXTEEN writes sixteen signed bytes, in register n, times the scale; adding V6, which is 0, makes 0 of -0, as the portable
+// form does.
+#define SIXTEEN(n) \
+	SXTL8H(2, n) \
+	SXTL2_8H(4, n) \
+	SXTL2_4S(3, 2) \
+	SXTL4S(2, 2) \
+	SXTL2_4S(5, 4) \
+	SXTL4S(4, 4) \
+	SCVTF4S(2, 2) \
+	SCVTF4S(3, 3) \
+	SCVTF4S(4, 4) \
+	SCVTF4S(5, 5) \
+	FMUL4S(2, 2, 7) \
+	FMUL4S(3, 3, 7) \
+	FMUL4S(4, 4, 7) \
+	FMUL4S(5, 5, 7) \
+	FADD4S(2, 2, 6) \
+	FADD4S(3, 3, 6) \
+	FADD4S(4, 4, 6) \
+	FADD4S(5, 5, 6) \
+	VST1.P [V2.S4, V3.S4, V4.S4, V5.S4], 64(R0)
+
+// func widenQ8_0NEON(dst *float32, src *byte, n int)
+TEXT ·widenQ8_0NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R8
+	VEOR V6.B16, V6.B16, V6.B16
+block:
+	SCALE
+	VLD1.P 32(R1), [V0.B16, V1.B16]
+	SIXTEEN(0)
+	SIXTEEN(1)
+	SUBS   $32, R8
+	BGT    block
+	RET
+
+// func widenQ4_0NEON(dst *float32, src *byte, n int)
+TEXT ·widenQ4_0NEON(SB), NOSPLIT, $0-24
+	MOVD  dst+0(FP), R0
+	MOVD  src+8(FP), R1
+	MOVD  n+16(FP), R8
+	VMOVI $0x0F, V16.B16
+	VMOVI $8, V17.B16
+	VEOR  V6.B16, V6.B16, V6.B16
+block:
+	SCALE
+	VLD1.P 16(R1), [V1.B16]
+	VAND   V16.B16, V1.B16, V0.B16
+	VUSHR  $4, V1.B16, V1.B16
+	VSUB   V17.B16, V0.B16, V0.B16
+	VSUB   V17.B16, V1.B16, V1.B16
+	SIXTEEN(0)
+	SIXTEEN(1)
+	SUBS   $32, R8
+	BGT    block
+	RET

@@ -7,7 +7,7 @@ import "github.com/klauspost/cpuid/v2"
 // processorTiers are the arm64 tiers, the lowest first.
 var processorTiers = []tier{
 	{"neon", []cpuid.FeatureID{cpuid.ASIMD}, improveNEON},
-	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, panelsSDOT},
+	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, improveSDOT},
 	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, panelsI8MM},
 }
 
@@ -17,4 +17,10 @@ func improveNEON(k *Kernels) {
 	convertNEON(k)
 	attendNEON(k)
 	panelsNEON(k)
+}
+
+// improveSDOT replaces the kernels of integers.
+func improveSDOT(k *Kernels) {
+	panelsSDOT(k)
+	attendSDOT(k)
 }

@@ -90,3 +90,5 @@
 #define SRSHR7_4S(d, n) WORD $(0x4F392400 | (n)<<5 | (d))
 // fmls v{d}.4s, v{n}.4s, v{m}.4s
 #define FMLS4S(d, n, m) WORD $(0x4EA0CC00 | (m)<<16 | (n)<<5 | (d))
+// sxtl2 v{d}.8h, v{n}.16b
+#define SXTL2_8H(d, n) WORD $(0x4F08A400 | (n)<<5 | (d))
