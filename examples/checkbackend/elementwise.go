@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -28,7 +29,7 @@ func elements(dims []int) int {
 // rowChecks makes checks over all shapes with random values, and over one shape with the others.
 func rowChecks(operation string, shapes [][]int, one []int, build func(g generator, dims []int, in input) *trial) (checks []check) {
 	add := func(dims []int, in input) {
-		checks = append(checks, check{Operation: operation, Type: "f32", Shape: dimsText(dims...), Input: in.name,
+		checks = append(checks, check{Operation: operation, Type: "f32", Shape: fmt.Sprint(dims), Input: in.name,
 			build: func(g generator) *trial { return build(g, dims, in) }})
 	}
 	for _, dims := range shapes {

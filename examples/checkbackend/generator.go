@@ -124,7 +124,6 @@ func encode(d tensor.DType, x []float32) []byte {
 
 // decode reads the values of a type.
 func decode(d tensor.DType, data []byte) []float32 {
-	format := d.Format()
 	if d == tensor.U8 {
 		x := make([]float32, len(data))
 		for i, b := range data {
@@ -133,7 +132,7 @@ func decode(d tensor.DType, data []byte) []float32 {
 		return x
 	}
 	x := make([]float32, len(data)/d.BlockBytes()*d.BlockLen())
-	if err := format.Dequantize(x, data); err != nil {
+	if err := d.Format().Dequantize(x, data); err != nil {
 		panic(err) // the sizes are whole blocks by construction
 	}
 	return x

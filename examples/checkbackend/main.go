@@ -27,7 +27,8 @@ The cpu backend must give the reference's bits: its tolerance is 0. Other device
 relative to the magnitude of what is added up, and tolerated up to 1e-5 where all is float32, 1e-4 for exponentials, 2e-3
 where weights or a cache have 16 bits, and 1/64 where they are quantised: the reference rounds activations to 8 bits then,
 and that is seven standard deviations of the rounding. The exit status is 1 when an operation is out of tolerance, fails,
-panics, hangs, or writes where it should not. What a backend declares unsupported is listed and is no failure.`
+panics, hangs, or writes where it should not. What a backend declares unsupported is listed and is no failure. Times are the
+device's, with the compilation of kernels that are used for the first time.`
 
 func main() { cli.Main("checkbackend", run) }
 

@@ -108,7 +108,7 @@ func castChecks() (checks []check) {
 			add := func(rows, width int, in input) {
 				width = whole(whole(width, from), to)
 				checks = append(checks, check{
-					Operation: "Cast", Type: from.String() + "→" + to.String(), Shape: dimsText(rows, width), Input: in.name,
+					Operation: "Cast", Type: from.String() + "→" + to.String(), Shape: fmt.Sprint([]int{rows, width}), Input: in.name,
 					build: func(g generator) *trial { return cast(g, from, to, []int{rows, width}, in) },
 				})
 			}
@@ -155,7 +155,7 @@ func gatherChecks(quick bool) (checks []check) {
 			dims := []int{c[0], whole(c[1], d)}
 			for _, in := range []input{random, zeros, extremes} {
 				checks = append(checks, check{
-					Operation: "Gather", Type: d.String(), Shape: "from " + dimsText(dims...), Input: in.name,
+					Operation: "Gather", Type: d.String(), Shape: "from " + fmt.Sprint(dims), Input: in.name,
 					build: func(g generator) *trial { return gather(g, d, dims, in) },
 				})
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/tensor"
@@ -63,6 +62,3 @@ func upTo[T any](quick bool, small []T, big ...T) []T {
 
 // whole rounds n up to whole blocks of a type.
 func whole(n int, d tensor.DType) int { return (n + d.BlockLen() - 1) / d.BlockLen() * d.BlockLen() }
-
-// dimsText writes dimensions as [2 3].
-func dimsText(dims ...int) string { return fmt.Sprint(dims) }

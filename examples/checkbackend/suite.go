@@ -34,7 +34,7 @@ const (
 	wrong       verdict = "wrong"       // out of tolerance
 	overwrote   verdict = "overwrote"   // wrote outside its output
 	failed      verdict = "error"       // the operation returned an error
-	panicked    verdict = "panic"       //
+	panicked    verdict = "panic"       // the operation panicked
 	hung        verdict = "hangs"       // did not return in time
 	unsupported verdict = "unsupported" // the backend says that it does not offer this
 )
@@ -166,11 +166,7 @@ func (s *suite) do(c *check) *result {
 func (r *result) judge(o *operand, c comparison) {
 	r.Worst, r.Relative = max(r.Worst, number(c.worst)), max(r.Relative, number(c.relative))
 	if c.wrong > 0 {
-		elements := 1
-		for _, d := range o.dims {
-			elements *= d
-		}
-		r.fail(wrong, fmt.Sprintf("%s; %d of %d elements are wrong", c.first, c.wrong, elements))
+		r.fail(wrong, fmt.Sprintf("%s; %d of %d elements are wrong", c.first, c.wrong, elements(o.dims)))
 	}
 }
 

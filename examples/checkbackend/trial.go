@@ -56,11 +56,7 @@ func (o *operand) guardRows() int {
 	if !o.role.written() {
 		return 0
 	}
-	row := 1
-	for _, d := range o.dims[1:] {
-		row *= d
-	}
-	return max(1, guardElements/row)
+	return max(1, guardElements/elements(o.dims[1:]))
 }
 
 // place puts an operand on a device.
