@@ -113,7 +113,10 @@ func (o *rowOp) Do(_, piece int) {
 	o.run(o.kernels, o, piece*o.rows/o.pieces, (piece+1)*o.rows/o.pieces)
 }
 
-// onRows runs an operation, in as many pieces as there are threads.
+// elementsPerPiece is the fewest elements worth handing to another thread.
+const elementsPerPiece = 1 << 13
+
+// onRows runs an operation, in as many pieces as there are threads, or as are worth it.
 func (b *Base) onRows(op rowOp) error {
 	var m mapped
 	if err := m.mapAll(op.name, op.x, op.y); err != nil {
@@ -123,7 +126,11 @@ func (b *Base) onRows(op rowOp) error {
 	s := b.scratch.get()
 	defer b.scratch.put(s)
 	s.rowOp = op
-	s.rowOp.kernels, s.rowOp.pieces = b.kernels, min(op.rows, b.runner.Size())
+	elements := max(op.x.Shape().NumElements(), op.y.Shape().NumElements())
+	if op.indices != nil {
+		elements = op.y.Shape().NumElements() // of a table only some rows
+	}
+	s.rowOp.kernels, s.rowOp.pieces = b.kernels, max(min(op.rows, b.runner.Size(), elements/elementsPerPiece), 1)
 	return b.runner.Run(&s.rowOp, s.rowOp.pieces)
 }
 
@@ -132,17 +139,18 @@ func (b *Base) AddAssign(a, c *tensor.Tensor) error {
 	if err := CheckAddAssign(a, c); err != nil {
 		return err
 	}
-	var m mapped
-	if err := m.mapAll("AddAssign", a, c); err != nil {
-		return err
+	return b.onRows(rowOp{name: "AddAssign", run: addRows, rows: a.Shape().Rows(), x: a, y: c})
+}
+
+func addRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim, src := o.x.Shape().Dim(-1), floats(o.y)
+	dst := floats(o.x)[lo*dim : hi*dim]
+	if len(src) > dim { // not one row for all
+		src = src[lo*dim : hi*dim]
 	}
-	defer m.unmap()
-	dst, src := floats(a), floats(c)
-	for len(dst) > 0 {
-		b.kernels.Add(dst[:len(src)], src)
-		dst = dst[len(src):]
+	for ; len(dst) > 0; dst = dst[len(src):] {
+		k.Add(dst[:len(src)], src)
 	}
-	return nil
 }
 
 // Scale computes x *= v.

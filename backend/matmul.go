@@ -69,6 +69,8 @@ type product struct {
 	activation activation
 	partners   []quant.Activation // the activation in each form that a term wants
 	preparing  bool
+	epilogue   epilogue
+	sum        []float32          // [m, rows], to which addProduct adds
 	calls      []asm.PanelProduct // one for each worker, kept to spare an allocation
 }
 
@@ -89,9 +91,13 @@ type activation struct {
 	eps             float32
 }
 
+// epilogue is what happens to a piece of the products as soon as it is computed, while it is in the cache. With one, all
+// terms have equally many rows, and a piece is the same rows of each.
+type epilogue func(k *asm.Kernels, p *product, lo, hi int) // of a token's outputs
+
 // begin prepares for the terms of a new product.
 func (p *product) begin(kernels *asm.Kernels, m, k int) {
-	p.kernels, p.m, p.k, p.rows = kernels, m, k, 0
+	p.kernels, p.m, p.k, p.rows, p.epilogue, p.sum = kernels, m, k, 0, nil, nil
 	p.terms, p.partners = p.terms[:0], p.partners[:0]
 }
 
@@ -149,7 +155,11 @@ func (p *product) multiply(r Runner) error {
 	if n := r.Size(); len(p.calls) < n {
 		p.calls = make([]asm.PanelProduct, n)
 	}
-	p.pieces = max(1, min(p.rows/rowsPerPiece, p.m*p.rows*p.k/workPerPiece, 8*r.Size()))
+	work := p.m * p.rows * p.k
+	if p.epilogue != nil {
+		p.rows /= len(p.terms)
+	}
+	p.pieces = max(1, min(p.rows/rowsPerPiece, work/workPerPiece, 8*r.Size()))
 	return r.Run(p, p.pieces)
 }
 
@@ -160,6 +170,15 @@ func (p *product) Do(worker, piece int) {
 		return
 	}
 	lo, hi := p.cut(piece), p.cut(piece+1)
+	if p.epilogue != nil {
+		for i := range p.terms {
+			p.multiplyRows(worker, &p.terms[i], lo, hi)
+		}
+		for at := 0; at < p.m*p.rows; at += p.rows {
+			p.epilogue(p.kernels, p, at+lo, at+hi)
+		}
+		return
+	}
 	for i := range p.terms {
 		t := &p.terms[i]
 		if lo < t.rows && hi > 0 {
@@ -210,6 +229,10 @@ type Host struct{ *Base }
 
 // NormMatMul normalises x and multiplies with several weights.
 func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	return b.normMatMul(x, norm, eps, normed, ws, outs, nil)
+}
+
+func (b Host) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
 	_, k, err := CheckRMSNorm(x, norm)
 	if err != nil {
 		return err
@@ -227,6 +250,7 @@ func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Ten
 		}
 		p.add(w, w.Shape().Dim(0), outs[i])
 	}
+	p.epilogue = e
 	if err := p.activate(b.runner, activation{floats(x), floats(norm), floats(normed), eps}); err != nil {
 		return err
 	}
@@ -235,17 +259,44 @@ func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Ten
 
 // MatMulAdd computes out += x·wᵀ.
 func (b Host) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	if err := b.MatMulTransposed(x, w, product); err != nil {
+	m, n, k, err := CheckMatMulTransposed(x, w, product)
+	if err != nil {
 		return err
 	}
-	return b.AddAssign(out, product)
+	if err := CheckSame("MatMulAdd", out, product); err != nil {
+		return err
+	}
+	if err := needWholePanels(w, n, k); err != nil {
+		return err
+	}
+	s := b.scratch.get()
+	defer b.scratch.put(s)
+	p := &s.product
+	p.begin(b.kernels, m, k)
+	p.add(w, n, product)
+	p.epilogue, p.sum = addProduct, floats(out)
+	if err := p.activate(b.runner, activation{x: floats(x)}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
+// addProduct adds the product to the sum.
+func addProduct(k *asm.Kernels, p *product, lo, hi int) {
+	k.Add(p.sum[lo:hi], p.terms[0].out[lo:hi])
 }
 
 // NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.
 func (b Host) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
-	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
-	if err := b.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
+	if err := CheckSame("NormSwiGLU", out, product); err != nil {
 		return err
 	}
-	return b.SiLUMul(out, product)
+	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
+	return b.normMatMul(x, norm, eps, normed, ws[:], outs[:], swiGLU)
+}
+
+// swiGLU joins the products of gate and up.
+func swiGLU(k *asm.Kernels, p *product, lo, hi int) {
+	gate := p.terms[0].out[lo:hi]
+	k.SiLUMul(gate, gate, p.terms[1].out[lo:hi])
 }
