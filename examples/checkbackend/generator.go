@@ -2,6 +2,7 @@ package main
 
 import (
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 
 	"github.com/antigravity-go/antigravity/tensor"
@@ -38,7 +39,7 @@ var (
 	zeros    = input{name: "zeros", value: func(*rand.Rand) float32 { return 0 }, block: func(*rand.Rand) byte { return 0 }}
 	large    = input{name: "large", value: times(1e4)}
 	tiny     = input{name: "denormal", value: times(1e-39)}
-	negative = input{name: "negative", value: func(r *rand.Rand) float32 { return -max(normal(r), -normal(r)) }}
+	negative = input{name: "negative", value: func(r *rand.Rand) float32 { return float32(-math.Abs(r.NormFloat64())) }}
 	equal    = input{name: "equal", value: func(*rand.Rand) float32 { return 0.7 }}
 	extremes = input{name: "extremes", value: normal, block: func(r *rand.Rand) byte { return byte(-int8(r.IntN(2))) }}
 
