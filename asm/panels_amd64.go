@@ -17,6 +17,17 @@ func panelsAVX2(k *Kernels) {
 	)
 }
 
+// panelsAVXVNNI sets the products with panels of weights.
+func panelsAVXVNNI(k *Kernels) {
+	k.replacePanels(
+		singlePanelsOf(layoutQ4_0, 8, []blockTile{{8, q4_0AVXVNNIx8}, {4, q4_0AVXVNNIx4}, {2, q4_0AVXVNNIx2}, {1, q4_0AVXVNNIx1}}, q4_0AVXVNNIx1x4),
+		singlePanelsOf(layoutQ4_1, 8, []blockTile{{8, q4_1AVXVNNIx8}, {4, q4_1AVXVNNIx4}, {2, q4_1AVXVNNIx2}, {1, q4_1AVXVNNIx1}}, q4_1AVXVNNIx1x4),
+		singlePanelsOf(layoutQ8_0, 8, []blockTile{{8, q8_0AVXVNNIx8}, {4, q8_0AVXVNNIx4}, {2, q8_0AVXVNNIx2}, {1, q8_0AVXVNNIx1}}, q8_0AVXVNNIx1x4),
+		singlePanelsOf(layoutQ4_K, 8, []blockTile{{8, q4_KAVXVNNIx8}, {4, q4_KAVXVNNIx4}, {2, q4_KAVXVNNIx2}, {1, q4_KAVXVNNIx1}}, q4_KAVXVNNIx1x4),
+		singlePanelsOf(layoutQ5_K, 8, []blockTile{{8, q5_KAVXVNNIx8}, {4, q5_KAVXVNNIx4}, {2, q5_KAVXVNNIx2}, {1, q5_KAVXVNNIx1}}, q5_KAVXVNNIx1x4),
+	)
+}
+
 // panelsAVX512 sets the products with panels of weights.
 func panelsAVX512(k *Kernels) {
 	k.replacePanels(

@@ -27,6 +27,7 @@ var files = []struct {
 	{"attention", attention},
 	{"formats", formats},
 	{"panels_avx2", panelsAVX2},
+	{"panels_avxvnni", panelsAVXVNNI},
 	{"panels_avx512", panelsAVX512},
 	{"panels_vnni", panelsVNNI},
 	{"panels_amx", panelsOfAMX},

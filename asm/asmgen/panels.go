@@ -17,13 +17,14 @@ import (
 type panelUnit struct {
 	name string
 	wide bool // 32 registers of 64 bytes, with operands broadcast from memory, rather than 16 of 32 bytes
-	vnni bool // VPDPBUSD
+	vnni bool // VPDPBUSD: that of AVX-512, or, without wide, that of AVX-VNNI
 }
 
 var (
-	unitAVX2   = panelUnit{name: "AVX2"}
-	unitAVX512 = panelUnit{name: "AVX512", wide: true}
-	unitVNNI   = panelUnit{name: "VNNI", wide: true, vnni: true}
+	unitAVX2    = panelUnit{name: "AVX2"}
+	unitAVXVNNI = panelUnit{name: "AVXVNNI", vnni: true}
+	unitAVX512  = panelUnit{name: "AVX512", wide: true}
+	unitVNNI    = panelUnit{name: "VNNI", wide: true, vnni: true}
 )
 
 // The general registers of a tile. Rows of activations are reached through cursors, one for each of their three arrays,
@@ -105,14 +106,17 @@ func (g *tile) or(a, b operand.Op, dst reg.Register) {
 	g.VPOR(a, b, dst)
 }
 
-// zero clears a register.
-func (g *tile) zero(r reg.VecPhysical) {
+// exclusiveOr sets dst = a ^ b.
+func (g *tile) exclusiveOr(a, b operand.Op, dst reg.Register) {
 	if g.wide {
-		g.VPXORD(r, r, r)
+		g.VPXORD(a, b, dst)
 		return
 	}
-	g.VPXOR(r, r, r)
+	g.VPXOR(a, b, dst)
 }
+
+// zero clears a register.
+func (g *tile) zero(r reg.VecPhysical) { g.exclusiveOr(r, r, r) }
 
 // sum returns the register of a token's sum, where those are registers.
 func (g *tile) sum(t int) reg.VecPhysical {
@@ -279,6 +283,22 @@ func (g *tile) forTriples(cursors []*cursor, do func(first, n int)) {
 	}
 }
 
+// dotTriple leaves in dots the sums of products of eight registers of unsigned bytes with the quants of as many tokens from
+// first on. These are chains of instructions that wait for each other, so they take turns.
+func (g *tile) dotTriple(dots []reg.VecPhysical, first int) {
+	for j := range 8 {
+		for i, dot := range dots {
+			q := cursorQ.row(first+i, 4*j)
+			if g.wide {
+				g.VPDPBUSD_BCST(q, g.vec(j), dot)
+				continue
+			}
+			g.VPBROADCASTD(q, g.t1)
+			multiplyUnsigned(g.Context, g.t1, g.vec(j), dot)
+		}
+	}
+}
+
 // load reads a vector.
 func (g *tile) load(m operand.Mem, r reg.VecPhysical) {
 	if g.wide {
@@ -317,6 +337,9 @@ func (g *tile) begin(format, loop string) {
 // panelsAVX2 generates the tiles of AVX2, FMA and F16C.
 func panelsAVX2(c *build.Context) { generatePanels(c, unitAVX2) }
 
+// panelsAVXVNNI generates the tiles of AVX-VNNI.
+func panelsAVXVNNI(c *build.Context) { generatePanels(c, unitAVXVNNI) }
+
 // panelsAVX512 generates the tiles of AVX-512 F, BW, VL and DQ.
 func panelsAVX512(c *build.Context) { generatePanels(c, unitAVX512) }
 
@@ -343,6 +366,9 @@ func generatePanels(c *build.Context, u panelUnit) {
 	}
 	shared := newPatterns(c, u)
 	for _, f := range formats256 {
+		if u == unitAVXVNNI && !f.decode {
+			continue // that adds nothing
+		}
 		table := runTable(c, u, f)
 		for _, tokens := range tokensOf(u) {
 			generate256(c, u, f, shared, table, 1, tokens)

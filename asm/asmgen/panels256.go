@@ -397,22 +397,24 @@ func (g *tile256) loadScales() {
 	g.SHRQ(operand.U8(2), regOffset)
 }
 
-// multiplyRuns adds a run's part to the integer sums of three tokens, in turns, by VPDPBUSD. One slow multiplication for a
-// run is better than many fast ones.
+// multiplyRuns adds a run's part to the integer sums of three tokens, by VPDPBUSD. One slow multiplication for a run is better
+// than many fast ones.
 func (g *tile256) multiplyRuns(first, n int) {
-	dots := zmm[16 : 16+n]
+	dots := []reg.VecPhysical{g.t0, g.t2, g.scaleB}[:n]
 	for _, dot := range dots {
 		g.zero(dot)
 	}
-	for j := range 8 {
-		for i, dot := range dots {
-			g.VPDPBUSD_BCST(cursorQ.row(first+i, 4*j), g.vec(j), dot)
-		}
-	}
+	g.dotTriple(dots, first)
 	for i, dot := range dots {
-		sum := g.sum(first + i + g.part)
 		g.VPMULLD(g.scaleA, dot, dot)
-		g.VPADDD(dot, sum, sum)
+		i += first + g.part
+		if g.wide {
+			g.VPADDD(dot, g.sum(i), g.sum(i))
+			continue
+		}
+		sum := g.integers.Offset(g.width() * i)
+		g.VPADDD(sum, dot, dot)
+		g.VMOVDQU(dot, sum)
 	}
 }
 

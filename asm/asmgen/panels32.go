@@ -44,7 +44,7 @@ type vectors32 struct {
 	t0, t1, t2   reg.VecPhysical
 	ones, mask   reg.VecPhysical    // 1 in each 16 bits; 15 in each byte
 	raise, spare reg.VecPhysical    // 128 in each byte; what else a format needs
-	dots, scaled [3]reg.VecPhysical // with VNNI: of three tokens, the dot products and the scales
+	dots         [3]reg.VecPhysical // with VNNI: the dot products of three tokens
 }
 
 // generate32 generates a tile for a format with blocks of 32.
@@ -58,8 +58,9 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 		*r = g.vec(next)
 		next++
 	}
-	if u.vnni {
-		g.dots, g.scaled = [3]reg.VecPhysical(zmm[next:]), [3]reg.VecPhysical{g.t0, g.t1, g.t2}
+	g.dots = [3]reg.VecPhysical{g.t0, g.ones, g.spare}
+	if u.wide {
+		g.dots = [3]reg.VecPhysical(zmm[16:])
 	}
 	minimum := ""
 	if f.minimum {
@@ -68,12 +69,14 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 	g.begin(f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
 	g.loadArguments(8)
 	g.clearSums()
-	g.constant(g.ones, 0x00010001)
+	if !u.vnni {
+		g.constant(g.ones, 0x00010001)
+	}
 	g.constant(g.mask, 0x0f0f0f0f)
-	if f.name == "q8_0" && u.wide {
+	if f.name == "q8_0" && f.shift > 0 {
 		g.constant(g.raise, 0x80808080)
 	}
-	if u.vnni && f.shift > 0 {
+	if u.vnni && u.wide && f.shift > 0 {
 		g.constant(g.spare, 1<<16-1<<f.shift) // −2^shift in the lower word
 	}
 	g.Label("block")
@@ -92,8 +95,8 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 			}
 			for t := first; t < first+n; t++ {
 				f.dot(g, t)
-				g.subtractOffset(t, f.shift)
-				g.addBlock(t)
+				g.subtractOffset(t, f.shift, g.t0)
+				g.addBlock(t, g.t0)
 				if f.minimum {
 					g.addMinimum(t)
 				}
@@ -174,31 +177,26 @@ func (g *tile) dotSplit(t int) {
 // raiseBytes unpacks eight lines of signed bytes, raised by 128.
 func (g *tile) raiseBytes() {
 	for j := range 8 {
-		g.VPXORD(g.quants(64*j), g.raise, g.vec(j))
+		g.exclusiveOr(g.quants(64*j), g.raise, g.vec(j))
 	}
 }
 
-// addTriple adds a block of three tokens to their sums. Theirs are chains of instructions that wait for each other, nine or
-// more long, so they take turns. A sum of raised quants begins with what raising adds, taken off: the sum of a block's
-// activations is a word, the upper half of −2^shift is a zero.
+// addTriple adds a block of three tokens to their sums. With AVX-512 a dot product of raised quants begins with what raising
+// adds, taken off: the sum of a block's activations is a word, the upper half of −2^shift is a zero.
 func (g *tile) addTriple(f format32, first, n int) {
-	for i, dot := range g.dots[:n] {
+	dots := g.dots[:n]
+	for i, dot := range dots {
 		g.zero(dot)
-		if f.shift > 0 {
+		if g.wide && f.shift > 0 {
 			g.VPDPWSSD_BCST(cursorSums.row(first+i, 0), g.spare, dot)
 		}
 	}
-	for j := range 8 {
-		for i, dot := range g.dots[:n] {
-			g.VPDPBUSD_BCST(cursorQ.row(first+i, 4*j), g.vec(j), dot)
+	g.dotTriple(dots, first)
+	for i, dot := range dots {
+		if !g.wide {
+			g.subtractOffset(first+i, f.shift, dot)
 		}
-	}
-	for i, dot := range g.dots[:n] {
-		g.VCVTDQ2PS(dot, dot)
-		g.scaleBy(cursorD.row(first+i, 0), g.scale, g.scaled[i])
-	}
-	for i, dot := range g.dots[:n] {
-		g.addProduct(first+i+g.part, g.scaled[i], dot)
+		g.addBlock(first+i, dot)
 	}
 	if f.minimum {
 		for t := first; t < first+n; t++ {
@@ -232,8 +230,8 @@ func (g *tile) dotSigned(t int) {
 	}
 }
 
-// subtractOffset subtracts 2^shift times the sum of the activations from T0.
-func (g *tile) subtractOffset(t, shift int) {
+// subtractOffset subtracts 2^shift times the sum of the activations from a dot product.
+func (g *tile) subtractOffset(t, shift int, dot reg.VecPhysical) {
 	if shift == 0 {
 		return
 	}
@@ -243,14 +241,14 @@ func (g *tile) subtractOffset(t, shift int) {
 		g.VPBROADCASTD(cursorSums.row(t, 0), g.t1)
 		g.VPSLLD(operand.U8(shift), g.t1, g.t1)
 	}
-	g.VPSUBD(g.t1, g.t0, g.t0)
+	g.VPSUBD(g.t1, dot, dot)
 }
 
-// addBlock adds a token's integer sum T0, scaled, to its sum.
-func (g *tile) addBlock(t int) {
-	g.VCVTDQ2PS(g.t0, g.t0)
+// addBlock adds a token's dot product, scaled, to its sum.
+func (g *tile) addBlock(t int, dot reg.VecPhysical) {
+	g.VCVTDQ2PS(dot, dot)
 	g.scaleBy(cursorD.row(t, 0), g.scale, g.t1)
-	g.addProduct(t+g.part, g.t1, g.t0)
+	g.addProduct(t+g.part, g.t1, dot)
 }
 
 // addMinimum adds the sum of a token's activations, times the scaled minimum, to its sum.

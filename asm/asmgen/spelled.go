@@ -25,6 +25,7 @@ type vex struct {
 
 // The instructions.
 var (
+	vpdpbusd    = vex{"{vex} vpdpbusd", "AVXVNNI", 1, 1, 0x50}
 	ldtilecfg   = vex{"ldtilecfg", "AMXTILE", 0, 0, 0x49}
 	tilerelease = vex{"tilerelease", "AMXTILE", 0, 0, 0x49}
 	tilezero    = vex{"tilezero", "AMXTILE", 3, 0, 0x49}
@@ -121,4 +122,11 @@ func storeTile(c *build.Context, t int, m operand.Mem) {
 // multiplyTiles adds the products of signed bytes: sum[i][j] += Σ_k a[i][k]·b[k/4][4j + k%4].
 func multiplyTiles(c *build.Context, a, b, sum int) {
 	tdpbssd.spell(c, tdpbssd.registers(sum, b, a), tmm(sum), tmm(a), tmm(b))
+}
+
+// multiplyUnsigned is VPDPBUSD of AVX-VNNI: sum += unsigned·signed, by four bytes.
+func multiplyUnsigned(c *build.Context, signed, unsigned, sum reg.VecPhysical) {
+	n := func(r reg.VecPhysical) int { return int(r.PhysicalIndex()) }
+	name := func(r reg.VecPhysical) string { return fmt.Sprintf("ymm%d", n(r)) }
+	vpdpbusd.spell(c, vpdpbusd.registers(n(sum), n(unsigned), n(signed)), name(sum), name(unsigned), name(signed))
 }
