@@ -1,7 +1,7 @@
 // What the products of eight of a panel's rows, in blocks of 32, share. A lane of a register has a row of weights.
 //
 //	R1 scales, R2 the block's number, R20 the bits of V31
-//	V24-V26 scratch
+//	R21, V24-V27 scratch
 //	V28, V29 scales
 //	V30 0x0F in all bytes
 //	V31 1.5·2²³, whose bits plus a small integer n are those of 1.5·2²³ + n: subtracting it converts
@@ -29,3 +29,14 @@
 	FSUB4S(i1, i1, 31) \
 	VFMLA v0.S4, V25.S4, acc0.S4 \
 	VFMLA v1.S4, V26.S4, acc1.S4
+
+// MINIMUM adds a block's minimums, in V28 and V29, to the sums of all blocks, whose numbers are acc0 and acc1: minimum·d times
+// the sum of the activations, fused.
+#define MINIMUM(d, sums, acc0, acc1) \
+	FMOVS   (d)(R2<<2), F24 \
+	FMUL4SE(25, 28, 24, 0) \
+	FMUL4SE(26, 29, 24, 0) \
+	MOVW    (sums)(R2<<2), R21 \
+	SCVTFWS R21, F27 \
+	FMLA4SE(acc0, 25, 27, 0) \
+	FMLA4SE(acc1, 26, 27, 0)

@@ -31,8 +31,13 @@ type kernel struct {
 var kernels = []kernel{
 	{"q4_0NEONx1", 8, 1, false},
 	{"q4_0NEONx2", 8 * 2, 1, false},
+	{"q4_1NEONx1", 8, 1, false},
+	{"q4_1NEONx2", 8 * 2, 1, false},
 	{"q8_0NEONx1", 8, 1, false},
 	{"q8_0NEONx2", 8 * 2, 1, false},
+	{"q4_KNEONx1", 8 * 8, 4, false},
+	{"q5_KNEONx1", 8 * 8, 4, false},
+	{"q6_KNEONx1", 8 * 8, 2, false},
 	{"q4_0SDOTx1", 8, 1, false},
 	{"q4_0SDOTx4", 8 * 4, 1, false},
 	{"q4_1SDOTx1", 8, 1, false},

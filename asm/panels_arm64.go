@@ -9,7 +9,11 @@ func panelsNEON(k *Kernels) {
 		floatPanelsOf(layoutF16, []floatTile{{4, f16NEONx4}, {1, f16NEONx1}}, f16NEONx1x4),
 		floatPanelsOf(layoutBF16, []floatTile{{4, bf16NEONx4}, {1, bf16NEONx1}}, bf16NEONx1x4),
 		panelsOf(layoutQ4_0, 8, []blockTile{{2, q4_0NEONx2}, {1, q4_0NEONx1}}),
+		panelsOf(layoutQ4_1, 8, []blockTile{{2, q4_1NEONx2}, {1, q4_1NEONx1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{2, q8_0NEONx2}, {1, q8_0NEONx1}}),
+		panelsOf(layoutQ4_K, 8, []blockTile{{1, q4_KNEONx1}}),
+		panelsOf(layoutQ5_K, 8, []blockTile{{1, q5_KNEONx1}}),
+		panelsOf(layoutQ6_K, 8, []blockTile{{1, q6_KNEONx1}}),
 	)
 }
 
@@ -81,6 +85,16 @@ func q4_0NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //go:noescape
 func q4_0NEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_1NEONx2 multiplies 8 rows of weights with 2 of activations, as q4_1SDOTx4 does with 4.
+//
+//go:noescape
+func q4_1NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1NEONx1 does so with 1 row of activations.
+//
+//go:noescape
+func q4_1NEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q8_0NEONx2 multiplies 8 rows of weights with 2 of activations, as q4_0SDOTx4 does with 4.
 //
 //go:noescape
@@ -113,3 +127,18 @@ func q5_KSDOTx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q5_KSDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KNEONx1 multiplies 8 rows of weights with 1 of activations, as q4_KSDOTx1 does.
+//
+//go:noescape
+func q4_KNEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KNEONx1 multiplies 8 rows of weights with 1 of activations, as q5_KSDOTx1 does.
+//
+//go:noescape
+func q5_KNEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KNEONx1 multiplies 8 rows of weights with 1 of activations, as q6_KSDOTx1 does.
+//
+//go:noescape
+func q6_KNEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -119,17 +119,6 @@
 	VMOV V31.B16, V6.B16 \
 	VMOV V31.B16, V7.B16
 
-// MINIMUM adds a block's minimums, in V28 and V29, to the sums of all blocks, whose numbers are acc0 and acc1: minimum·d times
-// the sum of the activations, fused.
-#define MINIMUM(d, sums, acc0, acc1) \
-	FMOVS   (d)(R2<<2), F24 \
-	FMUL4SE(25, 28, 24, 0) \
-	FMUL4SE(26, 29, 24, 0) \
-	MOVW    (sums)(R2<<2), R21 \
-	SCVTFWS R21, F27 \
-	FMLA4SE(acc0, 25, 27, 0) \
-	FMLA4SE(acc1, 26, 27, 0)
-
 // func q4_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 TEXT ·q4_0SDOTx4(SB), NOSPLIT, $0-80
 	MOVD w+0(FP), R0

@@ -206,6 +206,86 @@ block:
 	VST1 [V8.S4, V9.S4], (R8)
 	RET
 
+// func q4_1NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+TEXT ·q4_1NEONx2(SB), NOSPLIT, $0-80
+	MOVD w+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD blocks+24(FP), R3
+	MOVD q+32(FP), R4
+	MOVD d+40(FP), R5
+	MOVD sums+48(FP), R6
+	MOVD k+56(FP), R7
+	MOVD out+64(FP), R8
+	MOVD stride+72(FP), R9
+	ADD  R4, R7
+	ADD  R3<<2, R5, R10
+	ADD  R3<<2, R6, R11
+	LSL  $2, R9
+	CONSTANTS
+	MOVD $0, R2
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+block:
+	VLD1.P 32(R4), [V16.B16, V17.B16]
+	VLD1.P 32(R7), [V18.B16, V19.B16]
+	FIRSTNIBBLES2
+	NIBBLES2(1)
+	NIBBLES2(2)
+	NIBBLES2(3)
+	JOIN(0, 1, 2, 3, V0, V1, V2, V3)
+	VADD V31.S4, V0.S4, V0.S4
+	VADD V31.S4, V2.S4, V2.S4
+	JOIN(4, 5, 6, 7, V4, V5, V6, V7)
+	VADD V31.S4, V4.S4, V4.S4
+	VADD V31.S4, V6.S4, V6.S4
+	SCALES
+	ACCUMULATE(R5, 0, 2, V0, V2, V8, V9)
+	ACCUMULATE(R10, 4, 6, V4, V6, V10, V11)
+	SCALES
+	MINIMUM(R5, R6, 8, 9)
+	MINIMUM(R10, R11, 10, 11)
+	ADD  $1, R2
+	CMP  R3, R2
+	BLT  block
+	VST1 [V8.S4, V9.S4], (R8)
+	ADD  R9, R8
+	VST1 [V10.S4, V11.S4], (R8)
+	RET
+
+// func q4_1NEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+TEXT ·q4_1NEONx1(SB), NOSPLIT, $0-80
+	MOVD w+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD blocks+24(FP), R3
+	MOVD q+32(FP), R4
+	MOVD d+40(FP), R5
+	MOVD sums+48(FP), R6
+	MOVD out+64(FP), R8
+	CONSTANTS
+	MOVD $0, R2
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+block:
+	VLD1.P 32(R4), [V16.B16, V17.B16]
+	FIRSTNIBBLES1
+	NIBBLES1(1)
+	NIBBLES1(2)
+	NIBBLES1(3)
+	JOIN(0, 1, 2, 3, V0, V1, V2, V3)
+	VADD V31.S4, V0.S4, V0.S4
+	VADD V31.S4, V2.S4, V2.S4
+	SCALES
+	ACCUMULATE(R5, 0, 2, V0, V2, V8, V9)
+	SCALES
+	MINIMUM(R5, R6, 8, 9)
+	ADD  $1, R2
+	CMP  R3, R2
+	BLT  block
+	VST1 [V8.S4, V9.S4], (R8)
+	RET
+
 // func q8_0NEONx2(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 TEXT ·q8_0NEONx2(SB), NOSPLIT, $0-80
 	MOVD w+0(FP), R0
