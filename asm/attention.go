@@ -28,6 +28,7 @@ type AttentionTile struct {
 	Queries *quant.Activation
 	Visible []int
 	Results []Partial // one for each row: written
+	Next    []byte    // keys of the tile that will be asked for next, with the same Stride: a hint, nil where there is none
 
 	Scores []float32 // [Queries.Rows, TileKeys]: the weights of the keys, written
 	Value  []float32 // scratch, HeadDim

@@ -23,6 +23,9 @@ func (u *vectorUnit) Attend(t *AttentionTile) {
 		return
 	}
 	s.score()
+	if len(t.Next) > 0 { // the memory would be idle while values are summed
+		prefetch(&t.Next[0], t.Stride, min(2*s.together, (len(t.Next)-1)/t.Stride+1), t.Format.Bytes(t.HeadDim))
+	}
 	for r, n := range visible {
 		p := &t.Results[r]
 		clear(p.Out)
@@ -77,11 +80,11 @@ func (s *slots) score() {
 	if v != nil {
 		v = v[:bytes]
 	}
-	s.prefetch(k, 0)
+	s.prefetch(k, 0, 2*s.together)
 	for j := 0; j < s.n; j += s.together {
-		s.prefetch(k, j+s.together)
+		s.prefetch(k, j+2*s.together, s.together)
 		if v != nil {
-			s.prefetch(v, j)
+			s.prefetch(v, j, s.together)
 		}
 		for at := j; at < min(j+s.together, s.n); at += s.unit.width {
 			s.transpose(&k[at*s.Stride], at-j, min(s.unit.width, s.n-at))
@@ -95,9 +98,9 @@ func (s *slots) score() {
 	}
 }
 
-// prefetch asks for a panel's slots of keys or values, from slot j on.
-func (s *slots) prefetch(cache []byte, j int) {
-	if n := min(s.together, s.n-j); n > 0 {
+// prefetch asks for up to n slots of keys or values, from slot j on.
+func (s *slots) prefetch(cache []byte, j, n int) {
+	if n := min(n, s.n-j); n > 0 {
 		prefetch(&cache[j*s.Stride], s.Stride, n, s.Format.Bytes(s.HeadDim))
 	}
 }

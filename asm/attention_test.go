@@ -186,8 +186,10 @@ func BenchmarkAttendMemory(b *testing.B) {
 			for b.Loop() {
 				at := piece/heads%(slots/TileKeys)*TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
 				tile.K, tile.V = keys[at:], values[at:]
-				k.Attend(tile)
 				piece++
+				at = piece/heads%(slots/TileKeys)*TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
+				tile.Next = keys[at:]
+				k.Attend(tile)
 			}
 		})
 	}

@@ -37,9 +37,8 @@ func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 		return b.runner.Run(a, a.blocks*d.KVHeads)
 	}
 	// A single token with a long context: the tiles are shared out, and joined afterwards.
-	a.split = true
-	a.reserve(a.tiles * d.KVHeads)
-	if err := b.runner.Run(a, a.tiles*d.KVHeads); err != nil {
+	a.beginSplit(b.runner.Size())
+	if err := b.runner.Run(a, a.pieces); err != nil {
 		return err
 	}
 	a.join()
@@ -50,7 +49,7 @@ func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 const tokensPerBlock = 16
 
 // attention is one attention as a task. A piece is a block of tokens with one KV head, walking the tiles in order; or, when
-// split, one tile with one KV head, joined later in the same order.
+// split, a run of tiles with all KV heads of each, which are joined later in the same order.
 type attention struct {
 	AttentionDims
 	kernels           *asm.Kernels
@@ -63,7 +62,12 @@ type attention struct {
 	k, v              []byte // v is nil where only the keys' weights are wanted
 	stride, headBytes int    // bytes of a slot, and of one head's part of it
 
-	lanes []lane // scratch: one for each worker, or when split for each piece, which keeps its results there
+	lanes []lane // scratch: one for each worker, or when split for each worker and KV head
+
+	// When split:
+	pieces   int
+	partials []asm.Partial // [tiles, kvHeads, group]
+	values   []float32     // their sums of values
 }
 
 // lane is the scratch of one piece.
@@ -93,20 +97,18 @@ func (a *attention) reserve(n int) {
 
 // Do computes one piece.
 func (a *attention) Do(worker, piece int) {
-	head := piece % a.KVHeads
 	if a.split {
-		l := &a.lanes[piece]
-		a.load(l, head, 0, 1)
-		a.tile(l, head, piece/a.KVHeads, 0)
+		a.run(a.lanes[worker*a.KVHeads:][:a.KVHeads], piece*a.tiles*a.KVHeads/a.pieces, (piece+1)*a.tiles*a.KVHeads/a.pieces)
 		return
 	}
+	head := piece % a.KVHeads
 	l := &a.lanes[worker]
 	first := piece / a.KVHeads * tokensPerBlock
 	last := min(first+tokensPerBlock, a.Tokens)
 	a.load(l, head, first, last)
 	seen := a.n - a.Tokens + last // slots that the block's last token sees
 	for t := 0; t*asm.TileKeys < seen; t++ {
-		a.tile(l, head, t, first)
+		a.tile(l, head, t, first, l.results)
 		for r := range l.results {
 			if t == 0 {
 				l.total[r].Sum = 0
@@ -130,7 +132,7 @@ func (a *attention) load(l *lane, head, first, last int) {
 	rows := (last - first) * a.group
 	l.reserve(rows, a.HeadDim)
 	l.queries.Reserve(a.format.Partner, rows, a.HeadDim)
-	l.queries.X, l.tile.Queries = l.scaled, &l.queries
+	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
 		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
@@ -140,8 +142,41 @@ func (a *attention) load(l *lane, head, first, last int) {
 	}
 }
 
+// tilesPerPiece is about how many tiles of a KV head a piece of a split attention has: to ask for memory ahead wants some.
+const tilesPerPiece = 16
+
+// beginSplit prepares for sharing out the tiles of a single token.
+func (a *attention) beginSplit(workers int) {
+	units := a.tiles * a.KVHeads
+	a.split, a.pieces = true, min(units, max(workers, units/tilesPerPiece))
+	a.reserve(workers * a.KVHeads)
+	if need := units * a.group; need > len(a.partials) || need*a.HeadDim > len(a.values) {
+		need = 2 * max(need, len(a.partials)) // a conversation grows
+		a.partials, a.values = make([]asm.Partial, need), make([]float32, need*a.HeadDim)
+	}
+	for i := range units * a.group {
+		a.partials[i].Out = a.values[i*a.HeadDim:][:a.HeadDim]
+	}
+}
+
+// run computes units [lo, hi) of a split attention: unit u is tile u/kvHeads with KV head u%kvHeads, so that a run reads the
+// cache from front to back.
+func (a *attention) run(lanes []lane, lo, hi int) {
+	for head := range lanes {
+		a.load(&lanes[head], head, 0, 1)
+	}
+	for u := lo; u < hi; u++ {
+		head, next := u%a.KVHeads, u+1
+		l := &lanes[head]
+		if l.tile.Next = nil; next < hi {
+			l.tile.Next = a.k[next/a.KVHeads*asm.TileKeys*a.stride+next%a.KVHeads*a.headBytes : a.n*a.stride]
+		}
+		a.tile(l, head, u/a.KVHeads, 0, a.partials[u*a.group:][:a.group])
+	}
+}
+
 // tile computes one tile for the loaded queries, of which the first belongs to token first.
-func (a *attention) tile(l *lane, head, tile, first int) {
+func (a *attention) tile(l *lane, head, tile, first int, results []asm.Partial) {
 	begin := tile * asm.TileKeys
 	for r := range l.tile.Visible {
 		seen := a.n - a.Tokens + first + r/a.group + 1
@@ -153,7 +188,7 @@ func (a *attention) tile(l *lane, head, tile, first int) {
 	if a.v != nil {
 		l.tile.V = a.v[at:]
 	}
-	l.tile.Results = l.results
+	l.tile.Results = results
 	a.kernels.Attend(&l.tile)
 }
 
@@ -161,9 +196,9 @@ func (a *attention) tile(l *lane, head, tile, first int) {
 func (a *attention) join() {
 	for head := range a.KVHeads {
 		for r := range a.group {
-			total := &a.lanes[head].results[r]
+			total := &a.partials[head*a.group+r]
 			for t := 1; t < a.tiles; t++ {
-				a.kernels.Merge(total, &a.lanes[t*a.KVHeads+head].results[r])
+				a.kernels.Merge(total, &a.partials[(t*a.KVHeads+head)*a.group+r])
 			}
 			total.Finish(a.row(a.out, head, 0, r))
 		}

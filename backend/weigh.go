@@ -62,7 +62,7 @@ func (w *weighing) block(l *lane, kept *keptTiles, head, first, last int) {
 	}
 	for t := range tiles {
 		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
-		w.tile(l, head, t, first)
+		w.tile(l, head, t, first, l.results)
 		for r, p := range l.results {
 			kept.partials[t*rows+r] = asm.Partial{Max: p.Max, Sum: p.Sum}
 		}
