@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// lab runs experiments with one model.
+type lab struct {
+	*options
+	model    *llama.Model
+	cells    []cell
+	progress func(format string, a ...any)
+}
+
+// cell is a policy at a budget.
+type cell struct {
+	policy eviction.Policy // as it is used with -during-prompt off: it does not matter what its own budget is
+	budget float64         // part of the prompt that stays
+}
+
+// cells lists what is to be compared. The policy none has the budget 1 alone.
+func (o *options) cells() (list []cell, err error) {
+	for _, name := range o.policies {
+		policy, err := o.policy(name, never)
+		if err != nil {
+			return nil, err
+		}
+		budgets := o.budgets
+		if policy == eviction.None {
+			budgets = []float64{1}
+		}
+		for _, budget := range budgets {
+			list = append(list, cell{policy, budget})
+		}
+	}
+	return list, nil
+}
+
+// policy makes a policy with a budget of slots.
+func (o *options) policy(name string, slots int) (eviction.Policy, error) {
+	settings := eviction.Options{Budget: slots}
+	if name == "snapkv" || name == "pyramidkv" {
+		settings.Observation = min(o.observation, max(slots/2, 1)) // a small budget is not all window
+	}
+	return eviction.ByName(name, settings)
+}
+
+// slots returns the budget in slots for a prompt.
+func (c cell) slots(promptTokens int) int { return int(math.Ceil(c.budget * float64(promptTokens))) }
+
+// row is the result of a cell for a skill, in the form of -json.
+type row struct {
+	Skill          string  `json:"skill"`
+	Policy         string  `json:"policy"`
+	Budget         float64 `json:"budget"`
+	KV             string  `json:"kv"`
+	Accuracy       float64 `json:"accuracy"`
+	Questions      int     `json:"questions"`
+	PeakCacheBytes int64   `json:"peak_cache_bytes"` // keys and values, the most that any question took
+	Seconds        float64 `json:"seconds"`          // of evicting and answering, and with DuringPrompt of reading the prompts
+	DuringPrompt   bool    `json:"during_prompt"`
+}
+
+// measure asks the questions of a skill under all conditions.
+func (l *lab) measure(ctx context.Context, kv tensor.DType, skill string, questions []question) ([]row, error) {
+	rows := make([]row, len(l.cells))
+	right := make([]int, len(l.cells))
+	for i, c := range l.cells {
+		rows[i] = row{
+			Skill: skill, Policy: c.policy.Name(), Budget: c.budget, KV: kv.String(), Questions: len(questions), DuringPrompt: l.duringPrompt,
+		}
+	}
+	note := func(i int, o outcome) {
+		if o.right {
+			right[i]++
+		}
+		rows[i].PeakCacheBytes = max(rows[i].PeakCacheBytes, o.peak)
+		rows[i].Seconds += o.took.Seconds()
+	}
+	ask := l.evictOnce
+	if l.duringPrompt {
+		ask = l.evictDuringPrompt
+	}
+	for i, q := range questions {
+		l.progress("%s, %v cache: question %d of %d", skill, kv, i+1, len(questions))
+		p, err := q.render(l.model.Tokenizer())
+		if err != nil {
+			return nil, fmt.Errorf("question %d of %s: %w", i+1, skill, err)
+		}
+		if err := ask(ctx, kv, p, note); err != nil {
+			return nil, fmt.Errorf("question %d of %s, %v cache: %w", i+1, skill, kv, err)
+		}
+	}
+	l.progress("")
+	for i := range rows {
+		rows[i].Accuracy = float64(right[i]) / float64(len(questions))
+	}
+	return rows, nil
+}
+
+// outcome is what came of one question in one cell.
+type outcome struct {
+	right bool
+	peak  int64 // bytes of keys and values
+	took  time.Duration
+}
+
+// maxAnswer is the number of tokens after which an answer is wrong.
+const maxAnswer = 120
+
+// evictOnce reads the prompt once, and from there goes on in each cell with a copy of the conversation.
+func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
+	turn := &turns{}
+	for _, c := range l.cells {
+		turn.add(c.policy)
+	}
+	all, err := l.model.NewSession(&llama.SessionOptions{
+		KV: kv, Eviction: turn, EvictAfterPrompt: true,
+		MaxTokens: min(len(p.before)+len(p.after)+maxAnswer, l.model.Config().ContextLength),
+	})
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	if err := all.Prefill(ctx, p.before); err != nil {
+		return err
+	}
+	for i, c := range l.cells {
+		turn.Policy = c.policy
+		one, err := all.Fork()
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		_, err = one.Evict(c.slots(len(p.before)))
+		o := outcome{}
+		if err == nil {
+			o.right, err = answers(ctx, one, p)
+		}
+		o.took, o.peak = time.Since(began), one.CacheUsage().PeakBytes
+		one.Close()
+		if err != nil {
+			return fmt.Errorf("%s at %v: %w", c.policy.Name(), c.budget, err)
+		}
+		note(i, o)
+	}
+	return nil
+}
+
+// evictDuringPrompt reads the prompt in each cell anew, with a policy that keeps the cache within the budget all the time.
+func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
+	for i, c := range l.cells {
+		o, err := l.bounded(ctx, kv, p, c)
+		if err != nil {
+			return fmt.Errorf("%s at %v: %w", c.policy.Name(), c.budget, err)
+		}
+		note(i, o)
+	}
+	return nil
+}
+
+// bounded is one question in one cell of evictDuringPrompt.
+func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o outcome, err error) {
+	slots := c.slots(len(p.before))
+	policy, err := l.policy(c.policy.Name(), slots)
+	if err != nil {
+		return o, err
+	}
+	s, err := l.model.NewSession(&llama.SessionOptions{KV: kv, Eviction: policy})
+	if err != nil {
+		return o, err
+	}
+	defer s.Close()
+	began := time.Now()
+	if err := s.Prefill(ctx, p.before); err != nil {
+		return o, err
+	}
+	if _, err := s.Evict(slots); err != nil { // there may be a few more
+		return o, err
+	}
+	o.right, err = answers(ctx, s, p)
+	o.took, o.peak = time.Since(began), s.CacheUsage().PeakBytes
+	return o, err
+}
+
+// answers tells whether a conversation goes on with the answer, greedily. It stops where the text begins to differ.
+func answers(ctx context.Context, s *llama.Session, p prompt) (bool, error) {
+	var text strings.Builder
+	for piece, err := range s.Generate(ctx, p.after, llama.Params{MaxTokens: maxAnswer}) {
+		if err != nil {
+			return false, err
+		}
+		text.WriteString(piece.Text)
+		if !strings.HasPrefix(p.answer, text.String()) {
+			return false, nil
+		}
+	}
+	return text.String() == p.answer, nil
+}
+
+// never is a budget that no prompt reaches.
+const never = 1 << 30
+
+// turns is a policy that evicts on request only, by whichever policy's turn it is. Its record serves them all, so that a
+// prompt has to be read only once.
+type turns struct {
+	eviction.Policy // whose turn it is
+	tracking        kvcache.Tracking
+}
+
+// add makes the record serve another policy.
+func (t *turns) add(p eviction.Policy) {
+	t.Policy = p
+	if tracker, ok := p.(eviction.Tracker); ok {
+		t.tracking = t.tracking.Union(tracker.Tracking())
+	}
+}
+
+// Budget returns never.
+func (*turns) Budget() int { return never }
+
+// ShouldEvict says no.
+func (*turns) ShouldEvict(*kvcache.Cache, int64) bool { return false }
+
+// Tracking implements eviction.Tracker.
+func (t *turns) Tracking() kvcache.Tracking { return t.tracking }
+
+// LayerTarget implements eviction.Layered: most policies give all layers the same share.
+func (t *turns) LayerTarget(layer, layers, targetLen int) int {
+	if layered, ok := t.Policy.(eviction.Layered); ok {
+		return layered.LayerTarget(layer, layers, targetLen)
+	}
+	return targetLen
+}
