@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -60,6 +61,7 @@ func (b Host) Pack(device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
+	mmap.AdviseHuge(buffer.Bytes()) // a decoded token reads all of them: every address translation counts
 	t := packTask{panels, buffer.Bytes(), w.Data(), w.RowBytes(), w.Shape().Dim(1)}
 	if err := b.runner.Run(&t, w.Shape().Dim(0)/asm.PanelRows); err != nil {
 		buffer.Free()

@@ -72,10 +72,18 @@ func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
 // Prepare returns weights ready for products: packed into panels where the kernels have a layout of their own for the type,
 // and else a host tensor as it is, without a copy.
 func (b *Backend) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) {
-	if w.Device() != nil && w.Device() != tensor.Device(b) {
-		return b.CopyFrom(w)
+	if w.Device() == nil || w.Device() == tensor.Device(b) {
+		return b.Pack(b, w)
 	}
-	return b.Pack(b, w)
+	rows, err := b.CopyFrom(w)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := b.Pack(b, rows)
+	if err != nil || packed != rows {
+		rows.Free()
+	}
+	return packed, err
 }
 
 // Close ends the threads; what still computes goes on on its caller's goroutine.
