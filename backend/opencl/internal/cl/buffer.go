@@ -4,49 +4,80 @@ package cl
 
 import (
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"unsafe"
 )
 
-// Mem is a buffer of a context, as kernels take it. Drivers use a handle again for another buffer once it is released; the
-// serial number tells the two apart.
+// Mem is a buffer of a context. It is released by Release or, at the latest, when it becomes unreachable; kernels keep the
+// buffers of their last call reachable, and OpenCL keeps what commands use.
 type Mem struct {
 	handle uintptr
-	serial uint64
+	size   int
+	*release
 }
 
-// Valid tells whether m is a buffer.
-func (m Mem) Valid() bool { return m.handle != 0 }
+// release is what a cleanup needs to give a buffer up exactly once; it must not refer to its Mem.
+type release struct {
+	api      *API
+	handle   uintptr
+	done     atomic.Bool
+	released func()
+}
 
-// NewBuffer allocates; with host the driver is asked for memory that the host can map without a copy.
-func (c *Context) NewBuffer(size int, host bool) (Mem, error) {
+// NewBuffer allocates; with host the driver is asked for memory that the host can map without a copy. When the buffer is
+// given up, released is called.
+func (c *Context) NewBuffer(size int, host bool, released func()) (*Mem, error) {
 	flags := uintptr(1) // CL_MEM_READ_WRITE
 	if host {
 		flags |= 1 << 4 // CL_MEM_ALLOC_HOST_PTR
 	}
 	var code int32
 	handle := c.api.call(CreateBuffer, c.context, flags, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
-	mem, err := made(CreateBuffer, handle, code)
-	return Mem{mem, c.api.serial.Add(1)}, err
+	handle, err := made(CreateBuffer, handle, code)
+	if err != nil {
+		return nil, err
+	}
+	r := &release{api: c.api, handle: handle, released: released}
+	m := &Mem{handle, size, r}
+	runtime.AddCleanup(m, func(r *release) { r.Release() }, r)
+	return m, nil
 }
 
-// ReleaseBuffer gives a buffer up; commands that use it still end.
-func (c *Context) ReleaseBuffer(m Mem) error { return c.api.status(ReleaseMemObject, m.handle) }
+// Size returns the bytes.
+func (m *Mem) Size() int { return m.size }
+
+// Released tells whether the buffer has been given up.
+func (r *release) Released() bool { return r.done.Load() }
+
+// Release gives the buffer up; commands that use it still end. A second call does nothing.
+func (r *release) Release() error {
+	if r.done.Swap(true) {
+		return nil
+	}
+	r.released()
+	return r.api.status(ReleaseMemObject, r.handle)
+}
 
 // Fill enqueues setting size bytes from off to zero; both are multiples of 4.
-func (c *Context) Fill(m Mem, off, size int) error {
+func (c *Context) Fill(m *Mem, off, size int) error {
+	defer runtime.KeepAlive(m)
 	var zero uint32
 	return c.api.status(EnqueueFillBuffer, c.queue, m.handle, uintptr(unsafe.Pointer(&zero)), 4,
 		uintptr(off), uintptr(size), 0, 0, 0)
 }
 
 // Copy enqueues a copy; the regions must not overlap.
-func (c *Context) Copy(src, dst Mem, srcOff, dstOff, size int) error {
+func (c *Context) Copy(src, dst *Mem, srcOff, dstOff, size int) error {
+	defer runtime.KeepAlive(src)
+	defer runtime.KeepAlive(dst)
 	return c.api.status(EnqueueCopyBuffer, c.queue, src.handle, dst.handle, uintptr(srcOff), uintptr(dstOff),
 		uintptr(size), 0, 0, 0)
 }
 
 // Read waits for everything enqueued and copies to the host.
-func (c *Context) Read(m Mem, off int, dst []byte) error {
+func (c *Context) Read(m *Mem, off int, dst []byte) error {
+	defer runtime.KeepAlive(m)
 	if len(dst) == 0 {
 		return nil
 	}
@@ -55,7 +86,8 @@ func (c *Context) Read(m Mem, off int, dst []byte) error {
 }
 
 // Write copies from the host and returns when src may be changed.
-func (c *Context) Write(m Mem, off int, src []byte) error {
+func (c *Context) Write(m *Mem, off int, src []byte) error {
+	defer runtime.KeepAlive(m)
 	if len(src) == 0 {
 		return nil
 	}
@@ -64,7 +96,8 @@ func (c *Context) Write(m Mem, off int, src []byte) error {
 }
 
 // WriteLater enqueues a copy from src, which lies outside the Go heap and must not change until the event is over.
-func (c *Context) WriteLater(m Mem, off int, src []byte) (Event, error) {
+func (c *Context) WriteLater(m *Mem, off int, src []byte) (Event, error) {
+	defer runtime.KeepAlive(m)
 	if len(src) == 0 {
 		return Event{}, nil
 	}
@@ -78,7 +111,8 @@ func (c *Context) WriteLater(m Mem, off int, src []byte) (Event, error) {
 }
 
 // Map waits for everything enqueued and makes a buffer's bytes visible to the host, for reading and writing.
-func (c *Context) Map(m Mem, size int) ([]byte, error) {
+func (c *Context) Map(m *Mem, size int) ([]byte, error) {
+	defer runtime.KeepAlive(m)
 	var code int32
 	address := c.api.call(EnqueueMapBuffer, c.queue, m.handle, 1, 3, 0, uintptr(size), 0, 0, 0, uintptr(unsafe.Pointer(&code)))
 	address, err := made(EnqueueMapBuffer, address, code)
@@ -89,7 +123,8 @@ func (c *Context) Map(m Mem, size int) ([]byte, error) {
 }
 
 // Unmap gives mapped bytes back to the device.
-func (c *Context) Unmap(m Mem, bytes []byte) error {
+func (c *Context) Unmap(m *Mem, bytes []byte) error {
+	defer runtime.KeepAlive(m)
 	if len(bytes) == 0 {
 		return fmt.Errorf("unmap of no bytes")
 	}

@@ -50,11 +50,11 @@ func TestKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Release()
-	m, err := c.NewBuffer(64, true)
+	m, err := c.NewBuffer(64, true, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.ReleaseBuffer(m)
+	defer m.Release()
 	if err := c.Fill(m, 0, 64); err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,7 @@
 
 package cl
 
-import (
-	"fmt"
-	"sync/atomic"
-)
+import "fmt"
 
 // Function is the index of an entry point of the OpenCL library.
 type Function int
@@ -96,13 +93,10 @@ type Driver interface {
 }
 
 // API is OpenCL as a Driver offers it.
-type API struct {
-	driver Driver
-	serial atomic.Uint64 // of the buffers
-}
+type API struct{ driver Driver }
 
 // New makes an API of a driver.
-func New(d Driver) *API { return &API{driver: d} }
+func New(d Driver) *API { return &API{d} }
 
 // call keeps what the arguments point to on the heap and alive until the driver returns, as the directive says.
 //

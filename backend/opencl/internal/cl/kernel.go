@@ -21,7 +21,7 @@ type Kernel struct {
 
 	next   int // the argument that is set next
 	values [maxArgs]uint64
-	marks  [maxArgs]uint64 // what tells an argument from another: its value, or a buffer's serial number
+	mems   [maxArgs]*Mem // which tell more than their handles: drivers use those again for other buffers
 	known  [maxArgs]bool
 	err    error
 
@@ -54,54 +54,35 @@ func (k *Kernel) Begin() *Kernel {
 }
 
 // set gives the next argument a value of a size in bytes.
-func (k *Kernel) set(value, mark uint64, size uintptr) *Kernel {
-	i, changed := k.advance(mark)
-	if !changed {
+func (k *Kernel) set(value uint64, m *Mem, size uintptr) *Kernel {
+	i := k.next
+	k.next++
+	if k.err != nil || i >= maxArgs || (k.known[i] && k.values[i] == value && k.mems[i] == m) {
 		return k
 	}
-	k.values[i] = value
+	k.values[i], k.mems[i] = value, m
 	k.err = k.api.status(SetKernelArg, k.kernel, uintptr(i), size, uintptr(unsafe.Pointer(&k.values[i])))
 	k.known[i] = k.err == nil
 	return k
 }
 
-// advance moves to the next argument and tells whether it must be set.
-func (k *Kernel) advance(mark uint64) (i int, changed bool) {
-	i = k.next
-	k.next++
-	if k.err != nil || i >= maxArgs || (k.known[i] && k.marks[i] == mark) {
-		return i, false
-	}
-	k.marks[i] = mark
-	return i, true
-}
-
 // Mem passes a buffer.
-func (k *Kernel) Mem(m Mem) *Kernel { return k.set(uint64(m.handle), m.serial, 8) }
+func (k *Kernel) Mem(m *Mem) *Kernel { return k.set(uint64(m.handle), m, 8) }
 
 // Int passes an int of 32 bits; a larger number is an error of Run.
 func (k *Kernel) Int(n int) *Kernel {
 	if int(int32(n)) != n && k.err == nil {
 		k.err = fmt.Errorf("argument %d is %d: too large for the device's 32 bits", k.next, n)
 	}
-	return k.set(uint64(uint32(n)), uint64(uint32(n)), 4)
+	return k.set(uint64(uint32(n)), nil, 4)
 }
+
+// Long passes an int of 64 bits.
+func (k *Kernel) Long(n int) *Kernel { return k.set(uint64(n), nil, 8) }
 
 // Float passes a float.
 func (k *Kernel) Float(v float32) *Kernel {
-	bits := uint64(math.Float32bits(v))
-	return k.set(bits, bits, 4)
-}
-
-// Local passes local memory of a number of bytes.
-func (k *Kernel) Local(bytes int) *Kernel {
-	i, changed := k.advance(uint64(bytes))
-	if !changed {
-		return k
-	}
-	k.err = k.api.status(SetKernelArg, k.kernel, uintptr(i), uintptr(bytes), 0)
-	k.known[i] = k.err == nil
-	return k
+	return k.set(uint64(math.Float32bits(v)), nil, 4)
 }
 
 // Run enqueues the kernel on a grid of groups of a size. A grid without groups does nothing.

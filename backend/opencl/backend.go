@@ -1,0 +1,157 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+func init() {
+	backend.Register("opencl", func(o backend.Options) (backend.Backend, error) {
+		b, err := New(Options{Device: o.Device})
+		if err != nil {
+			return nil, err // not a nil *Backend in an interface
+		}
+		return b, nil
+	})
+}
+
+// ErrClosed is wrapped by the errors of a backend that has been closed.
+var ErrClosed = errors.New("the backend is closed")
+
+// Options configure a backend; the zero value is good.
+type Options struct {
+	// Device is the number of a device as Devices lists them, or a part of its name or its platform's name. "": what the
+	// environment says, or else the first, which is a GPU where there is one.
+	Device string
+	// Kernels is a folder whose .cl files replace the embedded ones; "": what the environment says, or none.
+	Kernels string
+	// Cache is the folder for compiled kernels; "": what the environment says, or a folder of the user's; "off": none.
+	Cache string
+
+	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says
+}
+
+// Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
+type Backend struct {
+	*backend.Base // what has no kernel, on mapped buffers
+	device        *cl.Device
+	context       *cl.Context
+	memory        Memory
+	maxAlloc      int64 // bytes of the largest buffer
+
+	portable sync.Mutex // an operation of Base is using mapped buffers
+
+	mu       sync.Mutex // guards what follows, and the kernels' arguments
+	closed   bool
+	programs programs
+	staging  staging
+	scratch  [scratches]*cl.Mem
+	pending  int // kernels enqueued since the last flush
+	tuning   tuning
+}
+
+// New opens a device.
+func New(o Options) (*Backend, error) {
+	driver, err := cl.Open()
+	if err != nil {
+		return nil, fmt.Errorf("opencl: %w", err)
+	}
+	return open(driver, o)
+}
+
+// open opens a device of a driver.
+func open(driver cl.Driver, o Options) (*Backend, error) {
+	device, err := choose(cl.New(driver), o.Device)
+	if err != nil {
+		return nil, fmt.Errorf("opencl: %w", err)
+	}
+	context, err := device.NewContext()
+	if err != nil {
+		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
+	}
+	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc}
+	if o.maxAlloc > 0 {
+		b.maxAlloc = o.maxAlloc
+	}
+	b.memory.backend = b
+	b.programs.init(device, context, o)
+	b.tuning.init(device)
+	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// Name returns "opencl".
+func (b *Backend) Name() string { return "opencl" }
+
+// Describe names the device.
+func (b *Backend) Describe() string {
+	return fmt.Sprintf("%v, %s, %d compute units, %d MiB", b.device, b.device.Version, b.device.Units, b.device.GlobalBytes>>20)
+}
+
+// Memory allocates on the device and counts.
+func (b *Backend) Memory() tensor.Memory { return &b.memory }
+
+// Synchronize waits until everything submitted is done.
+func (b *Backend) Synchronize() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return fmt.Errorf("opencl: synchronize: %w", ErrClosed)
+	}
+	b.pending = 0
+	return b.fail("synchronize", b.context.Finish())
+}
+
+// Close waits for the device and gives everything but the tensors' memory up. It is idempotent.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
+	err := b.context.Finish()
+	b.staging.release()
+	for i, m := range b.scratch {
+		if m != nil {
+			m.Release()
+			b.scratch[i] = nil
+		}
+	}
+	b.programs.release()
+	b.context.Release()
+	return b.fail("close", err)
+}
+
+// fail adds to an error what failed, and where.
+func (b *Backend) fail(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("opencl: %s on %v: %w", what, b.device, err)
+}
+
+// flushEvery is how many kernels are enqueued before the device is told to begin, if it waits to be told.
+const flushEvery = 16
+
+// enqueued counts what was enqueued and passes an error of it on.
+func (b *Backend) enqueued(what string, err error) error {
+	if err != nil {
+		return b.fail(what, err)
+	}
+	if b.pending++; b.pending < flushEvery {
+		return nil
+	}
+	b.pending = 0
+	return b.fail(what, b.context.Flush())
+}

@@ -1,0 +1,193 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// maxTerms is how many weights a fused product takes.
+const maxTerms = 3
+
+// terms are the weights and outputs of a fused product.
+type terms struct {
+	w   [maxTerms]weights
+	out [maxTerms]operand
+	n   int
+}
+
+// add adds a weight and, unless nil, its output; false: no fused kernel takes it with the ones before.
+func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
+	if t.n == maxTerms {
+		return false
+	}
+	table, ok := b.multiplicable(w, k)
+	if !ok || len(table.parts) != 1 || k != table.k || table.format.macro != t.w[0].format.macro && t.n > 0 {
+		return false
+	}
+	t.w[t.n] = table
+	if out != nil {
+		if t.out[t.n] = b.operand(out); !t.out[t.n].ok {
+			return false
+		}
+	}
+	t.n++
+	return true
+}
+
+// begin starts a kernel with the terms' weights.
+func (t *terms) begin(b *Backend, name string, counts *[maxTerms]int, total, slots int) (k *cl.Kernel, size teams, err error) {
+	size = b.teamsFor(&t.w[0], total)
+	if k, err = b.kernel(b.tuning.program(t.w[0].format.macro, size), name); err != nil {
+		return nil, size, err
+	}
+	for i := range slots {
+		j := min(i, t.n-1) // a slot without a term has some weights and no rows
+		w := &t.w[j]
+		rows := counts[j]
+		if i != j {
+			rows = 0
+		}
+		weight(k, w, &w.parts[0], w.first, w.first+rows)
+	}
+	return k, size, nil
+}
+
+// NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel.
+func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	m, k, err := backend.CheckRMSNorm(x, norm)
+	if err != nil {
+		return err
+	}
+	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
+		return err
+	}
+	from, gain, scratch := b.operand(x), b.operand(norm), b.operand(normed)
+	if !from.ok || !gain.ok || !scratch.ok || !from.float4s() || !gain.float4s() || !scratch.float4s() {
+		return b.normThenMultiply(x, norm, eps, normed, ws, outs)
+	}
+	var t terms
+	fused := m <= fewRows
+	for i := 0; i < len(ws) && fused; i++ {
+		fused = t.add(b, ws[i], outs[i], k)
+	}
+	if fused && t.n > 0 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.normMultiply(from, gain, eps, &t, ws, m, k)
+	}
+	b.mu.Lock()
+	err = b.norm(from, gain, scratch, m, k, eps)
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for i, w := range ws {
+		if err := b.MatMulTransposed(normed, w, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// normThenMultiply is NormMatMul of operands that are not all on the device.
+func (b *Backend) normThenMultiply(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	if err := b.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
+		return err
+	}
+	if err := b.RMSNorm(normed, norm, eps); err != nil {
+		return err
+	}
+	for i, w := range ws {
+		if err := b.MatMulTransposed(normed, w, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// normMultiply enqueues norm_matvec.
+func (b *Backend) normMultiply(x, gain operand, eps float32, t *terms, ws []*tensor.Tensor, m, k int) error {
+	var counts [maxTerms]int
+	total := 0
+	for i, w := range ws {
+		counts[i] = w.Shape().Dim(0)
+		total += counts[i]
+	}
+	kernel, size, err := t.begin(b, "norm_matvec", &counts, total, maxTerms)
+	if err != nil {
+		return err
+	}
+	lanes := t.w[0].lanes
+	begins, blocks := [maxTerms]int{}, 0
+	for i := range begins {
+		begins[i] = blocks
+		blocks += size.blocks(counts[i], lanes)
+	}
+	kernel.Int(begins[1]).Int(begins[2])
+	t.w[0].dims(kernel, k)
+	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
+	for i := range begins {
+		out := t.out[min(i, t.n-1)]
+		kernel.Mem(out.mem).Int(out.elements(4))
+	}
+	return b.enqueued("NormMatMul", kernel.Run([3]int{blocks, m, 1}, [3]int{size.group, 1, 1}))
+}
+
+// MatMulAdd computes out += x·wᵀ.
+func (b *Backend) MatMulAdd(x, w, product, out *tensor.Tensor) error {
+	m, n, k, err := backend.CheckMatMulTransposed(x, w, out)
+	if err != nil || m*n == 0 {
+		return err
+	}
+	from, to := b.operand(x), b.operand(out)
+	table, ok := b.multiplicable(w, k)
+	if !ok || !from.ok || !from.float4s() || !to.ok {
+		if err := b.MatMulTransposed(x, w, product); err != nil {
+			return err
+		}
+		return b.AddAssign(out, product)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.multiply("MatMulAdd", from, &table, to, m, n, k, true)
+}
+
+// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normed x: for few rows in one kernel.
+func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
+	m, k, err := backend.CheckRMSNorm(x, norm)
+	if err != nil {
+		return err
+	}
+	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
+	if err := backend.CheckNormMatMul(x, normed, ws[:], outs[:]); err != nil {
+		return err
+	}
+	from, gain := b.operand(x), b.operand(norm)
+	var t terms
+	if m <= fewRows && gate.Shape() == up.Shape() && from.ok && gain.ok && from.float4s() && gain.float4s() &&
+		t.add(b, gate, out, k) && t.add(b, up, nil, k) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.normSwiGLU(from, gain, eps, &t, gate.Shape().Dim(0), m, k)
+	}
+	if err := b.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
+		return err
+	}
+	return b.SiLUMul(out, product)
+}
+
+// normSwiGLU enqueues norm_swiglu.
+func (b *Backend) normSwiGLU(x, gain operand, eps float32, t *terms, n, m, k int) error {
+	counts := [maxTerms]int{n, n}
+	kernel, size, err := t.begin(b, "norm_swiglu", &counts, 2*n, 2)
+	if err != nil {
+		return err
+	}
+	t.w[0].dims(kernel, k)
+	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
+	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4))
+	return b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.group, 1, 1}))
+}

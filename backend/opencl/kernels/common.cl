@@ -1,0 +1,39 @@
+// What every program begins with. OpenCL C 1.2 without extensions: halves are loaded and stored, never computed with, and
+// work-items meet in local memory only.
+//
+// GROUP, a power of two, is the number of work-items of a group.
+
+typedef __global const float *input;
+typedef __global float *output;
+typedef __global const uchar *bytes;
+
+#define LOWEST -3e38f // stands for -infinity, which compilers may assume away
+
+// group_sum returns the sum of v over the group to all of it. The caller has a barrier before it uses part again.
+inline float group_sum(float v, __local float *part) {
+  const int id = get_local_id(0);
+  part[id] = v;
+  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (id < half_size)
+      part[id] += part[id + half_size];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return part[0];
+}
+
+// group_max is group_sum for the largest.
+inline float group_max(float v, __local float *part) {
+  const int id = get_local_id(0);
+  part[id] = v;
+  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (id < half_size)
+      part[id] = fmax(part[id], part[id + half_size]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return part[0];
+}
+
+// half_at reads a half at any even address.
+inline float half_at(bytes p) { return vload_half(0, (__global const half *)p); }

@@ -1,0 +1,174 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// fewRows is how many rows of activations are multiplied row by row. More are multiplied together, with widened weights.
+const fewRows = 8
+
+// maxPanel bounds the widened weights of one product, in bytes; larger ones are multiplied in several.
+const maxPanel = 256 << 20
+
+// MatMulTransposed computes out = a·wᵀ.
+func (b *Backend) MatMulTransposed(a, w, out *tensor.Tensor) error {
+	return b.MatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(-1), out)
+}
+
+// MatMulSlice computes out = a·(w[:rows, :cols])ᵀ.
+func (b *Backend) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
+	m, n, k, err := backend.CheckMatMulSlice(a, w, rows, cols, out)
+	if err != nil || m*n == 0 {
+		return err
+	}
+	x, to := b.operand(a), b.operand(out)
+	table, ok := b.multiplicable(w, k)
+	if !ok || !x.ok || !x.float4s() || !to.ok {
+		return b.onHost(func() error { return b.Base.MatMulSlice(a, w, rows, cols, out) })
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.multiply("MatMulTransposed", x, &table, to, m, n, k, false)
+}
+
+// multiplicable returns weights for products of their first k columns; ok is false where no kernel takes them.
+func (b *Backend) multiplicable(t *tensor.Tensor, k int) (w weights, ok bool) {
+	w, ok = b.weightsOf(t)
+	if !ok || w.format.macro == "" || k == 0 || k%4 != 0 {
+		return w, false
+	}
+	if w.split() {
+		return w, true
+	}
+	return w, k%w.format.laneLen == 0 && w.k%w.format.laneLen == 0 && w.parts[0].at%w.rowBytes == 0
+}
+
+// multiply computes out [m, n] = x [m, k] · w[:n, :k]ᵀ, or adds it to out.
+func (b *Backend) multiply(what string, x operand, w *weights, out operand, m, n, k int, add bool) error {
+	for i := range w.parts {
+		p := &w.parts[i]
+		lo, hi := max(p.row, w.first), min(p.row+p.rows, w.first+n)
+		if lo >= hi {
+			continue
+		}
+		to := out
+		to.at += 4 * (lo - w.first)
+		var err error
+		if m <= fewRows {
+			err = b.multiplyFew(what, x, w, p, lo, hi, to, m, n, k, add)
+		} else {
+			err = b.multiplyMany(what, x, w, p, lo, hi, to, m, n, k, add)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// teams are how the few-row products of a format are divided among work-items.
+type teams struct {
+	group int // work-items of a group
+	rows  int // of weights that a team computes at once
+}
+
+// matvecProgram returns the program of a format's products.
+func matvecProgram(macro string, t teams) program {
+	return program{"common formats matvec", fmt.Sprintf("-DGROUP=%d -DROWS=%d -D%s", t.group, t.rows, macro)}
+}
+
+// blocks returns how many groups compute n rows.
+func (t teams) blocks(n, lanes int) int { return groups(n, t.group/lanes*t.rows) }
+
+// weight passes rows [lo, hi) of a part to a product's kernel.
+func weight(k *cl.Kernel, w *weights, p *part, lo, hi int) {
+	scales := p.scales
+	if !w.split() {
+		scales = p.quants // which is not read
+	}
+	k.Mem(p.quants).Mem(scales).Int(lo - p.row + w.skipped(p)).Int(hi - lo)
+}
+
+// skipped returns how many rows lie before a plain part's first.
+func (w *weights) skipped(p *part) int {
+	if w.split() {
+		return 0
+	}
+	return p.at / w.rowBytes
+}
+
+// dims passes how rows are divided. A plain row is counted in pieces of 16 bytes.
+func (w *weights) dims(kernel *cl.Kernel, k int) {
+	stride, chunks := w.chunks, w.chunks
+	if !w.split() {
+		stride = w.k / w.format.laneLen
+	}
+	chunks = min(chunks, groups(k, w.lanes*w.format.laneLen))
+	kernel.Int(k).Int(chunks).Int(w.lanes).Int(stride)
+}
+
+// multiplyFew multiplies row by row of x with rows [lo, hi) of a part.
+func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
+	t := b.teamsFor(w, hi-lo)
+	kernel, err := b.kernel(b.tuning.program(w.format.macro, t), "matvec")
+	if err != nil {
+		return err
+	}
+	weight(kernel, w, p, lo, hi)
+	w.dims(kernel, k)
+	kernel.Mem(x.mem).Int(x.elements(16)).Mem(out.mem).Int(out.elements(4)).Int(width).Int(flag(add))
+	return b.enqueued(what, kernel.Run([3]int{t.blocks(hi-lo, w.lanes), m, 1}, [3]int{t.group, 1, 1}))
+}
+
+// multiplyMany widens rows [lo, hi) of a part, as many at once as the scratch memory may have, and multiplies.
+func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
+	if w.dtype == tensor.F32 && k == w.k {
+		panel := operand{p.quants, p.at + (lo-p.row)*w.rowBytes, true}
+		return b.gemm(what, x, panel, out, m, hi-lo, k, width, add)
+	}
+	perPanel := max(1, int(min(maxPanel, b.maxAlloc)/int64(4*k)))
+	scratch, err := b.scratchOf(panelScratch, 4*k*min(perPanel, hi-lo))
+	if err != nil {
+		return err
+	}
+	panel := operand{mem: scratch, ok: true}
+	for row := lo; row < hi; row += perPanel {
+		n := min(perPanel, hi-row)
+		if err := b.widenRows(what, w, p, choice{first: row, count: n}, panel, k); err != nil {
+			return err
+		}
+		if err := b.gemm(what, x, panel, out, m, n, k, width, add); err != nil {
+			return err
+		}
+		out.at += 4 * n
+	}
+	return nil
+}
+
+// gemmTile is the side of the square that a group of the gemm kernel computes.
+const gemmTile = 64
+
+// gemm computes out [m, n] = x [m, k] · w [n, k]ᵀ of floats, out being columns of a matrix of a width.
+func (b *Backend) gemm(what string, x, w, out operand, m, n, k, width int, add bool) error {
+	kernel, err := b.kernel(gemm, "gemm")
+	if err != nil {
+		return err
+	}
+	kernel.Mem(x.mem).Int(x.elements(16)).Mem(w.mem).Int(w.elements(16)).Mem(out.mem).Int(out.elements(4))
+	kernel.Int(m).Int(n).Int(k).Int(width).Int(flag(add))
+	return b.enqueued(what, kernel.Run([3]int{groups(n, gemmTile), groups(m, gemmTile), 1}, [3]int{128, 1, 1}))
+}
+
+// flag is a bool as kernels take it.
+func flag(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,162 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// openTest opens the device, or skips the test where there is none.
+func openTest(t testing.TB, o Options) *Backend {
+	t.Helper()
+	b, err := New(o)
+	if errors.Is(err, cl.ErrNoLibrary) || errors.Is(err, ErrNoDevice) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// must fails the test of an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bench is a backend beside the reference, with random operands for both.
+type bench struct {
+	testing.TB
+	*rand.Rand
+	gpu  *Backend
+	host *cpu.Backend
+	size float32 // of the random numbers
+}
+
+func newBench(t testing.TB, o Options) *bench {
+	host := cpu.New(1)
+	t.Cleanup(func() { host.Close() })
+	return &bench{t, rand.New(rand.NewPCG(3, 4)), openTest(t, o), host, 1}
+}
+
+// floats makes a random tensor of the host's.
+func (b *bench) floats(dims ...int) *tensor.Tensor {
+	b.Helper()
+	values := make([]float32, tensor.ShapeOf(dims...).NumElements())
+	for i := range values {
+		values[i] = b.size * float32(b.NormFloat64())
+	}
+	x, err := tensor.FromFloats(values, dims...)
+	must(b, err)
+	return x
+}
+
+// typed makes a random tensor of a type; of types that cannot be written, random blocks with small scales.
+func (b *bench) typed(d tensor.DType, dims ...int) *tensor.Tensor {
+	b.Helper()
+	x, err := tensor.New(nil, d, tensor.ShapeOf(dims...))
+	must(b, err)
+	if d.Format().CanQuantize() {
+		must(b, b.host.Cast(b.floats(dims...), x))
+		return x
+	}
+	data := x.Data()
+	for i := range data {
+		data[i] = byte(b.Uint32())
+	}
+	scales := map[tensor.DType][]int{tensor.Q4_K: {1, 3}, tensor.Q5_K: {1, 3}, tensor.Q6_K: {209}}[d]
+	for at := 0; at < len(data); at += d.BlockBytes() {
+		for _, place := range scales {
+			data[at+place] = 0x20 // the upper byte of a half near 0.01
+		}
+	}
+	return x
+}
+
+// widened returns a tensor as F32 of the host's.
+func (b *bench) widened(t *tensor.Tensor) *tensor.Tensor {
+	b.Helper()
+	x, err := tensor.New(nil, tensor.F32, t.Shape())
+	must(b, err)
+	must(b, b.host.Cast(t, x))
+	return x
+}
+
+// on copies a tensor to the device.
+func (b *bench) on(t *tensor.Tensor) *tensor.Tensor {
+	b.Helper()
+	x, err := t.ToDevice(b.gpu)
+	must(b, err)
+	return x
+}
+
+// prepared prepares weights.
+func (b *bench) prepared(t *tensor.Tensor) *tensor.Tensor {
+	b.Helper()
+	x, err := b.gpu.Prepare(t)
+	must(b, err)
+	return x
+}
+
+// read returns a device tensor's floats.
+func (b *bench) read(t *tensor.Tensor) []float32 {
+	b.Helper()
+	x, err := b.host.CopyFrom(t)
+	must(b, err)
+	return b.values(x)
+}
+
+func (b *bench) values(t *tensor.Tensor) []float32 {
+	b.Helper()
+	v, err := tensor.As[float32](t)
+	must(b, err)
+	return v
+}
+
+// close compares a device tensor with the host's, by the largest difference relative to the largest magnitude.
+func (b *bench) close(what string, got, want *tensor.Tensor, tolerance float64) {
+	b.Helper()
+	g, w := b.read(got), b.values(want)
+	if len(g) != len(w) {
+		b.Errorf("%s: %d elements, want %d", what, len(g), len(w))
+		return
+	}
+	worst, largest, at := 0.0, 1e-30, 0
+	for i := range w {
+		difference := math.Abs(float64(g[i]) - float64(w[i]))
+		if difference > worst || math.IsNaN(difference) {
+			worst, at = difference, i
+		}
+		largest = max(largest, math.Abs(float64(w[i])))
+	}
+	if !(worst <= tolerance*largest) {
+		b.Errorf("%s: element %d is %g, want %g (largest %g): off by %.2g, more than %.2g", what, at, g[at], w[at], largest, worst/largest, tolerance)
+	}
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(CacheVariable) == "" { // leave the user's cache alone, and be the same every time
+		folder, err := os.MkdirTemp("", "opencl-cache")
+		if err == nil {
+			os.Setenv(CacheVariable, folder)
+			defer os.RemoveAll(folder)
+		}
+	}
+	m.Run()
+}

@@ -1,0 +1,336 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// sizes are magnitudes of operands: ordinary, tiny and huge.
+var sizes = []float32{1, 1e-12, 1e9}
+
+func TestElementwise(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, b.size = range sizes {
+		for _, m := range []int{1, 7} {
+			name := fmt.Sprintf(" of %d rows near %g", m, b.size)
+			x, y, row, norm := b.floats(m, 4, 32), b.floats(m, 4, 32), b.floats(32), b.floats(32)
+			table := b.floats(m, 32)
+			gx := b.on(x)
+			check := func(op string, tolerance float64, got, want error) {
+				t.Helper()
+				must(t, got)
+				must(t, want)
+				b.close(op+name, gx, x, tolerance)
+			}
+			check("AddAssign", 1e-6, b.gpu.AddAssign(gx, b.on(y)), b.host.AddAssign(x, y))
+			check("AddAssign of a row", 1e-6, b.gpu.AddAssign(gx, b.on(row)), b.host.AddAssign(x, row))
+			check("AddAssign of the host's", 1e-6, b.gpu.AddAssign(gx, y), b.host.AddAssign(x, y))
+			check("Scale", 1e-6, b.gpu.Scale(gx, 0.3), b.host.Scale(x, 0.3))
+			check("RMSNorm", 1e-5, b.gpu.RMSNorm(gx, b.on(norm), 1e-5), b.host.RMSNorm(x, norm, 1e-5))
+			check("SiLUMul", 1e-5, b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
+			check("RoPE", 1e-5, b.gpu.RoPE(gx, b.on(table)), b.host.RoPE(x, table))
+			check("Softmax", 1e-4, b.gpu.Softmax(gx), b.host.Softmax(x))
+		}
+	}
+}
+
+func TestMatMul(t *testing.T) {
+	b := newBench(t, Options{})
+	x, y, out := b.floats(5, 37), b.floats(37, 150), b.floats(5, 150)
+	got := b.on(out)
+	must(t, b.gpu.MatMul(b.on(x), b.on(y), got))
+	must(t, b.host.MatMul(x, y, out))
+	b.close("MatMul", got, out, 1e-5)
+}
+
+var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K}
+
+// TestProducts compares products with prepared weights of every type with those of the same weights as floats.
+func TestProducts(t *testing.T) {
+	for _, parts := range []struct {
+		name     string
+		maxAlloc int64
+	}{{"whole", 0}, {"in parts", 1 << 16}} {
+		t.Run(parts.name, func(t *testing.T) {
+			b := newBench(t, Options{maxAlloc: parts.maxAlloc})
+			for _, d := range weightTypes {
+				for _, c := range []struct{ m, n, k int }{{1, 80, 512}, {1, 7, 256}, {2, 33, 768}, {9, 80, 512}, {70, 130, 256}, {1, 3, 1024 + 256}, {1, 64, 64}, {3, 20, 96}} {
+					if c.k%d.BlockLen() != 0 || (parts.maxAlloc > 0 && c.m > 9) {
+						continue
+					}
+					b.products(d, c.m, c.n, c.k)
+				}
+			}
+		})
+	}
+}
+
+// products checks every operation with weights.
+func (b *bench) products(d tensor.DType, m, n, k int) {
+	b.Helper()
+	tolerance := 1e-5
+	if _, exact := formats[d]; !exact {
+		tolerance = 5e-3 // they become F16
+	}
+	name := fmt.Sprintf(" with %v, m %d, n %d, k %d", d, m, n, k)
+	stored, upStored := b.typed(d, n, k), b.typed(d, n, k)
+	w, up := b.widened(stored), b.widened(upStored)
+	gw, gup := b.prepared(stored), b.prepared(upStored)
+	x := b.floats(m, k)
+	gx := b.on(x)
+	want, out := b.floats(m, n), b.on(b.floats(m, n))
+	must(b, b.gpu.MatMulTransposed(gx, gw, out))
+	must(b, b.host.MatMulTransposed(x, w, want))
+	b.close("MatMulTransposed"+name, out, want, tolerance)
+
+	if d.BlockLen() <= 32 && k > 32 {
+		part, gpart := b.floats(m, n/2), b.on(b.floats(m, n/2))
+		cut := b.floats(m, k-32)
+		must(b, b.gpu.MatMulSlice(b.on(cut), gw, n/2, k-32, gpart))
+		must(b, b.host.MatMulSlice(cut, w, n/2, k-32, part))
+		b.close("MatMulSlice"+name, gpart, part, tolerance)
+	}
+
+	view, err := gw.Slice(1, n)
+	must(b, err)
+	wview, err := w.Slice(1, n)
+	must(b, err)
+	part, gpart := b.floats(m, n-1), b.on(b.floats(m, n-1))
+	must(b, b.gpu.MatMulTransposed(gx, view, gpart))
+	must(b, b.host.MatMulTransposed(x, wview, part))
+	b.close("MatMulTransposed of a view"+name, gpart, part, tolerance)
+
+	product := b.floats(m, n)
+	must(b, b.gpu.MatMulAdd(gx, gw, b.on(product), out))
+	must(b, b.host.MatMulAdd(x, w, product, want))
+	b.close("MatMulAdd"+name, out, want, tolerance)
+
+	norm, normed := b.floats(k), b.floats(m, k)
+	gnorm, gnormed := b.on(norm), b.on(normed)
+	must(b, b.gpu.NormSwiGLU(gx, gnorm, 1e-5, gnormed, gw, gup, b.on(product), out))
+	must(b, b.host.NormSwiGLU(x, norm, 1e-5, normed, w, up, product, want))
+	b.close("NormSwiGLU"+name, out, want, 5*tolerance)
+
+	for terms := 1; terms <= 4; terms++ {
+		var ws, gws, outs, gouts []*tensor.Tensor
+		for i := range terms {
+			rows := max(1, n/(i+1))
+			v, err := w.Slice(0, rows)
+			must(b, err)
+			gv, err := gw.Slice(0, rows)
+			must(b, err)
+			ws, gws = append(ws, v), append(gws, gv)
+			outs, gouts = append(outs, b.floats(m, rows)), append(gouts, b.on(b.floats(m, rows)))
+		}
+		must(b, b.gpu.NormMatMul(gx, gnorm, 1e-5, gnormed, gws, gouts))
+		must(b, b.host.NormMatMul(x, norm, 1e-5, normed, ws, outs))
+		for i := range terms {
+			b.close(fmt.Sprintf("NormMatMul %d of %d%s", i, terms, name), gouts[i], outs[i], 2*tolerance)
+		}
+	}
+
+	for _, indices := range [][]int32{{int32(n - 1)}, {0, int32(n - 1), 1, 1}} {
+		want, out := b.floats(len(indices), k), b.on(b.floats(len(indices), k))
+		must(b, b.gpu.Gather(gw, indices, out))
+		must(b, b.host.Gather(w, indices, want))
+		b.close("Gather"+name, out, want, tolerance)
+	}
+}
+
+// TestUnpreparedWeights multiplies with weights that nobody prepared: files' layouts on the device, and the host's.
+func TestUnpreparedWeights(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q8_0, tensor.Q6_K} {
+		stored, x, want := b.typed(d, 40, 256), b.floats(3, 256), b.floats(3, 40)
+		must(t, b.host.MatMulTransposed(x, b.widened(stored), want))
+		for _, w := range []*tensor.Tensor{stored, b.on(stored)} {
+			out := b.on(b.floats(3, 40))
+			must(t, b.gpu.MatMulTransposed(b.on(x), w, out))
+			b.close("MatMulTransposed with unprepared "+w.String(), out, want, 2e-2) // the portable one quantises x
+			row := b.on(b.floats(2, 256))
+			must(t, b.gpu.Gather(w, []int32{39, 2}, row))
+			rows := b.floats(2, 256)
+			must(t, b.host.Gather(stored, []int32{39, 2}, rows))
+			b.close("Gather from unprepared "+w.String(), row, rows, 1e-6)
+		}
+	}
+}
+
+var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
+
+func TestCast(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, b.size = range []float32{1, 1e-6, 1e3} {
+		for _, d := range cacheTypes {
+			x := b.floats(6, 64)
+			want, err := tensor.New(nil, d, x.Shape())
+			must(t, err)
+			must(t, b.host.Cast(x, want))
+			whole, err := tensor.New(b.gpu, d, tensor.ShapeOf(10, 64))
+			must(t, err)
+			got, err := whole.Slice(3, 9) // as caches are written
+			must(t, err)
+			must(t, b.gpu.Cast(b.on(x), got))
+			bytes := make([]byte, got.Size())
+			must(t, b.gpu.ReadBuffer(got, bytes))
+			different := 0
+			for i, v := range want.Data() {
+				if bytes[i] != v {
+					different++
+				}
+			}
+			if different > len(bytes)/50 { // a rounding here and there
+				t.Errorf("Cast to %v near %g: %d of %d bytes differ", d, b.size, different, len(bytes))
+			}
+			back := b.on(b.floats(6, 64))
+			must(t, b.gpu.Cast(got, back))
+			b.close(fmt.Sprintf("Cast from %v near %g", d, b.size), back, b.widened(want), 2e-3)
+		}
+	}
+	// What no kernel converts, the reference does.
+	x := b.typed(tensor.BF16, 4, 32)
+	for _, d := range []tensor.DType{tensor.BF16, tensor.F16, tensor.Q4_1} {
+		want, err := tensor.New(nil, d, x.Shape())
+		must(t, err)
+		must(t, b.host.Cast(x, want))
+		got, err := tensor.New(b.gpu, d, x.Shape())
+		must(t, err)
+		must(t, b.gpu.Cast(b.on(x), got))
+		bytes := make([]byte, got.Size())
+		must(t, b.gpu.ReadBuffer(got, bytes))
+		if string(bytes) != string(want.Data()) {
+			t.Errorf("Cast of bf16 to %v differs", d)
+		}
+	}
+}
+
+func TestCopySlice(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, c := range []struct {
+		name        string
+		from, to, n int
+	}{
+		{"apart", 0, 60, 40}, {"forward over itself", 10, 13, 50}, {"to the front over itself", 30, 1, 69}, {"onto itself", 5, 5, 20}, {"nothing", 3, 9, 0},
+	} {
+		x := b.floats(100)
+		gx := b.on(x)
+		must(t, b.gpu.CopySlice(gx, gx, c.from, c.to, c.n))
+		must(t, b.host.CopySlice(x, x, c.from, c.to, c.n))
+		b.close("CopySlice "+c.name, gx, x, 0)
+		y := b.floats(100)
+		must(t, b.gpu.CopySlice(y, gx, c.from, c.to, c.n)) // from the host
+		must(t, b.host.CopySlice(y, x, c.from, c.to, c.n))
+		b.close("CopySlice from the host "+c.name, gx, x, 0)
+		must(t, b.gpu.CopySlice(gx, y, c.to, c.from, c.n)) // and back
+		b.close("CopySlice to the host "+c.name, b.on(y), y, 0)
+	}
+	large := b.floats(3 << 20) // more than is staged, and more than is moved at once
+	glarge := b.on(large)
+	must(t, b.gpu.CopySlice(glarge, glarge, 5, 0, 3<<20-5))
+	must(t, b.host.CopySlice(large, large, 5, 0, 3<<20-5))
+	must(t, b.gpu.CopySlice(glarge, glarge, 0, 7, 3<<20-7))
+	must(t, b.host.CopySlice(large, large, 0, 7, 3<<20-7))
+	b.close("CopySlice of much", glarge, large, 0)
+}
+
+func TestStagingKeepsOrder(t *testing.T) {
+	b := newBench(t, Options{})
+	x, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(64))
+	must(t, err)
+	sum, step := b.on(b.widened(x)), b.on(b.widened(x))
+	values, err := tensor.Mut[float32](x)
+	must(t, err)
+	for i := range 100 { // the source changes while writes are under way
+		for j := range values {
+			values[j] = float32(i)
+		}
+		must(t, b.gpu.CopySlice(x, step, 0, 0, 64))
+		must(t, b.gpu.AddAssign(sum, step))
+	}
+	if got := b.read(sum)[13]; got != 4950 {
+		t.Errorf("the sum of what was written is %g, want 4950", got)
+	}
+}
+
+func TestAttention(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, d := range cacheTypes {
+		for _, headDim := range []int{32, 64, 96, 128} {
+			for _, c := range []struct{ tokens, heads, kvHeads, n int }{
+				{1, 4, 2, 1}, {1, 4, 1, 64}, {1, 8, 2, 300}, {1, 3, 3, 1000}, {7, 4, 4, 7}, {33, 4, 2, 130},
+			} {
+				name := fmt.Sprintf("Attention of %d tokens with %d/%d heads of %d to %d slots of %v", c.tokens, c.heads, c.kvHeads, headDim, c.n, d)
+				q := b.floats(c.tokens, c.heads, headDim)
+				k, v := b.typed(d, c.n+3, c.kvHeads, headDim), b.typed(d, c.n+3, c.kvHeads, headDim)
+				out := b.floats(c.tokens, c.heads, headDim)
+				gout := b.on(out)
+				must(t, b.gpu.Attention(b.on(q), b.on(k), b.on(v), gout, c.n))
+				must(t, b.host.Attention(q, b.widened(k), b.widened(v), out, c.n))
+				b.close(name, gout, out, 1e-4)
+				sums := b.floats(c.kvHeads, c.n+5)
+				gsums := b.on(sums)
+				must(t, b.gpu.Weigh(b.on(q), b.on(k), gsums, c.n))
+				must(t, b.host.Weigh(q, b.widened(k), sums, c.n))
+				b.close("Weigh, as "+name, gsums, sums, 1e-4)
+			}
+		}
+	}
+}
+
+func TestAttentionOfExtremes(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, b.size = range []float32{1e-20, 300} { // scores near 0, and near ±1e6
+		q, k, v := b.floats(20, 4, 64), b.floats(200, 2, 64), b.floats(200, 2, 64)
+		out := b.floats(20, 4, 64)
+		gout := b.on(out)
+		must(t, b.gpu.Attention(b.on(q), b.on(k), b.on(v), gout, 200))
+		must(t, b.host.Attention(q, k, v, out, 200))
+		b.close(fmt.Sprintf("Attention near %g", b.size), gout, out, 1e-3)
+	}
+}
+
+func TestCompact(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, d := range cacheTypes {
+		for _, c := range []struct {
+			name string
+			keep func(head, i int) int32
+			kept int
+		}{
+			{"all", func(_, i int) int32 { return int32(i) }, 400},
+			{"every other", func(head, i int) int32 { return int32(2*i + head%2) }, 200},
+			{"the last", func(head, i int) int32 { return int32(400 - 100 + i) }, 100},
+			{"none", nil, 0},
+		} {
+			x := b.typed(d, 400, 3, 64)
+			gx := b.on(x)
+			var keep []int32
+			for head := range 3 {
+				for i := range c.kept {
+					keep = append(keep, c.keep(head, i))
+				}
+			}
+			must(t, b.gpu.Compact(gx, keep))
+			must(t, b.host.Compact(x, keep))
+			got := make([]byte, gx.Size())
+			must(t, b.gpu.ReadBuffer(gx, got))
+			n := c.kept * x.Size() / 400
+			if string(got[:n]) != string(x.Data()[:n]) {
+				t.Errorf("Compact of %v to %s: the kept slots differ", d, c.name)
+			}
+		}
+	}
+}
+
+// TestInterfaces is a compile-time check.
+var (
+	_ backend.Backend         = (*Backend)(nil)
+	_ backend.Preparer        = (*Backend)(nil)
+	_ backend.Fuser           = (*Backend)(nil)
+	_ backend.PrefillAttender = (*Backend)(nil)
+)

@@ -1,0 +1,168 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+)
+
+// KernelsVariable is the environment variable that names a folder whose .cl files replace the embedded ones.
+const KernelsVariable = "ANTIGRAVITY_OPENCL_KERNELS"
+
+//go:embed kernels/*.cl
+var embedded embed.FS
+
+// program is what a set of kernels is compiled from: files, one after the other, and options. It is comparable, so that it
+// can be a key; programs are made once and not in the decode loop, where making the options would allocate.
+type program struct{ files, options string }
+
+// The programs without variants.
+var (
+	elementwise = program{"common elementwise", "-DGROUP=128"}
+	rows        = program{"common rows", "-DGROUP=128"}
+	widen       = program{"common formats widen", "-DGROUP=128"}
+	narrow      = program{"common narrow", "-DGROUP=128"}
+	split       = program{"common formats split", "-DGROUP=128"}
+	gemm        = program{"common gemm", "-DGROUP=128"}
+	compact     = program{"common compact", "-DGROUP=128"}
+)
+
+// groupSize is the GROUP of these programs.
+const groupSize = 128
+
+// commonOptions begin every program's options. Nothing is assumed of infinities and NaNs.
+const commonOptions = "-cl-std=CL1.2 -cl-mad-enable -cl-no-signed-zeros "
+
+// programs compiles programs when their first kernel is wanted, or loads them from the cache.
+type programs struct {
+	device   *cl.Device
+	context  *cl.Context
+	sources  fs.FS // in place of the embedded ones; nil: none
+	cache    binaryCache
+	compiled map[program]*cl.Program
+	kernels  map[kernelKey]*cl.Kernel
+
+	attention map[attentionShape]*attentionPrograms
+}
+
+type kernelKey struct {
+	program program
+	name    string
+}
+
+func (p *programs) init(device *cl.Device, context *cl.Context, o Options) {
+	p.device, p.context = device, context
+	p.compiled, p.kernels = map[program]*cl.Program{}, map[kernelKey]*cl.Kernel{}
+	p.attention = map[attentionShape]*attentionPrograms{}
+	folder := o.Kernels
+	if folder == "" {
+		folder = os.Getenv(KernelsVariable)
+	}
+	if folder != "" {
+		p.sources = os.DirFS(folder)
+	}
+	p.cache = newBinaryCache(o.Cache, device)
+}
+
+// release gives all kernels up.
+func (p *programs) release() {
+	for _, k := range p.kernels {
+		k.Release()
+	}
+	for _, c := range p.compiled {
+		c.Release()
+	}
+	clear(p.kernels)
+	clear(p.compiled)
+}
+
+// kernel returns a kernel, ready for its arguments. The caller holds b.mu and the kernel is its own until it gives that up.
+func (b *Backend) kernel(p program, name string) (*cl.Kernel, error) {
+	if b.closed {
+		return nil, fmt.Errorf("opencl: %s: %w", name, ErrClosed)
+	}
+	key := kernelKey{p, name}
+	if k := b.programs.kernels[key]; k != nil {
+		return k.Begin(), nil
+	}
+	compiled, err := b.programs.compile(p)
+	if err != nil {
+		return nil, b.fail("compile "+name, err)
+	}
+	k, err := b.context.NewKernel(compiled, name)
+	if err != nil {
+		return nil, b.fail("compile "+name, err)
+	}
+	b.programs.kernels[key] = k
+	return k.Begin(), nil
+}
+
+// compile returns a program, compiled now, or earlier, or taken from the cache.
+func (p *programs) compile(which program) (*cl.Program, error) {
+	if c := p.compiled[which]; c != nil {
+		return c, nil
+	}
+	source, err := p.source(which)
+	if err != nil {
+		return nil, err
+	}
+	options := commonOptions + which.options
+	c, err := p.cache.load(p.context, source, options)
+	if err != nil { // there is none, or none that works
+		if c, err = p.context.Build(source, options); err != nil {
+			return nil, fmt.Errorf("%s with %s: %w", which.files, which.options, err)
+		}
+		p.cache.store(c, source, options)
+	}
+	p.compiled[which] = c
+	return c, nil
+}
+
+// source joins a program's files.
+func (p *programs) source(which program) (string, error) {
+	var b strings.Builder
+	for _, name := range strings.Fields(which.files) {
+		text, err := p.file(name + ".cl")
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "#line 1 \"%s.cl\"\n%s\n", name, text)
+	}
+	return b.String(), nil
+}
+
+// file reads a source, the replacing folder's before the embedded one.
+func (p *programs) file(name string) ([]byte, error) {
+	if p.sources != nil {
+		if text, err := fs.ReadFile(p.sources, name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return text, err
+		}
+	}
+	return embedded.ReadFile("kernels/" + name)
+}
+
+// cacheFolder returns where compiled kernels are kept, "" for nowhere.
+func cacheFolder(wanted string) string {
+	if wanted == "" {
+		wanted = os.Getenv(CacheVariable)
+	}
+	switch wanted {
+	case "off":
+		return ""
+	case "":
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(user, "antigravity", "opencl")
+	}
+	return wanted
+}

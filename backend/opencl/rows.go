@@ -1,0 +1,52 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// RMSNorm normalises the rows of x.
+func (b *Backend) RMSNorm(x, w *tensor.Tensor, eps float32) error {
+	count, dim, err := backend.CheckRMSNorm(x, w)
+	if err != nil {
+		return err
+	}
+	to, weight := b.operand(x), b.operand(w)
+	if !to.ok || !weight.ok {
+		return b.onHost(func() error { return b.Base.RMSNorm(x, w, eps) })
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.norm(to, weight, to, count, dim, eps)
+}
+
+// norm writes the norm of rows of x to out.
+func (b *Backend) norm(x, weight, out operand, count, dim int, eps float32) error {
+	k, err := b.kernel(rows, "rms_norm")
+	if err != nil {
+		return err
+	}
+	k.Mem(x.mem).Int(x.elements(4)).Mem(weight.mem).Int(weight.elements(4)).Mem(out.mem).Int(out.elements(4)).Int(dim).Float(eps)
+	return b.enqueued("RMSNorm", k.Run([3]int{count, 1, 1}, [3]int{groupSize, 1, 1}))
+}
+
+// Softmax replaces each row of x by its softmax.
+func (b *Backend) Softmax(x *tensor.Tensor) error {
+	if err := backend.CheckSame("Softmax", x); err != nil {
+		return err
+	}
+	to := b.operand(x)
+	if !to.ok {
+		return b.onHost(func() error { return b.Base.Softmax(x) })
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, err := b.kernel(rows, "softmax")
+	if err != nil {
+		return err
+	}
+	k.Mem(to.mem).Int(to.elements(4)).Int(x.Shape().Dim(-1))
+	return b.enqueued("Softmax", k.Run([3]int{x.Shape().Rows(), 1, 1}, [3]int{groupSize, 1, 1}))
+}

@@ -1,0 +1,259 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// format is how the kernels have weights of a type.
+type format struct {
+	widen       string // the kernel that widens rows
+	macro       string // what names the format to the products' kernels; "": there are none
+	split       string // the kernel that rearranges a file's rows; "": rows stay as they are
+	quantPieces int    // pieces of 16 bytes that a lane has of a chunk
+	laneLen     int    // elements that a lane has of a chunk
+}
+
+// formats are those of prepared weights, and of plain tensors. Types that are missing become F16 when they are prepared.
+var formats = map[tensor.DType]format{
+	tensor.F32:  {widen: "widen_f32", macro: "FORMAT_f32", quantPieces: 1, laneLen: 4},
+	tensor.F16:  {widen: "widen_f16", macro: "FORMAT_f16", quantPieces: 1, laneLen: 8},
+	tensor.BF16: {widen: "widen_bf16", macro: "FORMAT_bf16", quantPieces: 1, laneLen: 8},
+	tensor.Q4_0: {widen: "widen_split_q4_0", macro: "FORMAT_q4_0", split: "split_q4_0", quantPieces: 1, laneLen: 32},
+	tensor.Q8_0: {widen: "widen_split_q8_0", macro: "FORMAT_q8_0", split: "split_q8_0", quantPieces: 2, laneLen: 32},
+}
+
+// weights are the rows of a table [rows, k] as kernels take them, perhaps in several parts.
+type weights struct {
+	format   format
+	dtype    tensor.DType // of the layout, which may not be the tensor's
+	k        int
+	chunks   int // of a row
+	lanes    int
+	rowBytes int // of rows that are as files have them
+	first    int // the row with which a view begins
+	parts    []part
+}
+
+// part is a range of rows in memory of its own.
+type part struct {
+	quants, scales *cl.Mem // of rows that are not split, quants is all there is
+	at             int     // bytes from the beginning of quants to the first row
+	row, rows      int
+}
+
+// split tells whether the rows are in the split layout.
+func (w *weights) split() bool { return w.format.split != "" }
+
+// lanesFor returns into how many lanes rows of k elements are divided: the most that waste little on a last chunk in part.
+func lanesFor(k, laneLen int) int {
+	for lanes := 32; lanes > 1; lanes /= 2 {
+		chunk := lanes * laneLen
+		if padded := (k + chunk - 1) / chunk * chunk; padded-k <= k/16 {
+			return lanes
+		}
+	}
+	return 1
+}
+
+// shapeFor sets how rows are divided.
+func (w *weights) shapeFor(k int) {
+	w.k = k
+	w.lanes = 32
+	if w.split() {
+		w.lanes = lanesFor(k, w.format.laneLen)
+	}
+	w.chunks = (k + w.lanes*w.format.laneLen - 1) / (w.lanes * w.format.laneLen)
+}
+
+// weightBuffer is device memory of weights that were prepared. Only products and Gather understand it.
+type weightBuffer struct {
+	backend *Backend
+	dtype   tensor.DType
+	size    int // as the tensor's type has it
+	weights
+	memory []*cl.Mem
+}
+
+var errPrepared = fmt.Errorf("the weights are prepared for products: %w", backend.ErrUnsupported)
+
+func (w *weightBuffer) DType() tensor.DType { return w.dtype }
+func (w *weightBuffer) Size() int           { return w.size }
+func (w *weightBuffer) Bytes() []byte       { return nil }
+func (w *weightBuffer) ReadOnly() bool      { return true }
+func (w *weightBuffer) Map() error {
+	return fmt.Errorf("opencl: map %d bytes: %w", w.size, errPrepared)
+}
+func (w *weightBuffer) Unmap() error { return nil }
+func (w *weightBuffer) Mapped() bool { return false }
+func (w *weightBuffer) Sync() error  { return w.backend.Synchronize() }
+
+// Free releases the memory. It is idempotent.
+func (w *weightBuffer) Free() error {
+	var errs []error
+	for _, m := range w.memory {
+		errs = append(errs, m.Release())
+	}
+	return errors.Join(errs...)
+}
+
+// weightsOf returns a tensor [rows, k] as kernels take it; ok is false where none does.
+func (b *Backend) weightsOf(t *tensor.Tensor) (w weights, ok bool) {
+	if buffer, prepared := t.Buffer().(*weightBuffer); prepared {
+		if buffer.backend != b || buffer.memory[0].Released() {
+			return w, false
+		}
+		w = buffer.weights
+		if t.Offset() > 0 {
+			w.first = t.Offset() / t.RowBytes()
+		}
+		return w, true
+	}
+	o := b.operand(t)
+	if !o.ok || wideners[t.DType()] == "" {
+		return w, false
+	}
+	return plainWeights(t, o), true
+}
+
+// plainWeights returns a tensor in the layout of files as weights of one part.
+func plainWeights(t *tensor.Tensor, o operand) weights {
+	w := weights{format: formats[t.DType()], dtype: t.DType(), rowBytes: t.RowBytes()}
+	if w.split() { // only prepared ones are
+		w.format = format{laneLen: 32}
+	}
+	w.format.widen = wideners[t.DType()]
+	w.shapeFor(t.Shape().Dim(-1))
+	w.parts = []part{{quants: o.mem, at: o.at, rows: t.Shape().Rows()}}
+	return w
+}
+
+// Prepare brings weights [N, K] into the device's memory and layout. Q4_0 and Q8_0 are split into quants and scales; F32, F16
+// and BF16 stay as they are, the K-quants and Q4_1 become F16. A table larger than the device's largest buffer is divided by
+// rows.
+func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
+		return t, nil
+	}
+	if t.Shape().NDim() != 2 || t.DType().Format() == nil || t.Size() == 0 {
+		return t.ToDevice(b)
+	}
+	w := &weightBuffer{backend: b, dtype: t.DType(), size: t.Size()}
+	if err := b.fill(w, t); err != nil {
+		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())
+	}
+	return tensor.Wrap(b, w, t.Shape())
+}
+
+// maxUpload bounds the rows that are on their way at once, in bytes.
+const maxUpload = 32 << 20
+
+// fill allocates the parts and copies the rows.
+func (b *Backend) fill(w *weightBuffer, t *tensor.Tensor) error {
+	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
+	w.weights.dtype = t.DType()
+	if _, ok := formats[t.DType()]; !ok {
+		w.weights.dtype = tensor.F16
+	}
+	w.format = formats[w.weights.dtype]
+	w.shapeFor(k)
+	stored, err := w.weights.dtype.Bytes(k)
+	if err != nil {
+		return err
+	}
+	w.rowBytes = stored
+	quantBytes, scaleBytes := stored, 0
+	if w.split() {
+		quantBytes, scaleBytes = w.chunks*w.lanes*16*w.format.quantPieces, w.chunks*max(w.lanes/8, 1)*16
+	}
+	perPart := int(min(b.maxAlloc/int64(quantBytes), 1<<31/int64(max(1, w.chunks*w.lanes))))
+	if perPart == 0 {
+		return fmt.Errorf("a row of %d bytes does not fit a buffer of %v, which has at most %d", quantBytes, b.device, b.maxAlloc)
+	}
+	for row := 0; row < count; row += perPart {
+		p := part{row: row, rows: min(perPart, count-row)}
+		for _, m := range []struct {
+			mem   **cl.Mem
+			bytes int
+		}{{&p.quants, quantBytes}, {&p.scales, scaleBytes}} {
+			a, err := b.memory.alloc(p.rows*m.bytes, false)
+			if err != nil {
+				return err
+			}
+			w.memory = append(w.memory, a)
+			*m.mem = a
+		}
+		w.parts = append(w.parts, p)
+		perUpload := max(1, int(min(maxUpload, b.maxAlloc)/int64(stored)))
+		for lo := row; lo < row+p.rows; lo += perUpload {
+			if err := b.uploadRows(w, &p, t, lo, min(lo+perUpload, row+p.rows)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// uploadRows copies rows [lo, hi) of t into a part.
+func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi int) error {
+	raw, free, err := b.rawRows(t, w.weights.dtype, lo, hi)
+	if err != nil {
+		return err
+	}
+	defer free()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return ErrClosed
+	}
+	if !w.split() {
+		return b.fail("send weights", b.context.Write(p.quants, (lo-p.row)*w.rowBytes, raw))
+	}
+	scratch, err := b.scratchOf(panelScratch, len(raw))
+	if err != nil {
+		return err
+	}
+	if err := b.context.Write(scratch, 0, raw); err != nil {
+		return b.fail("send weights", err)
+	}
+	k, err := b.kernel(split, w.format.split)
+	if err != nil {
+		return err
+	}
+	total := (hi - lo) * w.chunks * w.lanes
+	k.Mem(scratch).Int(w.k).Int(w.chunks).Int(w.lanes).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
+	return b.runFlat("Prepare", k, total)
+}
+
+// rawRows returns the bytes of rows [lo, hi) in a type, in the layout of files, until free is called.
+func (b *Backend) rawRows(t *tensor.Tensor, d tensor.DType, lo, hi int) (raw []byte, free func(), err error) {
+	free = func() {}
+	rows, err := t.Slice(lo, hi)
+	if err != nil {
+		return nil, free, err
+	}
+	if !t.Buffer().Mapped() {
+		if err := t.Buffer().Map(); err != nil {
+			return nil, free, err
+		}
+		free = func() { t.Buffer().Unmap() }
+	}
+	if d == t.DType() {
+		return rows.Data(), free, nil
+	}
+	converted, err := tensor.New(nil, d, rows.Shape())
+	if err != nil {
+		return nil, free, err
+	}
+	free = func() { converted.Free() }
+	if err := b.Base.Cast(rows, converted); err != nil {
+		return nil, free, err
+	}
+	return converted.Data(), free, nil
+}
