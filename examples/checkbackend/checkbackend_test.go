@@ -391,7 +391,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	if out, err := program("-list"); err != nil || !strings.Contains(out, "cpu ") || !strings.Contains(out, "kernels") {
+	if out, err := program("-list"); err != nil || !strings.Contains(out, "cpu ") || !strings.Contains(out, "opencl ") {
 		t.Errorf("the list is %q, %v", out, err)
 	}
 	if _, err := program("-h"); !errors.Is(err, flag.ErrHelp) {

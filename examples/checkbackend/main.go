@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
-	_ "github.com/antigravity-go/antigravity/backend/cpu" // registers "cpu"
+	_ "github.com/antigravity-go/antigravity/backend/cpu"    // registers "cpu"
+	_ "github.com/antigravity-go/antigravity/backend/opencl" // registers "opencl"; it needs the tag opencl to do more
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
