@@ -17,45 +17,60 @@ import (
 	"strings"
 )
 
-// processors are the models, by LLVM's names.
-var processors = []string{"neoverse-n1", "neoverse-v1", "neoverse-n2"}
+// processors are the models, by LLVM's names, with the highest tier that they have.
+var processors = []struct {
+	name string
+	tier int
+}{
+	{"cortex-a72", neon}, {"neoverse-n1", sdot}, {"neoverse-v1", i8mm}, {"neoverse-n2", i8mm},
+}
+
+// The tiers.
+const (
+	neon = iota
+	sdot
+	i8mm
+)
 
 // kernel is a loop to model.
 type kernel struct {
 	name   string
 	blocks int // products of 32 weights of one output in a round of the outermost loop
 	inner  int // rounds of the loop within
-	i8mm   bool
+	tier   int
 }
 
 var kernels = []kernel{
-	{"q4_0NEONx1", 8, 1, false},
-	{"q4_0NEONx2", 8 * 2, 1, false},
-	{"q4_1NEONx1", 8, 1, false},
-	{"q4_1NEONx2", 8 * 2, 1, false},
-	{"q8_0NEONx1", 8, 1, false},
-	{"q8_0NEONx2", 8 * 2, 1, false},
-	{"q4_KNEONx1", 8 * 8, 4, false},
-	{"q5_KNEONx1", 8 * 8, 4, false},
-	{"q6_KNEONx1", 8 * 8, 2, false},
-	{"q4_0SDOTx1", 8, 1, false},
-	{"q4_0SDOTx4", 8 * 4, 1, false},
-	{"q4_1SDOTx1", 8, 1, false},
-	{"q4_1SDOTx4", 8 * 4, 1, false},
-	{"q8_0SDOTx1", 8, 1, false},
-	{"q8_0SDOTx4", 8 * 4, 1, false},
-	{"q4_KSDOTx1", 8 * 8, 4, false},
-	{"q4_KSDOTx2", 8 * 8 * 2, 4, false},
-	{"q5_KSDOTx1", 8 * 8, 4, false},
-	{"q5_KSDOTx2", 8 * 8 * 2, 4, false},
-	{"q6_KSDOTx1", 8 * 8, 2, false},
-	{"q6_KSDOTx2", 8 * 8 * 2, 2, false},
-	{"q4_0I8MMx8", 8 * 8, 1, true},
-	{"q4_1I8MMx8", 8 * 8, 1, true},
-	{"q8_0I8MMx8", 8 * 8, 1, true},
-	{"q4_KI8MMx8", 8 * 4 * 8, 4, true},
-	{"q5_KI8MMx8", 8 * 4 * 8, 4, true},
-	{"q6_KI8MMx8", 8 * 4 * 8, 2, true},
+	{"q4_0NEONx1", 8, 1, neon},
+	{"q4_0NEONx2", 8 * 2, 1, neon},
+	{"q4_1NEONx1", 8, 1, neon},
+	{"q4_1NEONx2", 8 * 2, 1, neon},
+	{"q8_0NEONx1", 8, 1, neon},
+	{"q8_0NEONx2", 8 * 2, 1, neon},
+	{"q4_KNEONx1", 8 * 8, 4, neon},
+	{"q5_KNEONx1", 8 * 8, 4, neon},
+	{"q6_KNEONx1", 8 * 8, 2, neon},
+	{"q4_0SDOTx1", 8, 1, sdot},
+	{"q4_0SDOTx4", 8 * 4, 1, sdot},
+	{"q4_1SDOTx1", 8, 1, sdot},
+	{"q4_1SDOTx4", 8 * 4, 1, sdot},
+	{"q8_0SDOTx1", 8, 1, sdot},
+	{"q8_0SDOTx4", 8 * 4, 1, sdot},
+	{"q4_KSDOTx1", 8 * 8, 4, sdot},
+	{"q4_KSDOTx2", 8 * 2 * 8, 4, sdot},
+	{"q4_KSDOTx8", 4 * 8 * 8, 2, sdot},
+	{"q5_KSDOTx1", 8 * 8, 4, sdot},
+	{"q5_KSDOTx2", 8 * 2 * 8, 4, sdot},
+	{"q5_KSDOTx8", 4 * 8 * 8, 2, sdot},
+	{"q6_KSDOTx1", 8 * 8, 2, sdot},
+	{"q6_KSDOTx2", 8 * 2 * 8, 2, sdot},
+	{"q6_KSDOTx8", 4 * 8 * 8, 2, sdot},
+	{"q4_0I8MMx8", 8 * 8, 1, i8mm},
+	{"q4_1I8MMx8", 8 * 8, 1, i8mm},
+	{"q8_0I8MMx8", 8 * 8, 1, i8mm},
+	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm},
+	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm},
+	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm},
 }
 
 func main() {
@@ -67,16 +82,20 @@ func main() {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "asm.test")
 	run("", []string{"GOARCH=arm64", "CGO_ENABLED=0"}, "go", "test", "-c", "-o", binary, ".")
-	fmt.Printf("| kernel | %s |\n|---|%s\n", strings.Join(processors, " | "), strings.Repeat("---|", len(processors)))
+	fmt.Print("| kernel |")
+	for _, p := range processors {
+		fmt.Printf(" %s |", p.name)
+	}
+	fmt.Printf("\n|---|%s\n", strings.Repeat("--:|", len(processors)))
 	for _, k := range kernels {
 		loop := k.loop(binary)
 		fmt.Printf("| %s |", k.name)
 		for _, p := range processors {
-			if k.i8mm && p == "neoverse-n1" {
+			if k.tier > p.tier {
 				fmt.Print(" – |")
 				continue
 			}
-			fmt.Printf(" %.2f |", cycles(p, loop)/float64(k.blocks))
+			fmt.Printf(" %.2f |", cycles(p.name, loop)/float64(k.blocks))
 		}
 		fmt.Println()
 	}

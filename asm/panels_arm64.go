@@ -2,6 +2,8 @@
 
 package asm
 
+import "unsafe"
+
 // panelsNEON sets the products with panels of weights.
 func panelsNEON(k *Kernels) {
 	k.replacePanels(
@@ -23,11 +25,26 @@ func panelsSDOT(k *Kernels) {
 		panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}),
 		panelsOf(layoutQ4_1, 8, []blockTile{{4, q4_1SDOTx4}, {1, q4_1SDOTx1}}),
 		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
-		panelsOf(layoutQ4_K, 8, []blockTile{{2, q4_KSDOTx2}, {1, q4_KSDOTx1}}),
-		panelsOf(layoutQ5_K, 8, []blockTile{{2, q5_KSDOTx2}, {1, q5_KSDOTx1}}),
-		panelsOf(layoutQ6_K, 8, []blockTile{{2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
+		panelsOf(layoutQ4_K, 8, []blockTile{{8, inHalves(q4_KSDOTx8, 16)}, {2, q4_KSDOTx2}, {1, q4_KSDOTx1}}),
+		panelsOf(layoutQ5_K, 8, []blockTile{{8, inHalves(q5_KSDOTx8, 16)}, {2, q5_KSDOTx2}, {1, q5_KSDOTx1}}),
+		panelsOf(layoutQ6_K, 8, []blockTile{{8, inHalves(q6_KSDOTx8, 4)}, {2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
 	)
 }
+
+// blockKernel is the form of the kernels for panels in blocks, see blockTile.
+type blockKernel func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// inHalves makes a kernel for eight rows of weights of one for four; four rows have so many bytes of an inner scales' line.
+func inHalves(run blockKernel, innerBytes int) blockKernel {
+	return func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int) {
+		run(w, scales, inner, blocks, q, d, sums, k, out, stride)
+		w, scales, inner = forward(w, 16), forward(scales, 8), forward(inner, innerBytes)
+		run(w, scales, inner, blocks, q, d, sums, k, (*float32)(unsafe.Add(unsafe.Pointer(out), 16)), stride)
+	}
+}
+
+// forward returns a pointer n bytes on.
+func forward(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
 
 // q4_0SDOTx4 multiplies 8 rows of weights with 4 of activations, see blockTile:
 //
@@ -142,3 +159,18 @@ func q5_KNEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q6_KNEONx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KSDOTx8 multiplies 4 rows of weights with 8 of activations, as q4_KSDOTx2 does 8 with 2.
+//
+//go:noescape
+func q4_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KSDOTx8 multiplies 4 rows of weights with 8 of activations, as q5_KSDOTx2 does 8 with 2.
+//
+//go:noescape
+func q5_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KSDOTx8 multiplies 4 rows of weights with 8 of activations, as q6_KSDOTx2 does 8 with 2.
+//
+//go:noescape
+func q6_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

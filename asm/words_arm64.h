@@ -92,3 +92,5 @@
 #define FMLS4S(d, n, m) WORD $(0x4EA0CC00 | (m)<<16 | (n)<<5 | (d))
 // sxtl2 v{d}.8h, v{n}.16b
 #define SXTL2_8H(d, n) WORD $(0x4F08A400 | (n)<<5 | (d))
+// mla v{d}.4s, v{n}.4s, v{m}.s[{i}]
+#define MLA4SE(d, n, m, i) WORD $(0x6F800000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
