@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// measurement runs windows of text through a model.
+type measurement struct {
+	*options
+	model    *llama.Model
+	progress func(done, total int)
+
+	policy    eviction.Policy
+	tested    *llama.Session // with the memory that the flags describe
+	unlimited *llama.Session // with an F32 cache of everything; nil: nothing is compared
+
+	surprise  sample // −log p of each token foreseen, in nats
+	reference sample // the same, by the unlimited session
+	distance  sample // between the two predictions, in nats
+	agree     int    // predictions whose favourite is the same
+}
+
+// run measures all windows.
+func (m *measurement) run(ctx context.Context, windows [][]llama.Token) (*result, error) {
+	closeSessions, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	defer closeSessions()
+	began := time.Now()
+	for i, w := range windows {
+		m.progress(i, len(windows))
+		if err := m.window(ctx, w); err != nil {
+			return nil, fmt.Errorf("window %d of %d: %w", i+1, len(windows), err)
+		}
+	}
+	m.progress(len(windows), len(windows))
+	r := &result{
+		Windows: len(windows), Tokens: len(m.surprise), KV: m.memory.KV.String(), Policy: m.policy.Name(), Budget: m.policy.Budget(),
+		PeakCacheBytes: m.tested.CacheUsage().PeakBytes, Seconds: time.Since(began).Seconds(),
+	}
+	r.Perplexity, r.StdErr = m.surprise.perplexity()
+	if m.unlimited != nil {
+		reference, _ := m.reference.perplexity()
+		mean, stderr := m.distance.mean()
+		most, agreement := m.distance.quantile(0.99), float64(m.agree)/float64(len(m.distance))
+		r.Reference, r.KL, r.KLStdErr, r.KL99, r.Agreement = &reference, &mean, &stderr, &most, &agreement
+	}
+	return r, nil
+}
+
+// open opens the sessions. The function that it returns closes them.
+func (m *measurement) open() (func(), error) {
+	options, release, err := m.memory.Options()
+	if err != nil {
+		return nil, err
+	}
+	m.policy = options.Eviction
+	if m.policy == eviction.None && options.MaxTokens == 0 {
+		options.MaxTokens = m.ctx
+	}
+	if m.tested, err = m.model.NewSession(options); err != nil {
+		release()
+		return nil, err
+	}
+	closeAll := func() {
+		m.tested.Close()
+		if m.unlimited != nil {
+			m.unlimited.Close()
+		}
+		release()
+	}
+	if m.compare && (options.KV != tensor.F32 || m.policy != eviction.None) {
+		if m.unlimited, err = m.model.NewSession(&llama.SessionOptions{KV: tensor.F32, MaxTokens: m.ctx}); err != nil {
+			closeAll()
+			return nil, err
+		}
+	}
+	return closeAll, nil
+}
+
+// window measures one window, from empty caches.
+func (m *measurement) window(ctx context.Context, t []llama.Token) error {
+	if err := m.tested.Truncate(0); err != nil {
+		return err
+	}
+	if m.unlimited == nil && m.policy == eviction.None {
+		return m.score(ctx, t)
+	}
+	if m.unlimited != nil {
+		if err := m.unlimited.Truncate(0); err != nil {
+			return err
+		}
+	}
+	for i, next := range t[1:] {
+		if err := m.foresee(ctx, t[i], next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// score measures a window in chunks.
+func (m *measurement) score(ctx context.Context, t []llama.Token) error {
+	scores, err := m.tested.Score(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, s := range scores[1:] { // nothing foresees the first
+		m.surprise = append(m.surprise, -float64(s))
+	}
+	return nil
+}
+
+// foresee computes a token and measures how well the next was foreseen.
+func (m *measurement) foresee(ctx context.Context, token, next llama.Token) error {
+	if err := m.tested.Prefill(ctx, []llama.Token{token}); err != nil {
+		return err
+	}
+	got := newPrediction(m.tested.Logits())
+	m.surprise = append(m.surprise, -got.log(next))
+	if m.unlimited == nil {
+		return nil
+	}
+	if err := m.unlimited.Prefill(ctx, []llama.Token{token}); err != nil {
+		return err
+	}
+	want := newPrediction(m.unlimited.Logits())
+	m.reference = append(m.reference, -want.log(next))
+	m.distance = append(m.distance, want.divergence(got))
+	if want.favourite == got.favourite {
+		m.agree++
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package main
+
+import "github.com/antigravity-go/antigravity/llama"
+
+// cut makes windows of at most size tokens, of which the first is bos. Where bos occurs in the text a new window begins.
+// Windows in which there is nothing to foresee are left out. With a negative bos, windows begin with the text's own tokens.
+func cut(text []llama.Token, bos llama.Token, size int) (windows [][]llama.Token) {
+	var window []llama.Token
+	flush := func() {
+		if len(window) > 1 {
+			windows = append(windows, window)
+		}
+		window = nil
+	}
+	for _, t := range text {
+		if len(window) == size || bos >= 0 && t == bos {
+			flush()
+		}
+		if bos >= 0 && len(window) == 0 {
+			window = append(window, bos)
+		}
+		if bos < 0 || t != bos {
+			window = append(window, t)
+		}
+	}
+	flush()
+	return windows
+}
+
+// spread takes n windows, or all where n is 0 or there are no more, at even distances.
+func spread[T any](windows []T, n int) []T {
+	if n == 0 || n >= len(windows) {
+		return windows
+	}
+	some := make([]T, n)
+	for i := range some {
+		some[i] = windows[i*len(windows)/n]
+	}
+	return some
+}
