@@ -10,7 +10,7 @@ type amxKernel func(w, scales *byte, panelBytes, blocks int, q *int8, d *float32
 const (
 	amxTokens = 12 // rows of activations of a tile
 	amxBlocks = 32 // how many blocks a call multiplies at most: it unpacks them to its stack
-	amxTiles  = 32 // how many tiles a call computes at most: a few tens of microseconds
+	amxTiles  = 24 // how many tiles a call computes at most: a few tens of microseconds
 )
 
 // amxPanelsOf returns panels for a format with blocks of 32, in the layout of those of the tier below. That one multiplies

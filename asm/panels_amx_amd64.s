@@ -10,17 +10,17 @@ DATA shapesAMX<>+18(SB)/2, $0x0040
 DATA shapesAMX<>+20(SB)/2, $0x0040
 DATA shapesAMX<>+22(SB)/2, $0x0040
 DATA shapesAMX<>+24(SB)/2, $0x0040
-DATA shapesAMX<>+26(SB)/2, $0x0000
-DATA shapesAMX<>+28(SB)/2, $0x0000
-DATA shapesAMX<>+30(SB)/2, $0x0000
+DATA shapesAMX<>+26(SB)/2, $0x0040
+DATA shapesAMX<>+28(SB)/2, $0x0040
+DATA shapesAMX<>+30(SB)/2, $0x0020
 DATA shapesAMX<>+48(SB)/1, $0x0c
 DATA shapesAMX<>+49(SB)/1, $0x08
 DATA shapesAMX<>+50(SB)/1, $0x08
 DATA shapesAMX<>+51(SB)/1, $0x0c
 DATA shapesAMX<>+52(SB)/1, $0x0c
-DATA shapesAMX<>+53(SB)/1, $0x00
-DATA shapesAMX<>+54(SB)/1, $0x00
-DATA shapesAMX<>+55(SB)/1, $0x00
+DATA shapesAMX<>+53(SB)/1, $0x0c
+DATA shapesAMX<>+54(SB)/1, $0x0c
+DATA shapesAMX<>+55(SB)/1, $0x0c
 DATA shapesAMX<>+63(SB)/1, $0x00
 GLOBL shapesAMX<>(SB), RODATA|NOPTR, $64
 
@@ -234,6 +234,40 @@ begun:
 	// tdpbssd tmm4, tmm0, tmm2
 	LONG $0x5e6be2c4
 	BYTE $0xe0
+	ADDQ $0x20, SI
+	DECQ CX
+	JE   one
+
+	// tileloadd tmm7, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x000006bc
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 1152]
+	LONG $0x4b7ba2c4
+	LONG $0x0480288c
+	WORD $0x0000
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tdpbssd tmm5, tmm7, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xef
+
+	// tileloadd tmm2, [rax + r13 + 1664]
+	LONG $0x4b7ba2c4
+	LONG $0x06802894
+	WORD $0x0000
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tdpbssd tmm6, tmm7, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf7
 
 	// tilestored [rbx + r13], tmm3
 	LONG $0x4b7aa2c4
@@ -241,10 +275,13 @@ begun:
 	WORD $0x0000
 
 	// tilestored [rbx + r13 + 768], tmm4
-	LONG $0x4b7aa2c4
-	LONG $0x03002ba4
-	WORD $0x0000
-	JMP  next
+	LONG  $0x4b7aa2c4
+	LONG  $0x03002ba4
+	WORD  $0x0000
+	XCHGQ BX, R9
+	ADDQ  $0x20, SI
+	DECQ  CX
+	JE    lastOdd
 
 block:
 	VMOVUPS 1024(AX), Z0
@@ -255,9 +292,9 @@ block:
 	LONG $0x00000684
 	WORD $0x0000
 
-	// tileloadd tmm1, [rax + r13 + 1152]
+	// tileloadd tmm1, [rax + r13 + 2304]
 	LONG $0x4b7ba2c4
-	LONG $0x0480288c
+	LONG $0x0900288c
 	WORD $0x0000
 
 	// tilezero tmm3
@@ -290,9 +327,9 @@ block:
 	VFMADD231PS  Z4, Z3, Z26
 	ADDQ         R11, DI
 
-	// tileloadd tmm2, [rax + r13 + 1664]
+	// tileloadd tmm2, [rax + r13 + 2816]
 	LONG $0x4b7ba2c4
-	LONG $0x06802894
+	LONG $0x0b002894
 	WORD $0x0000
 
 	// tilezero tmm4
@@ -302,6 +339,145 @@ block:
 	// tdpbssd tmm4, tmm0, tmm2
 	LONG         $0x5e6be2c4
 	BYTE         $0xe0
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    192(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z25
+	VCVTDQ2PS    960(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z24
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    256(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z23
+	VCVTDQ2PS    1024(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z22
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    320(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z21
+	VCVTDQ2PS    1088(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z20
+	ADDQ         R11, DI
+
+	// tilestored [rbx + r13], tmm5
+	LONG         $0x4b7aa2c4
+	LONG         $0x00002bac
+	WORD         $0x0000
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    384(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z19
+	VCVTDQ2PS    1152(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z18
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    448(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z17
+	VCVTDQ2PS    1216(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z16
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    512(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z15
+	VCVTDQ2PS    1280(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z14
+	ADDQ         R11, DI
+
+	// tilestored [rbx + r13 + 768], tmm6
+	LONG         $0x4b7aa2c4
+	LONG         $0x03002bb4
+	WORD         $0x0000
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    576(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z13
+	VCVTDQ2PS    1344(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z12
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    640(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z11
+	VCVTDQ2PS    1408(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z10
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    704(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z9
+	VCVTDQ2PS    1472(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z8
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	ADDQ         $0x00000480, AX
+	ADDQ         $0x04, DI
+	XCHGQ        BX, R9
+	ADDQ         $0x20, SI
+	DECQ         CX
+	JE           lastEven
+	VMOVUPS      1024(AX), Z0
+	VMOVUPS      1088(AX), Z1
+
+	// tileloadd tmm7, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x000006bc
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 2304]
+	LONG $0x4b7ba2c4
+	LONG $0x0900288c
+	WORD $0x0000
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tdpbssd tmm5, tmm7, tmm1
+	LONG         $0x5e73e2c4
+	BYTE         $0xef
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    (R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z31
+	VCVTDQ2PS    768(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z30
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    64(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z29
+	VCVTDQ2PS    832(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z28
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    128(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z27
+	VCVTDQ2PS    896(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z26
+	ADDQ         R11, DI
+
+	// tileloadd tmm2, [rax + r13 + 2816]
+	LONG $0x4b7ba2c4
+	LONG $0x0b002894
+	WORD $0x0000
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tdpbssd tmm6, tmm7, tmm2
+	LONG         $0x5e6be2c4
+	BYTE         $0xf7
 	VBROADCASTSS (DI), Z2
 	VCVTDQ2PS    192(R9), Z3
 	VMULPS       Z0, Z2, Z4
@@ -382,12 +558,48 @@ block:
 	SUBQ         R11, DI
 	ADDQ         $0x00000480, AX
 	ADDQ         $0x04, DI
-
-next:
-	ADDQ         $0x20, SI
 	XCHGQ        BX, R9
+	ADDQ         $0x20, SI
 	DECQ         CX
 	JNE          block
+
+lastOdd:
+	// tilestored [rbx + r13], tmm5
+	LONG $0x4b7aa2c4
+	LONG $0x00002bac
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm6
+	LONG $0x4b7aa2c4
+	LONG $0x03002bb4
+	WORD $0x0000
+	JMP  last
+
+one:
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm4
+	LONG  $0x4b7aa2c4
+	LONG  $0x03002ba4
+	WORD  $0x0000
+	XCHGQ BX, R9
+	JMP   added
+
+lastEven:
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm4
+	LONG $0x4b7aa2c4
+	LONG $0x03002ba4
+	WORD $0x0000
+
+last:
 	VMOVUPS      1024(AX), Z0
 	VMOVUPS      1088(AX), Z1
 	VBROADCASTSS (DI), Z2
@@ -480,6 +692,105 @@ next:
 	SUBQ         R11, DI
 	SUBQ         R11, DI
 	SUBQ         R11, DI
+	ADDQ         $0x00000480, AX
+	ADDQ         $0x04, DI
+	XCHGQ        BX, R9
+
+added:
+	VMOVUPS      1024(AX), Z0
+	VMOVUPS      1088(AX), Z1
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    (R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z31
+	VCVTDQ2PS    768(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z30
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    64(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z29
+	VCVTDQ2PS    832(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z28
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    128(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z27
+	VCVTDQ2PS    896(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z26
+	ADDQ         R11, DI
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    192(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z25
+	VCVTDQ2PS    960(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z24
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    256(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z23
+	VCVTDQ2PS    1024(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z22
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    320(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z21
+	VCVTDQ2PS    1088(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z20
+	ADDQ         R11, DI
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    384(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z19
+	VCVTDQ2PS    1152(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z18
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    448(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z17
+	VCVTDQ2PS    1216(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z16
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    512(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z15
+	VCVTDQ2PS    1280(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z14
+	ADDQ         R11, DI
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    576(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z13
+	VCVTDQ2PS    1344(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z12
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    640(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z11
+	VCVTDQ2PS    1408(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z10
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    704(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z9
+	VCVTDQ2PS    1472(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z8
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	ADDQ         $0x00000480, AX
+	ADDQ         $0x04, DI
 	MOVQ         out+72(FP), R12
 	MOVQ         stride+80(FP), AX
 	VMOVUPS      Z31, (R12)
@@ -733,6 +1044,40 @@ begun:
 	// tdpbssd tmm4, tmm0, tmm2
 	LONG $0x5e6be2c4
 	BYTE $0xe0
+	ADDQ $0x20, SI
+	DECQ CX
+	JE   one
+
+	// tileloadd tmm7, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x000006bc
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 1280]
+	LONG $0x4b7ba2c4
+	LONG $0x0500288c
+	WORD $0x0000
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tdpbssd tmm5, tmm7, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xef
+
+	// tileloadd tmm2, [rax + r13 + 1792]
+	LONG $0x4b7ba2c4
+	LONG $0x07002894
+	WORD $0x0000
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tdpbssd tmm6, tmm7, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf7
 
 	// tilestored [rbx + r13], tmm3
 	LONG $0x4b7aa2c4
@@ -740,10 +1085,13 @@ begun:
 	WORD $0x0000
 
 	// tilestored [rbx + r13 + 768], tmm4
-	LONG $0x4b7aa2c4
-	LONG $0x03002ba4
-	WORD $0x0000
-	JMP  next
+	LONG  $0x4b7aa2c4
+	LONG  $0x03002ba4
+	WORD  $0x0000
+	XCHGQ BX, R9
+	ADDQ  $0x20, SI
+	DECQ  CX
+	JE    lastOdd
 
 block:
 	VMOVUPS 1024(AX), Z0
@@ -756,9 +1104,9 @@ block:
 	LONG $0x00000684
 	WORD $0x0000
 
-	// tileloadd tmm1, [rax + r13 + 1280]
+	// tileloadd tmm1, [rax + r13 + 2560]
 	LONG $0x4b7ba2c4
-	LONG $0x0500288c
+	LONG $0x0a00288c
 	WORD $0x0000
 
 	// tilezero tmm3
@@ -807,9 +1155,9 @@ block:
 	ADDQ           R11, DI
 	ADDQ           R11, DX
 
-	// tileloadd tmm2, [rax + r13 + 1792]
+	// tileloadd tmm2, [rax + r13 + 3072]
 	LONG $0x4b7ba2c4
-	LONG $0x07002894
+	LONG $0x0c002894
 	WORD $0x0000
 
 	// tilezero tmm4
@@ -819,6 +1167,214 @@ block:
 	// tdpbssd tmm4, tmm0, tmm2
 	LONG           $0x5e6be2c4
 	BYTE           $0xe0
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      192(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z25
+	VCVTDQ2PS      960(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z24
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z25
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z24
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      256(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z23
+	VCVTDQ2PS      1024(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z22
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z23
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z22
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      320(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z21
+	VCVTDQ2PS      1088(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z20
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z21
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z20
+	ADDQ           R11, DI
+	ADDQ           R11, DX
+
+	// tilestored [rbx + r13], tmm5
+	LONG           $0x4b7aa2c4
+	LONG           $0x00002bac
+	WORD           $0x0000
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      384(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z19
+	VCVTDQ2PS      1152(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z18
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z19
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z18
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      448(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z17
+	VCVTDQ2PS      1216(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z16
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z17
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z16
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      512(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z15
+	VCVTDQ2PS      1280(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z14
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z15
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z14
+	ADDQ           R11, DI
+	ADDQ           R11, DX
+
+	// tilestored [rbx + r13 + 768], tmm6
+	LONG           $0x4b7aa2c4
+	LONG           $0x03002bb4
+	WORD           $0x0000
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      576(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z13
+	VCVTDQ2PS      1344(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z12
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z13
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z12
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      640(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z11
+	VCVTDQ2PS      1408(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z10
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z11
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z10
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      704(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z9
+	VCVTDQ2PS      1472(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z8
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z9
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z8
+	SUBQ           R11, DI
+	SUBQ           R11, DX
+	SUBQ           R11, DI
+	SUBQ           R11, DX
+	SUBQ           R11, DI
+	SUBQ           R11, DX
+	ADDQ           $0x00000500, AX
+	ADDQ           $0x04, DI
+	ADDQ           $0x04, DX
+	XCHGQ          BX, R9
+	ADDQ           $0x20, SI
+	DECQ           CX
+	JE             lastEven
+	VMOVUPS        1024(AX), Z0
+	VMOVUPS        1152(AX), Z6
+	VMOVUPS        1088(AX), Z1
+	VMOVUPS        1216(AX), Z7
+
+	// tileloadd tmm7, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x000006bc
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 2560]
+	LONG $0x4b7ba2c4
+	LONG $0x0a00288c
+	WORD $0x0000
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tdpbssd tmm5, tmm7, tmm1
+	LONG           $0x5e73e2c4
+	BYTE           $0xef
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      (R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z31
+	VCVTDQ2PS      768(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z30
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z31
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z30
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      64(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z29
+	VCVTDQ2PS      832(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z28
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z29
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z28
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      128(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z27
+	VCVTDQ2PS      896(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z26
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z27
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z26
+	ADDQ           R11, DI
+	ADDQ           R11, DX
+
+	// tileloadd tmm2, [rax + r13 + 3072]
+	LONG $0x4b7ba2c4
+	LONG $0x0c002894
+	WORD $0x0000
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tdpbssd tmm6, tmm7, tmm2
+	LONG           $0x5e6be2c4
+	BYTE           $0xf7
 	VBROADCASTSS   (DI), Z2
 	VCVTDQ2PS      192(R9), Z3
 	VMULPS         Z0, Z2, Z4
@@ -950,12 +1506,48 @@ block:
 	ADDQ           $0x00000500, AX
 	ADDQ           $0x04, DI
 	ADDQ           $0x04, DX
-
-next:
-	ADDQ           $0x20, SI
 	XCHGQ          BX, R9
+	ADDQ           $0x20, SI
 	DECQ           CX
 	JNE            block
+
+lastOdd:
+	// tilestored [rbx + r13], tmm5
+	LONG $0x4b7aa2c4
+	LONG $0x00002bac
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm6
+	LONG $0x4b7aa2c4
+	LONG $0x03002bb4
+	WORD $0x0000
+	JMP  last
+
+one:
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm4
+	LONG  $0x4b7aa2c4
+	LONG  $0x03002ba4
+	WORD  $0x0000
+	XCHGQ BX, R9
+	JMP   added
+
+lastEven:
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm4
+	LONG $0x4b7aa2c4
+	LONG $0x03002ba4
+	WORD $0x0000
+
+last:
 	VMOVUPS        1024(AX), Z0
 	VMOVUPS        1152(AX), Z6
 	VMOVUPS        1088(AX), Z1
@@ -1116,6 +1708,175 @@ next:
 	SUBQ           R11, DX
 	SUBQ           R11, DI
 	SUBQ           R11, DX
+	ADDQ           $0x00000500, AX
+	ADDQ           $0x04, DI
+	ADDQ           $0x04, DX
+	XCHGQ          BX, R9
+
+added:
+	VMOVUPS        1024(AX), Z0
+	VMOVUPS        1152(AX), Z6
+	VMOVUPS        1088(AX), Z1
+	VMOVUPS        1216(AX), Z7
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      (R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z31
+	VCVTDQ2PS      768(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z30
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z31
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z30
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      64(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z29
+	VCVTDQ2PS      832(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z28
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z29
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z28
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      128(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z27
+	VCVTDQ2PS      896(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z26
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z27
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z26
+	ADDQ           R11, DI
+	ADDQ           R11, DX
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      192(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z25
+	VCVTDQ2PS      960(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z24
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z25
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z24
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      256(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z23
+	VCVTDQ2PS      1024(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z22
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z23
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z22
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      320(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z21
+	VCVTDQ2PS      1088(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z20
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z21
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z20
+	ADDQ           R11, DI
+	ADDQ           R11, DX
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      384(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z19
+	VCVTDQ2PS      1152(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z18
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z19
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z18
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      448(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z17
+	VCVTDQ2PS      1216(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z16
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z17
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z16
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      512(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z15
+	VCVTDQ2PS      1280(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z14
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z15
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z14
+	ADDQ           R11, DI
+	ADDQ           R11, DX
+	VBROADCASTSS   (DI), Z2
+	VCVTDQ2PS      576(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z13
+	VCVTDQ2PS      1344(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z12
+	VCVTDQ2PS.BCST (DX), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z13
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z12
+	VBROADCASTSS   (DI)(R10*1), Z2
+	VCVTDQ2PS      640(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z11
+	VCVTDQ2PS      1408(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z10
+	VCVTDQ2PS.BCST (DX)(R10*1), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z11
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z10
+	VBROADCASTSS   (DI)(R10*2), Z2
+	VCVTDQ2PS      704(R9), Z3
+	VMULPS         Z0, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z9
+	VCVTDQ2PS      1472(R9), Z3
+	VMULPS         Z1, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z8
+	VCVTDQ2PS.BCST (DX)(R10*2), Z3
+	VMULPS         Z6, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z9
+	VMULPS         Z7, Z2, Z4
+	VFMADD231PS    Z4, Z3, Z8
+	SUBQ           R11, DI
+	SUBQ           R11, DX
+	SUBQ           R11, DI
+	SUBQ           R11, DX
+	SUBQ           R11, DI
+	SUBQ           R11, DX
+	ADDQ           $0x00000500, AX
+	ADDQ           $0x04, DI
+	ADDQ           $0x04, DX
 	MOVQ           out+72(FP), R12
 	MOVQ           stride+80(FP), AX
 	VMOVUPS        Z31, (R12)
@@ -1349,6 +2110,40 @@ begun:
 	// tdpbssd tmm4, tmm0, tmm2
 	LONG $0x5e6be2c4
 	BYTE $0xe0
+	ADDQ $0x20, SI
+	DECQ CX
+	JE   one
+
+	// tileloadd tmm7, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x000006bc
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 1152]
+	LONG $0x4b7ba2c4
+	LONG $0x0480288c
+	WORD $0x0000
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tdpbssd tmm5, tmm7, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xef
+
+	// tileloadd tmm2, [rax + r13 + 1664]
+	LONG $0x4b7ba2c4
+	LONG $0x06802894
+	WORD $0x0000
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tdpbssd tmm6, tmm7, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf7
 
 	// tilestored [rbx + r13], tmm3
 	LONG $0x4b7aa2c4
@@ -1356,10 +2151,13 @@ begun:
 	WORD $0x0000
 
 	// tilestored [rbx + r13 + 768], tmm4
-	LONG $0x4b7aa2c4
-	LONG $0x03002ba4
-	WORD $0x0000
-	JMP  next
+	LONG  $0x4b7aa2c4
+	LONG  $0x03002ba4
+	WORD  $0x0000
+	XCHGQ BX, R9
+	ADDQ  $0x20, SI
+	DECQ  CX
+	JE    lastOdd
 
 block:
 	VMOVUPS 1024(AX), Z0
@@ -1370,9 +2168,9 @@ block:
 	LONG $0x00000684
 	WORD $0x0000
 
-	// tileloadd tmm1, [rax + r13 + 1152]
+	// tileloadd tmm1, [rax + r13 + 2304]
 	LONG $0x4b7ba2c4
-	LONG $0x0480288c
+	LONG $0x0900288c
 	WORD $0x0000
 
 	// tilezero tmm3
@@ -1405,9 +2203,9 @@ block:
 	VFMADD231PS  Z4, Z3, Z26
 	ADDQ         R11, DI
 
-	// tileloadd tmm2, [rax + r13 + 1664]
+	// tileloadd tmm2, [rax + r13 + 2816]
 	LONG $0x4b7ba2c4
-	LONG $0x06802894
+	LONG $0x0b002894
 	WORD $0x0000
 
 	// tilezero tmm4
@@ -1417,6 +2215,145 @@ block:
 	// tdpbssd tmm4, tmm0, tmm2
 	LONG         $0x5e6be2c4
 	BYTE         $0xe0
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    192(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z25
+	VCVTDQ2PS    960(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z24
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    256(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z23
+	VCVTDQ2PS    1024(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z22
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    320(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z21
+	VCVTDQ2PS    1088(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z20
+	ADDQ         R11, DI
+
+	// tilestored [rbx + r13], tmm5
+	LONG         $0x4b7aa2c4
+	LONG         $0x00002bac
+	WORD         $0x0000
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    384(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z19
+	VCVTDQ2PS    1152(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z18
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    448(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z17
+	VCVTDQ2PS    1216(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z16
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    512(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z15
+	VCVTDQ2PS    1280(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z14
+	ADDQ         R11, DI
+
+	// tilestored [rbx + r13 + 768], tmm6
+	LONG         $0x4b7aa2c4
+	LONG         $0x03002bb4
+	WORD         $0x0000
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    576(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z13
+	VCVTDQ2PS    1344(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z12
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    640(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z11
+	VCVTDQ2PS    1408(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z10
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    704(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z9
+	VCVTDQ2PS    1472(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z8
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	ADDQ         $0x00000480, AX
+	ADDQ         $0x04, DI
+	XCHGQ        BX, R9
+	ADDQ         $0x20, SI
+	DECQ         CX
+	JE           lastEven
+	VMOVUPS      1024(AX), Z0
+	VMOVUPS      1088(AX), Z1
+
+	// tileloadd tmm7, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x000006bc
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 2304]
+	LONG $0x4b7ba2c4
+	LONG $0x0900288c
+	WORD $0x0000
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tdpbssd tmm5, tmm7, tmm1
+	LONG         $0x5e73e2c4
+	BYTE         $0xef
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    (R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z31
+	VCVTDQ2PS    768(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z30
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    64(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z29
+	VCVTDQ2PS    832(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z28
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    128(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z27
+	VCVTDQ2PS    896(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z26
+	ADDQ         R11, DI
+
+	// tileloadd tmm2, [rax + r13 + 2816]
+	LONG $0x4b7ba2c4
+	LONG $0x0b002894
+	WORD $0x0000
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tdpbssd tmm6, tmm7, tmm2
+	LONG         $0x5e6be2c4
+	BYTE         $0xf7
 	VBROADCASTSS (DI), Z2
 	VCVTDQ2PS    192(R9), Z3
 	VMULPS       Z0, Z2, Z4
@@ -1497,12 +2434,48 @@ block:
 	SUBQ         R11, DI
 	ADDQ         $0x00000480, AX
 	ADDQ         $0x04, DI
-
-next:
-	ADDQ         $0x20, SI
 	XCHGQ        BX, R9
+	ADDQ         $0x20, SI
 	DECQ         CX
 	JNE          block
+
+lastOdd:
+	// tilestored [rbx + r13], tmm5
+	LONG $0x4b7aa2c4
+	LONG $0x00002bac
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm6
+	LONG $0x4b7aa2c4
+	LONG $0x03002bb4
+	WORD $0x0000
+	JMP  last
+
+one:
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm4
+	LONG  $0x4b7aa2c4
+	LONG  $0x03002ba4
+	WORD  $0x0000
+	XCHGQ BX, R9
+	JMP   added
+
+lastEven:
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 768], tmm4
+	LONG $0x4b7aa2c4
+	LONG $0x03002ba4
+	WORD $0x0000
+
+last:
 	VMOVUPS      1024(AX), Z0
 	VMOVUPS      1088(AX), Z1
 	VBROADCASTSS (DI), Z2
@@ -1595,6 +2568,105 @@ next:
 	SUBQ         R11, DI
 	SUBQ         R11, DI
 	SUBQ         R11, DI
+	ADDQ         $0x00000480, AX
+	ADDQ         $0x04, DI
+	XCHGQ        BX, R9
+
+added:
+	VMOVUPS      1024(AX), Z0
+	VMOVUPS      1088(AX), Z1
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    (R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z31
+	VCVTDQ2PS    768(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z30
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    64(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z29
+	VCVTDQ2PS    832(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z28
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    128(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z27
+	VCVTDQ2PS    896(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z26
+	ADDQ         R11, DI
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    192(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z25
+	VCVTDQ2PS    960(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z24
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    256(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z23
+	VCVTDQ2PS    1024(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z22
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    320(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z21
+	VCVTDQ2PS    1088(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z20
+	ADDQ         R11, DI
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    384(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z19
+	VCVTDQ2PS    1152(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z18
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    448(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z17
+	VCVTDQ2PS    1216(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z16
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    512(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z15
+	VCVTDQ2PS    1280(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z14
+	ADDQ         R11, DI
+	VBROADCASTSS (DI), Z2
+	VCVTDQ2PS    576(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z13
+	VCVTDQ2PS    1344(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z12
+	VBROADCASTSS (DI)(R10*1), Z2
+	VCVTDQ2PS    640(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z11
+	VCVTDQ2PS    1408(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z10
+	VBROADCASTSS (DI)(R10*2), Z2
+	VCVTDQ2PS    704(R9), Z3
+	VMULPS       Z0, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z9
+	VCVTDQ2PS    1472(R9), Z3
+	VMULPS       Z1, Z2, Z4
+	VFMADD231PS  Z4, Z3, Z8
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	SUBQ         R11, DI
+	ADDQ         $0x00000480, AX
+	ADDQ         $0x04, DI
 	MOVQ         out+72(FP), R12
 	MOVQ         stride+80(FP), AX
 	VMOVUPS      Z31, (R12)

@@ -10,7 +10,8 @@ import (
 // The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 12 tokens,
 // with a tile of weights, whose eight lines are those of a panel's block with quants of one byte, and leaves the dot products
 // of a block in a third tile, a row for each token and a lane for each row of weights. Those go through memory, the only way
-// out of a tile, to AVX-512, which scales them and adds them up. While it does, the tiles of the next block are under way.
+// out of a tile, to AVX-512, which scales them and adds them up. All three work at the same time, on different blocks: while
+// the tiles of one are multiplied, those of the one before are stored, and those of the one before that are added up.
 //
 // Quants are unpacked beforehand, some blocks of two panels at once, for all tokens.
 
@@ -22,11 +23,11 @@ const (
 	blocksAMX = 32             // the most blocks that a call multiplies
 )
 
-// The tile registers.
-const (
-	tileA  = 0 // activations: 12 rows of 32 bytes
-	tileB0 = 1 // weights: 8 rows of 64 bytes
-	tileC0 = 1 + panelsAMX
+// The tile registers. Blocks take turns with those of activations and of dot products.
+var (
+	tilesA = [2]int{0, 7}                      // 12 rows of 32 bytes
+	tilesB = [panelsAMX]int{1, 2}              // 8 rows of 64 bytes
+	tilesC = [2][panelsAMX]int{{3, 4}, {5, 6}} // 12 rows of 64 bytes
 )
 
 // unitAMX is what computes beside the tiles.
@@ -35,24 +36,28 @@ var unitAMX = panelUnit{name: "AMX", wide: true}
 // formatAMX describes a format with blocks of 32, as it is unpacked.
 type formatAMX struct {
 	name          string
-	quantsOfBlock int // bytes of a block's quants in the panel
-	scales        int // how many binary16 scales a block of a row has
-	bytes         int // of a block of two panels, unpacked
-	offset        uint32
+	quantsOfBlock int    // bytes of a block's quants in the panel: nibbles or bytes
+	scales        int    // how many binary16 scales a block of a row has
+	bytes         int    // of a block of two panels, unpacked
+	offset        uint32 // subtracted from each quant
 }
 
-// Bytes of a block of two panels, unpacked: the lines of the one, those of the other, and then the scales as float32.
+// Bytes of a block of two panels, unpacked: the lines of the one, those of the other, and then the scales as float32, and
+// minimums likewise.
 const (
-	linesAMX   = panelsAMX * 8 * 64
-	blockAMX   = linesAMX + panelsAMX*64
-	blockAMX_1 = blockAMX + panelsAMX*64 // with minimums
+	linesAMX        = panelsAMX * 8 * 64
+	blockAMX        = linesAMX + panelsAMX*64
+	blockMinimumAMX = blockAMX + panelsAMX*64
 )
 
 var formatsAMX = []formatAMX{
 	{name: "q4_0", quantsOfBlock: 256, scales: 1, bytes: blockAMX, offset: 0x08080808},
-	{name: "q4_1", quantsOfBlock: 256, scales: 2, bytes: blockAMX_1},
+	{name: "q4_1", quantsOfBlock: 256, scales: 2, bytes: blockMinimumAMX},
 	{name: "q8_0", quantsOfBlock: 512, scales: 1, bytes: blockAMX},
 }
+
+// minimum tells whether the format has minimums.
+func (f *formatAMX) minimum() bool { return f.scales == 2 }
 
 // panelsOfAMX generates the kernels of AMX.
 func panelsOfAMX(c *build.Context) {
@@ -65,10 +70,12 @@ func panelsOfAMX(c *build.Context) {
 // shapesAMX writes the shapes of the tile registers, as LDTILECFG reads them.
 func shapesAMX(c *build.Context) operand.Mem {
 	var rows, bytesOfRow [8]int
-	rows[tileA], bytesOfRow[tileA] = tokensAMX, 32
-	for i := range panelsAMX {
-		rows[tileB0+i], bytesOfRow[tileB0+i] = 8, 64
-		rows[tileC0+i], bytesOfRow[tileC0+i] = tokensAMX, 64
+	for turn := range 2 {
+		rows[tilesA[turn]], bytesOfRow[tilesA[turn]] = tokensAMX, 32
+		for p := range panelsAMX {
+			rows[tilesB[p]], bytesOfRow[tilesB[p]] = 8, 64
+			rows[tilesC[turn][p]], bytesOfRow[tilesC[turn][p]] = tokensAMX, 64
+		}
 	}
 	m := c.StaticGlobal("shapesAMX")
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -90,10 +97,10 @@ type tileAMX struct {
 	unpacked operand.Mem // where the unpacked blocks begin
 }
 
-// The general registers of a tile. The weights' and the activations' scales are a block behind the quants.
+// The general registers of a tile. The weights and the activations' scales are those of the block that is added up.
 var (
 	amxW, amxQ         = reg.RAX, reg.RSI
-	amxDots, amxBehind = reg.RBX, reg.R9 // where the dot products of a block are written, and read
+	amxDots, amxBehind = reg.RBX, reg.R9 // where dot products are written, and read
 	amxLine            = reg.R13         // 64
 	amxOut             = reg.R12
 )
@@ -118,23 +125,7 @@ func multiplyAMX(c *build.Context, f formatAMX, shapes operand.Mem) {
 	g.Load(g.Param("sums"), cursorSums.at)
 	g.Load(g.Param("blocks"), regBlocks)
 	g.loadOut()
-	for _, step := range g.steps(0) {
-		step()
-	}
-	c.JMP(operand.LabelRef("next"))
-	c.Label("block")
-	g.addDots(g.steps(g.bytes))
-	g.ADDQ(operand.U32(g.bytes), amxW)
-	g.ADDQ(operand.U8(4), cursorD.at)
-	if f.minimum() {
-		g.ADDQ(operand.U8(4), cursorSums.at)
-	}
-	c.Label("next")
-	g.ADDQ(operand.U8(32), amxQ)
-	g.XCHGQ(amxDots, amxBehind)
-	g.DECQ(regBlocks)
-	g.JNE(operand.LabelRef("block"))
-	g.addDots(nil)
+	g.multiplyBlocks()
 	g.storeOut()
 	g.nextTile()
 	releaseTiles(c)
@@ -169,37 +160,23 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 	g.Load(g.Param("scales"), scales)
 	g.Load(g.Param("panelBytes"), panel)
 	g.Load(g.Param("blocks"), regBlocks)
-	mask, offset := g.vec(2), g.vec(3)
-	g.constant(mask, 0x0f0f0f0f)
-	g.constant(offset, g.offset)
+	g.constant(g.vec(2), 0x0f0f0f0f)
+	g.constant(g.vec(3), g.offset)
 	g.Label("unpack")
-	for i := range panelsAMX {
+	for p := range panelsAMX {
 		from := func(base reg.Register, disp int) operand.Mem {
 			m := operand.Mem{Base: base, Disp: disp}
-			if i > 0 {
+			if p > 0 {
 				m.Index, m.Scale = panel, 1
 			}
 			return m
 		}
-		to := func(line int) operand.Mem { return operand.Mem{Base: dst, Disp: 64 * (8*i + line)} }
 		for j := range g.quantsOfBlock / 64 {
-			low, high := g.vec(0), g.vec(1)
-			g.load(from(w, 64*j), low)
-			if g.quantsOfBlock == 256 { // nibbles
-				g.VPSRLW(operand.U8(4), low, high)
-				g.and(mask, low, low)
-				g.and(mask, high, high)
-				if g.offset > 0 {
-					g.VPSUBB(offset, low, low)
-					g.VPSUBB(offset, high, high)
-				}
-				g.VMOVDQU32(high, to(4+j))
-			}
-			g.VMOVDQU32(low, to(j))
+			g.unpackLine(from(w, 64*j), operand.Mem{Base: dst, Disp: 64 * (8*p + j)})
 		}
-		for h := range g.scales {
-			g.VCVTPH2PS(from(scales, 32*h), g.vec(0))
-			g.VMOVUPS(g.vec(0), operand.Mem{Base: dst, Disp: linesAMX + 64*(panelsAMX*h+i)})
+		for i := range g.scales {
+			g.VCVTPH2PS(from(scales, 32*i), g.vec(0))
+			g.VMOVUPS(g.vec(0), operand.Mem{Base: dst, Disp: linesAMX + 64*(panelsAMX*i+p)})
 		}
 	}
 	g.ADDQ(operand.U32(g.quantsOfBlock), w)
@@ -209,8 +186,142 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 	g.JNE(operand.LabelRef("unpack"))
 }
 
-// minimum tells whether the format has minimums.
-func (f *formatAMX) minimum() bool { return f.scales == 2 }
+// unpackLine unpacks a line of quants: nibbles to two lines, four lines apart. The mask is in register 2, the offset in 3.
+func (g *tileAMX) unpackLine(from, to operand.Mem) {
+	low, high, mask, offset := g.vec(0), g.vec(1), g.vec(2), g.vec(3)
+	g.load(from, low)
+	if g.quantsOfBlock == 256 {
+		g.VPSRLW(operand.U8(4), low, high)
+		g.and(mask, low, low)
+		g.and(mask, high, high)
+		if g.offset > 0 {
+			g.VPSUBB(offset, low, low)
+			g.VPSUBB(offset, high, high)
+		}
+		g.VMOVDQU32(high, to.Offset(4*64))
+	}
+	g.VMOVDQU32(low, to)
+}
+
+// multiplyBlocks generates the loop over the blocks, and what goes before and after it.
+func (g *tileAMX) multiplyBlocks() {
+	g.multiply(0, 0, 0)
+	g.multiply(0, 1, 0)
+	g.nextBlock()
+	g.JE(operand.LabelRef("one"))
+	g.multiply(1, 0, g.bytes)
+	g.multiply(1, 1, g.bytes)
+	g.store(0)
+	g.exchange()
+	g.nextBlock()
+	g.JE(operand.LabelRef("lastOdd"))
+
+	g.Label("block")
+	g.addDots(g.steps(0))
+	g.exchange()
+	g.nextBlock()
+	g.JE(operand.LabelRef("lastEven"))
+	g.addDots(g.steps(1))
+	g.exchange()
+	g.nextBlock()
+	g.JNE(operand.LabelRef("block"))
+
+	g.Label("lastOdd")
+	g.store(1)
+	g.JMP(operand.LabelRef("last"))
+	g.Label("one")
+	g.store(0)
+	g.exchange()
+	g.JMP(operand.LabelRef("added"))
+	g.Label("lastEven")
+	g.store(0)
+	g.Label("last")
+	g.addDots(nil)
+	g.exchange()
+	g.Label("added")
+	g.addDots(nil)
+}
+
+// multiply makes the dot products of a panel in the tiles of a turn, of the block so many bytes ahead of amxW.
+func (g *tileAMX) multiply(turn, panel, ahead int) {
+	a, b, c := tilesA[turn], tilesB[panel], tilesC[turn][panel]
+	if panel == 0 {
+		loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1}, a)
+	}
+	loadTile(g.Context, operand.Mem{Base: amxW, Index: amxLine, Scale: 1, Disp: ahead + 512*panel}, b)
+	zeroTile(g.Context, c)
+	multiplyTiles(g.Context, a, b, c)
+}
+
+// store stores the dot products of a turn.
+func (g *tileAMX) store(turn int) {
+	for p := range panelsAMX {
+		g.storePanel(turn, p)
+	}
+}
+
+// storePanel stores the dot products of a turn and a panel.
+func (g *tileAMX) storePanel(turn, panel int) {
+	storeTile(g.Context, tilesC[turn][panel], operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: panel * tileC})
+}
+
+// steps returns what multiplies the tiles of a turn and stores those of the other, in four parts.
+func (g *tileAMX) steps(turn int) []func() {
+	return []func(){
+		func() { g.multiply(turn, 0, 2*g.bytes) },
+		func() { g.multiply(turn, 1, 2*g.bytes) },
+		func() { g.storePanel(1-turn, 0) },
+		func() { g.storePanel(1-turn, 1) },
+	}
+}
+
+// nextBlock goes to the next block of activations, and sets the flags for whether there is one.
+func (g *tileAMX) nextBlock() {
+	g.ADDQ(operand.U8(32), amxQ)
+	g.DECQ(regBlocks)
+}
+
+// exchange makes what was written last what is read next.
+func (g *tileAMX) exchange() { g.XCHGQ(amxDots, amxBehind) }
+
+// addDots adds a block to the sums and goes to the next, and does a step before each three tokens.
+func (g *tileAMX) addDots(steps []func()) {
+	scales, minimums := [2]reg.VecPhysical{g.vec(0), g.vec(1)}, [2]reg.VecPhysical{g.vec(6), g.vec(7)}
+	d, dot, scale := g.vec(2), g.vec(3), g.vec(4)
+	cursors := []*cursor{cursorD}
+	for p := range panelsAMX {
+		g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*p}, scales[p])
+		if g.minimum() {
+			g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*(panelsAMX+p)}, minimums[p])
+			cursors = []*cursor{cursorD, cursorSums}
+		}
+	}
+	g.forTriples(cursors, func(first, n int) {
+		if steps != nil {
+			steps[first/3]()
+		}
+		for t := first; t < first+n; t++ {
+			g.VBROADCASTSS(cursorD.row(t, 0), d)
+			for p := range panelsAMX {
+				g.VCVTDQ2PS(operand.Mem{Base: amxBehind, Disp: p*tileC + 64*t}, dot)
+				g.VMULPS(scales[p], d, scale)
+				g.VFMADD231PS(scale, dot, g.sumOf(t, p))
+			}
+			if !g.minimum() {
+				continue
+			}
+			g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), dot)
+			for p := range panelsAMX {
+				g.VMULPS(minimums[p], d, scale)
+				g.VFMADD231PS(scale, dot, g.sumOf(t, p))
+			}
+		}
+	})
+	g.ADDQ(operand.U32(g.bytes), amxW)
+	for _, c := range cursors {
+		g.ADDQ(operand.U8(4), c.at)
+	}
+}
 
 // sumOf returns the register of a token's sums with a panel.
 func (g *tileAMX) sumOf(t, panel int) reg.VecPhysical { return g.sum(panelsAMX*t + panel) }
@@ -257,76 +368,16 @@ func (g *tileAMX) storeOut() {
 
 // nextTile goes to the next tokens, if there are any.
 func (g *tileAMX) nextTile() {
-	scratch := reg.RAX
-	for _, a := range []struct {
-		name   string
-		stride reg.GPPhysical
-		bytes  int
-	}{{"q", cursorQ.stride, 1}, {"d", cursorD.stride, 1}, {"sums", cursorD.stride, 1}, {"out", scratch, 4}} {
-		if a.name == "out" {
-			g.Load(g.Param("stride"), scratch)
-			g.IMUL3Q(operand.U8(4*tokensAMX), scratch, reg.RSI)
-		} else {
-			g.IMUL3Q(operand.U8(tokensAMX), a.stride, reg.RSI)
-		}
-		g.ADDQ(reg.RSI, g.argument(a.name))
+	stride, step := reg.RAX, reg.RSI
+	advance := func(argument string, stride reg.GPPhysical, times int) {
+		g.IMUL3Q(operand.U8(times), stride, step)
+		g.ADDQ(step, g.argument(argument))
 	}
+	advance("q", cursorQ.stride, tokensAMX)
+	advance("d", cursorD.stride, tokensAMX)
+	advance("sums", cursorD.stride, tokensAMX)
+	g.Load(g.Param("stride"), stride)
+	advance("out", stride, 4*tokensAMX)
 	g.DECQ(g.argument("tiles"))
 	g.JNE(operand.LabelRef("tile"))
-}
-
-// steps returns what makes the dot products of the block that is so many bytes ahead of amxW, in parts: they take turns with
-// those that add up the block before.
-func (g *tileAMX) steps(ahead int) []func() {
-	dots := func(p int) operand.Mem { return operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: p * tileC} }
-	multiply := func(p int) {
-		loadTile(g.Context, operand.Mem{Base: amxW, Index: amxLine, Scale: 1, Disp: ahead + 512*p}, tileB0+p)
-		zeroTile(g.Context, tileC0+p)
-		multiplyTiles(g.Context, tileA, tileB0+p, tileC0+p)
-	}
-	return []func(){
-		func() {
-			loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1}, tileA)
-			multiply(0)
-		},
-		func() { multiply(1) },
-		func() { storeTile(g.Context, tileC0, dots(0)) },
-		func() { storeTile(g.Context, tileC0+1, dots(1)) },
-	}
-}
-
-// addDots adds the block behind to the sums, and does a step before each three tokens.
-func (g *tileAMX) addDots(steps []func()) {
-	scales, minimums := [2]reg.VecPhysical{g.vec(0), g.vec(1)}, [2]reg.VecPhysical{g.vec(6), g.vec(7)}
-	d, dot, scale := g.vec(2), g.vec(3), g.vec(4)
-	for p := range panelsAMX {
-		g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*p}, scales[p])
-		if g.minimum() {
-			g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*(panelsAMX+p)}, minimums[p])
-		}
-	}
-	cursors := []*cursor{cursorD}
-	if g.minimum() {
-		cursors = append(cursors, cursorSums)
-	}
-	g.forTriples(cursors, func(first, n int) {
-		if steps != nil {
-			steps[first/3]()
-		}
-		for t := first; t < first+n; t++ {
-			g.VBROADCASTSS(cursorD.row(t, 0), d)
-			for p := range panelsAMX {
-				g.VCVTDQ2PS(operand.Mem{Base: amxBehind, Disp: p*tileC + 64*t}, dot)
-				g.VMULPS(scales[p], d, scale)
-				g.VFMADD231PS(scale, dot, g.sumOf(t, p))
-			}
-			if g.minimum() {
-				g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), dot)
-				for p := range panelsAMX {
-					g.VMULPS(minimums[p], d, scale)
-					g.VFMADD231PS(scale, dot, g.sumOf(t, p))
-				}
-			}
-		}
-	})
 }
