@@ -66,7 +66,7 @@ func (m *Model) MemoryUsage() Memory {
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
 			usage.Caches += s.cacheBytes.Load()
-			usage.Workspaces += s.ws.bytes
+			usage.Workspaces += s.workspaceBytes.Load()
 		}
 	}
 	return usage

@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -16,12 +17,13 @@ import (
 // of sessions of a model may run at once. A session that is no longer reachable gives its memory back, Close does so at
 // once.
 type Session struct {
-	model      *Model
-	options    SessionOptions // complete
-	manager    *eviction.Manager
-	caches     []*kvcache.Cache
-	ws         *workspace
-	cacheBytes atomic.Int64
+	model   *Model         // on whose device the session is
+	origin  *Model         // from which it was moved, nil if it was not
+	options SessionOptions // complete
+	manager *eviction.Manager
+	memory
+
+	cacheBytes, workspaceBytes atomic.Int64 // for Model.MemoryUsage
 
 	busy    atomic.Bool // some call is under way
 	compute sync.Mutex  // held while memory is in use: a step, or Close
@@ -35,6 +37,9 @@ type Session struct {
 	current  bool      // logits belong to the last token
 	sampler  sampler
 	filter   textFilter
+
+	setbacks  []error // of devices that it came back from
+	tokenTime average // of computing single tokens, on the present device
 }
 
 // NewSession makes an empty session.
@@ -48,13 +53,10 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{model: m, options: options, manager: manager, logits: make([]float32, m.config.VocabSize)}
-	if s.ws, err = newWorkspace(m.device, &m.config, min(options.Chunk, options.MaxTokens)); err != nil {
+	if s.memory, err = s.allocate(m); err != nil {
 		return nil, err
 	}
-	if err := s.makeCaches(); err != nil {
-		s.free()
-		return nil, err
-	}
+	s.workspaceBytes.Store(s.ws.bytes)
 	if err := m.register(s); err != nil {
 		s.free()
 		return nil, err
@@ -62,27 +64,51 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	return s, nil
 }
 
-// makeCaches makes the layers' caches, and the records that the eviction policy needs.
-func (s *Session) makeCaches() error {
-	config := &s.model.config
+// memory is what a session has on a model's device.
+type memory struct {
+	ws     *workspace
+	caches []*kvcache.Cache
+}
+
+// allocate makes the workspace, the layers' caches, and the records that the eviction policy needs, on a model's device.
+func (s *Session) allocate(m *Model) (mem memory, err error) {
+	defer func() {
+		if err != nil {
+			mem.free()
+		}
+	}()
+	if mem.ws, err = newWorkspace(m.device, &m.config, min(s.options.Chunk, s.options.MaxTokens)); err != nil {
+		return mem, err
+	}
 	tracking, track := s.manager.Tracking()
 	if s.options.Positions == ReanchorSinks {
 		track, tracking.Anchors = true, s.sinks()
 	}
-	for range s.model.layers {
-		c, err := kvcache.New(s.model.device.Backend, s.options.KV, s.options.MaxTokens, config.KVHeads, config.HeadDim)
+	for range m.layers {
+		c, err := kvcache.New(m.device.Backend, s.options.KV, s.options.MaxTokens, m.config.KVHeads, m.config.HeadDim)
 		if err != nil {
-			return fmt.Errorf("llama: a cache for %d tokens: %w", s.options.MaxTokens, err)
+			return mem, fmt.Errorf("llama: a cache for %d tokens: %w", s.options.MaxTokens, err)
 		}
-		s.caches = append(s.caches, c)
+		mem.caches = append(mem.caches, c)
 		if !track {
 			continue
 		}
-		if err := c.Track(tracking, config.Heads, s.model.rotation); err != nil {
-			return fmt.Errorf("llama: a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
+		if err := c.Track(tracking, m.config.Heads, m.rotation); err != nil {
+			return mem, fmt.Errorf("llama: a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
 		}
 	}
-	return nil
+	return mem, nil
+}
+
+func (m *memory) free() error {
+	var errs []error
+	if m.ws != nil {
+		errs = append(errs, m.ws.free())
+	}
+	for _, c := range m.caches {
+		errs = append(errs, c.Free())
+	}
+	return errors.Join(errs...)
 }
 
 // Close releases the session's memory. A call that is computing ends at its next token or chunk with ErrClosed. It is
@@ -99,12 +125,8 @@ func (s *Session) Close() error {
 }
 
 func (s *Session) free() error {
-	errs := []error{s.ws.free()}
-	for _, c := range s.caches {
-		errs = append(errs, c.Free())
-	}
 	s.cacheBytes.Store(0)
-	return errors.Join(errs...)
+	return s.memory.free()
 }
 
 // begin claims the session for one call; end gives it back.
@@ -325,8 +347,9 @@ func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) erro
 	if s.closed {
 		return ErrClosed
 	}
+	began := time.Now()
 	s.current = false
-	if err := s.model.forward(s.ws, t, s.position, s.caches); err != nil {
+	if err := s.forward(t); err != nil {
 		return err
 	}
 	s.tokens = append(s.tokens, t...)
@@ -340,10 +363,13 @@ func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) erro
 		}
 	}
 	if logits {
-		if err := s.model.logits(s.ws, len(t)-1, len(t), s.logits); err != nil {
+		if err := s.lastLogits(len(t) - 1); err != nil {
 			return err
 		}
 		s.current = true
+	}
+	if len(t) == 1 {
+		s.tokenTime.add(time.Since(began))
 	}
 	return nil
 }
