@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
 const (
 	expectedWindow = 64
-	expectedFuture = 512
+	expectedFuture = 512 // a power of 2
 	expectedSinks  = 4
 )
 
@@ -36,145 +37,156 @@ func (e expected) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries:
 func (expected) Recent(int) int               { return 1 }
 
 // Score is the mean over a KV head's query heads of softmax(k·μ/√d + kᵀΣk/2d), times |v|, where μ and Σ are the mean and the
-// covariance of queries turned by the mean of the rotations to come.
+// covariance of queries as they will be turned.
 func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
-	queries, heads, err := e.queries(c)
+	queries, err := e.queries(c)
 	if err != nil {
 		return nil, err
 	}
 	kvHeads, d, n := c.KVHeads(), c.HeadDim(), c.Len()
-	keys, lengths := make([][]float32, kvHeads), make([][]float32, kvHeads)
-	err = c.Each(func(_ int, key, value []float32) {
+	keys, scores := make([]float32, n*kvHeads*d), make([][]float32, kvHeads) // [kvHeads, n, d], [kvHeads][n]
+	lengths := make([]float32, kvHeads*n)
+	err = c.Each(func(slot int, key, value []float32) {
 		for h := range kvHeads {
-			keys[h] = append(keys[h], key[h*d:][:d]...)
-			lengths[h] = append(lengths[h], float32(math.Sqrt(dot(value[h*d:][:d], value[h*d:][:d]))))
+			copy(keys[(h*n+slot)*d:], key[h*d:][:d])
+			lengths[h*n+slot] = float32(math.Sqrt(dot(value[h*d:][:d], value[h*d:][:d])))
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	turn := meanRotation(c, d)
-	scores := make([][]float32, kvHeads)
+	group := len(queries) / kvHeads
 	for h := range scores {
-		scores[h] = make([]float32, n)
-		group := heads / kvHeads
-		for head := h * group; head < (h+1)*group; head++ {
-			mean, covariance := moments(queries, heads, head, d, turn)
-			logits, err := expectedLogits(c, keys[h], mean, covariance)
-			if err != nil {
-				return nil, err
-			}
-			largest, total := math.Inf(-1), 0.0
-			for _, v := range logits {
-				largest = max(largest, v)
-			}
-			for i, v := range logits {
-				logits[i] = math.Exp(v - largest)
-				total += logits[i]
-			}
-			for i, v := range logits {
-				scores[h][i] += float32(v/total) * lengths[h][i]
-			}
+		probes, stride := probes(queries[h*group:][:group], d)
+		products, err := c.Multiply(keys[h*n*d:][:n*d], probes, d)
+		if err != nil {
+			return nil, err
+		}
+		scores[h] = expectedAttention(products, n, group, stride)
+		for i := range scores[h] {
+			scores[h][i] *= lengths[h*n+i]
 		}
 	}
 	return scores, nil
 }
 
-// queries returns the latest queries as they were before RoPE, [n, heads, headDim], and the number of heads.
-func (e expected) queries(c *kvcache.Cache) (x []float32, heads int, err error) {
+// queries returns the latest queries, turned on from their positions to the mean of the rotations to come: [heads][n·d].
+func (e expected) queries(c *kvcache.Cache) ([][]float32, error) {
 	recent, err := c.RecentQueries(e.window)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if recent == nil {
-		return nil, 0, fmt.Errorf("no queries were recorded")
+		return nil, fmt.Errorf("no queries were recorded")
 	}
-	if x, err = c.ReadFloats(recent); err != nil {
-		return nil, 0, err
+	x, err := c.ReadFloats(recent)
+	if err != nil {
+		return nil, err
 	}
-	n, heads, d := recent.Shape().Dim(0), recent.Shape().Dim(1), recent.Shape().Dim(2)
-	row := make([]float32, d)
-	for i := range n {
-		c.Rotation()(row, c.Seen()-n+i)
-		for h := range heads {
-			unrotate(x[(i*heads+h)*d:][:d], row)
+	d := c.HeadDim()
+	queries := make([][]float32, recent.Shape().Dim(1))
+	turn, step := futureRotation(c.Rotation(), d), rotation(c.Rotation(), 1, d)
+	for i := recent.Shape().Dim(0) - 1; i >= 0; i-- { // backwards: each is a position farther from the future than the one after it
+		turn = product(turn, step)
+		for h := range queries {
+			queries[h] = append(queries[h], turned(x[(i*len(queries)+h)*d:][:d], turn)...)
 		}
 	}
-	return x, heads, nil
+	return queries, nil
 }
 
-// unrotate turns a head back by the angles of a row of cosines and sines.
-func unrotate(x, row []float32) {
-	half := len(x) / 2
-	for i := range half {
-		a, b, cos, sin := float64(x[i]), float64(x[i+half]), float64(row[i]), float64(row[i+half])
-		x[i], x[i+half] = float32(float64(a*cos)+float64(b*sin)), float32(float64(b*cos)-float64(a*sin))
+// rotation returns what RoPE multiplies the pairs (i, i+d/2) of a head with, as complex numbers.
+func rotation(r kvcache.Rotation, position, d int) []complex128 {
+	row, z := make([]float32, d), make([]complex128, d/2)
+	r(row, position)
+	for i := range z {
+		z[i] = complex(float64(row[i]), float64(row[i+d/2]))
 	}
+	return z
 }
 
-// meanRotation averages the cosines and sines of the positions to come.
-func meanRotation(c *kvcache.Cache, headDim int) []float64 {
-	row, mean := make([]float32, headDim), make([]float64, headDim)
-	for i := range expectedFuture {
-		c.Rotation()(row, c.Seen()+i)
-		for j, v := range row {
-			mean[j] += float64(v) / expectedFuture
+// futureRotation returns the mean of the rotations by 0, 1, … expectedFuture-1 positions: the product of the means of those
+// by 0 and 1, by 0 and 2, by 0 and 4, ….
+func futureRotation(r kvcache.Rotation, d int) []complex128 {
+	mean := rotation(r, 0, d)
+	for step := 1; step < expectedFuture; step *= 2 {
+		half := rotation(r, step, d)
+		for i := range half {
+			half[i] = (1 + half[i]) / 2
 		}
+		mean = product(mean, half)
 	}
 	return mean
 }
 
-// moments returns the mean and the covariance [d, d] of one head's queries, turned by the mean rotation.
-func moments(queries []float32, heads, head, d int, turn []float64) (mean []float64, covariance []float32) {
-	n := len(queries) / (heads * d)
-	turned := make([]float64, n*d)
-	mean = make([]float64, d)
-	for i := range n {
-		q, half := queries[(i*heads+head)*d:][:d], d/2
-		for j := range half {
-			a, b := float64(q[j]), float64(q[j+half])
-			turned[i*d+j] = float64(a*turn[j]) - float64(b*turn[j+half])
-			turned[i*d+j+half] = float64(b*turn[j]) + float64(a*turn[j+half])
-		}
-		for j := range d {
-			mean[j] += turned[i*d+j] / float64(n)
-		}
+// product multiplies element by element; the conversions keep processors from fusing.
+func product(x, y []complex128) []complex128 {
+	z := make([]complex128, len(x))
+	for i, x := range x {
+		a, b, c, d := real(x), imag(x), real(y[i]), imag(y[i])
+		z[i] = complex(float64(a*c)-float64(b*d), float64(a*d)+float64(b*c))
 	}
-	sums := make([]float64, d*d)
-	for i := range n {
-		x := turned[i*d:][:d]
-		for j := range x {
-			x[j] -= mean[j]
-		}
-		for j, a := range x {
-			for k, b := range x {
-				sums[j*d+k] += float64(a*b) / float64(n)
+	return z
+}
+
+// turned returns a head's vector, turned.
+func turned(x []float32, turn []complex128) []float32 {
+	y, half := make([]float32, len(x)), len(x)/2
+	for i, z := range turn {
+		a, b, c, d := float64(x[i]), float64(x[i+half]), real(z), imag(z)
+		y[i], y[i+half] = float32(float64(a*c)-float64(b*d)), float32(float64(a*d)+float64(b*c))
+	}
+	return y
+}
+
+// probes returns the vectors [.., d] whose products with a key make its logits, for several heads' queries [heads][n·d]: of
+// each head μ/√d, and then every query's (q-μ)/√2dn, because kᵀΣk is the mean of ((q-μ)·k)². Each head has stride of them;
+// zeros fill the last ones up to what Multiply likes.
+func probes(queries [][]float32, d int) (rows []float32, stride int) {
+	const whole = 16
+	n := len(queries[0]) / d
+	stride = n + 1
+	rows = make([]float32, (len(queries)*stride+whole-1)/whole*whole*d)
+	for h, x := range queries {
+		head := rows[h*stride*d:][:stride*d]
+		for j := range d {
+			mean := 0.0
+			for i := j; i < n*d; i += d {
+				mean += float64(x[i]) / float64(n)
+			}
+			head[j] = float32(mean / math.Sqrt(float64(d)))
+			for i := j; i < n*d; i += d {
+				head[d+i] = float32((float64(x[i]) - mean) / math.Sqrt(float64(2*d*n)))
 			}
 		}
 	}
-	covariance = make([]float32, d*d)
-	for i, v := range sums {
-		covariance[i] = float32(v)
-	}
-	return mean, covariance
+	return rows, stride
 }
 
-// expectedLogits returns k·μ/√d + kᵀΣk/2d for keys [n, d].
-func expectedLogits(c *kvcache.Cache, keys []float32, mean []float64, covariance []float32) ([]float64, error) {
-	d := len(mean)
-	n := len(keys) / d
-	products := make([]float32, len(keys)) // k·Σ
-	if err := c.Multiply(keys, covariance, products, n, d); err != nil {
-		return nil, err
-	}
-	logits := make([]float64, n)
-	for i := range logits {
-		k := keys[i*d:][:d]
-		first, second := 0.0, dot(k, products[i*d:][:d])
-		for j, v := range k {
-			first += float64(float64(v) * mean[j])
+// expectedAttention returns the mean over the heads of a group of the softmax over n slots, given the products of the slots'
+// keys with probes.
+func expectedAttention(products []float32, n, group, stride int) []float32 {
+	mean, logits := make([]float32, n), make([]float32, n)
+	width := len(products) / n
+	for head := range group {
+		largest := float32(math.Inf(-1))
+		for slot := range logits {
+			p := products[slot*width+head*stride:][:stride]
+			sum := float64(p[0])
+			for _, v := range p[1:] {
+				sum += float64(float64(v) * float64(v))
+			}
+			logits[slot] = float32(sum)
+			largest = max(largest, logits[slot])
 		}
-		logits[i] = first/math.Sqrt(float64(d)) + second/float64(2*d)
+		total := 0.0
+		for slot, v := range logits {
+			logits[slot] = exact.Exp(v - largest)
+			total += float64(logits[slot])
+		}
+		for slot, v := range logits {
+			mean[slot] += float32(float64(v) / (total * float64(group)))
+		}
 	}
-	return logits, nil
+	return mean
 }

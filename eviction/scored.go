@@ -1,8 +1,8 @@
 package eviction
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -59,7 +59,8 @@ func (s *Scored) ShouldEvict(c *kvcache.Cache, _ int64) bool {
 	return c.Len() >= s.budget+slack(s.budget)
 }
 
-// Evict keeps the protected prefix, the latest slots, and between them those of the highest scores, the later of equals.
+// Evict keeps the protected prefix, the latest slots, and between them those of the highest scores, the later of
+// equals; a NaN is the lowest score.
 func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	if shrink, err := checkTarget(s.Name(), c, targetLen); err != nil || !shrink {
 		return err
@@ -75,15 +76,11 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	}
 	keep := make([][]int, len(scores))
 	for h, row := range scores {
-		for slot := range row {
-			switch {
-			case slot < prefix || slot >= len(row)-recent:
-				row[slot] = float32(math.Inf(1))
-			case row[slot] != row[slot]: // NaN compares with nothing
-				row[slot] = float32(math.Inf(-1))
-			}
+		if len(row) != c.Len() {
+			return fmt.Errorf("eviction: %s scored %d slots of %d", s.Name(), len(row), c.Len())
 		}
-		keep[h] = highest(row, targetLen)
+		keep[h] = slices.Concat(pinned(c.Len(), prefix+recent, prefix), highest(row, prefix, len(row)-recent, targetLen-prefix-recent))
+		slices.Sort(keep[h])
 	}
 	switch len(keep) {
 	case 1:
@@ -94,22 +91,14 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	return fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(keep), c.KVHeads())
 }
 
-// highest lists the n slots of the highest scores, in ascending order.
-func highest(scores []float32, n int) []int {
-	order := make([]int, len(scores))
-	for i := range order {
-		order[i] = i
+// highest lists the n slots from lo to hi, which is not among them, that have the highest scores.
+func highest(scores []float32, lo, hi, n int) []int {
+	order := make([]int, 0, hi-lo)
+	for slot := lo; slot < hi; slot++ {
+		order = append(order, slot)
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case scores[a] > scores[b]:
-			return -1
-		case scores[a] < scores[b]:
-			return 1
-		}
-		return b - a
+	slices.SortFunc(order, func(a, b int) int { // NaN is less than all others
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), b-a)
 	})
-	order = order[:n]
-	slices.Sort(order)
-	return order
+	return order[:n]
 }
