@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
-	_ "github.com/antigravity-go/antigravity/backend/cpu" // registers "cpu"
+	_ "github.com/antigravity-go/antigravity/backend/cpu"    // registers "cpu"
+	_ "github.com/antigravity-go/antigravity/backend/opencl" // registers "opencl"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"

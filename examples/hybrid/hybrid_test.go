@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+)
+
+func hybrid(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, notes bytes.Buffer
+	if err := run(t.Context(), args, nil, &out, &notes); err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), notes.String()
+}
+
+func TestSwitches(t *testing.T) {
+	want, _ := hybrid(t, "-to", "none", "-n", "120")
+	// Another processor backend stands for the device: its logits are the same.
+	var r result
+	for range 5 { // it may be ready too late for a short answer
+		out, _ := hybrid(t, "-to", "cpu", "-n", "120", "-switch-threshold", "1", "-json")
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Text != strings.TrimSuffix(want, "\n") {
+			t.Fatalf("%q, want %q", r.Text, want)
+		}
+		if r.Moved {
+			break
+		}
+	}
+	t.Log(r.Report)
+}
+
+func TestWithoutADeviceItStays(t *testing.T) {
+	out, notes := hybrid(t, "-to", "none", "-prompt", "What is the capital of Japan?")
+	if out != "The capital of Japan is Tokyo.\n" || !strings.Contains(notes, "no switch") {
+		t.Errorf("%q, %q", out, notes)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	var usage *cli.UsageError
+	for _, args := range [][]string{{"-switch-threshold", "x"}, {"-eviction-policy", "none-such"}} {
+		if err := run(t.Context(), args, nil, &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &usage) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+// Hybrid begins an answer on the processor at once, gets another device ready meanwhile, and moves there in the middle of the
+// answer when that pays.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const about = `
+hybrid answers one prompt: first on the processor, without waiting for anything, and from the token on at which it pays on
+another device, which is opened, compiled for and measured in the background. Without such a device it stays where it is.
+
+  go run -tags opencl ./examples/hybrid -prompt "Tell me a story about a fox and a lantern."
+  go run -tags opencl ./examples/hybrid -model model.gguf -n 500 -switch-threshold 100
+
+The answer is the one that the processor alone would give, within rounding.`
+
+func main() { cli.Main("hybrid", run) }
+
+// options are the command line's.
+type options struct {
+	model  cli.Model // on the processor
+	memory cli.Memory
+	params llama.Params
+	prompt string
+	to     string
+	change llama.SwitchOptions
+	json   bool
+
+	release func() error // of the other device
+}
+
+func parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{}
+	f := cli.NewFlags("hybrid", about)
+	f.Group("Prompt and answer", func() {
+		f.StringVar(&o.prompt, "prompt", "Tell me a story about a fox and a lantern.", "`text` to answer")
+		f.BoolVar(&o.json, "json", false, "print one JSON object: text, stop, and measurements")
+	})
+	f.Group("Switch", func() {
+		f.StringVar(&o.to, "to", "opencl", "`name` of the backend to move to")
+		f.IntVar(&o.change.Threshold, "switch-threshold", 0, "`position` from which on to move; 0: when it pays by the rates measured")
+		f.IntVar(&o.change.Expect, "expect-tokens", 0, "further `tokens` that the answer is assumed to have; 0: those that -n leaves, or 128")
+		f.IntVar(&o.change.Warmup, "warmup-tokens", 8, "`tokens` that the other device computes beforehand, to be measured")
+	})
+	cli.SamplingFlags(f, &o.params, 256)
+	o.model.Flags(f)
+	o.memory.Flags(f, tensor.F16)
+	if err := f.Parse(args, stdout); err != nil {
+		return nil, err
+	}
+	if o.change.Expect == 0 {
+		o.change.Expect = o.params.MaxTokens
+	}
+	cli.Seed(f, &o.params)
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	model, closeModel, err := o.model.Load(stderr)
+	if err != nil {
+		return err
+	}
+	defer closeModel()
+	session, closeSession, err := o.memory.Session(model)
+	if err != nil {
+		return err
+	}
+	o.change.Load = o.load
+	change, err := llama.NewSwitch(ctx, session, o.change)
+	if err != nil {
+		closeSession()
+		return err
+	}
+	defer func() { // the session before the other device
+		closeSession()
+		change.Close()
+		if o.release != nil {
+			o.release()
+		}
+	}()
+	return o.answer(ctx, model, session, change, stdout, stderr)
+}
+
+// load loads the model on the other device, in the background.
+func (o *options) load(context.Context) (*llama.Model, error) {
+	there := o.model
+	there.Backend = o.to
+	model, release, err := there.Load(io.Discard)
+	if err == nil {
+		o.release = release
+	}
+	return model, err
+}
+
+// result is what -json prints.
+type result struct {
+	Text            string  `json:"text"`
+	Stop            string  `json:"stop"`
+	GeneratedTokens int     `json:"generated_tokens"`
+	DecodeRate      float64 `json:"decode_tokens_per_second"`
+	Moved           bool    `json:"moved"`
+	Position        int     `json:"position"`
+	Bytes           int64   `json:"bytes"`
+	Seconds         float64 `json:"seconds"`
+	LoadSeconds     float64 `json:"load_seconds"`
+	Report          string  `json:"report"`
+}
+
+// answer prints the answer and what became of the switch.
+func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, change *llama.Switch, stdout, stderr io.Writer) error {
+	pieces := s.Chat(ctx, []llama.Message{{Role: "user", Content: o.prompt}}, o.params)
+	if !m.Tokenizer().HasTemplate() {
+		pieces = s.Generate(ctx, m.Tokenizer().EncodeSpecial(o.prompt, true), o.params)
+	}
+	var r result
+	for piece, err := range change.Watch(ctx, pieces) {
+		if err != nil {
+			fmt.Fprintln(stdout)
+			return err
+		}
+		if r.Text += piece.Text; !o.json {
+			if _, err := io.WriteString(stdout, piece.Text); err != nil {
+				return fmt.Errorf("write the answer: %w", err)
+			}
+		}
+		if piece.Stop != 0 {
+			r.Stop, r.GeneratedTokens, r.DecodeRate = piece.Stop.String(), piece.Stats.GeneratedTokens, piece.Stats.DecodeRate()
+		}
+	}
+	report := change.Report()
+	if !o.json {
+		fmt.Fprintln(stdout)
+		fmt.Fprintf(stderr, "%d tokens, %.1f tokens/s; %v\n%v\n", r.GeneratedTokens, r.DecodeRate, r.Stop, report)
+		return errors.Join(s.Setbacks()...)
+	}
+	r.Moved, r.Position, r.Bytes = report.Moved, report.Migration.Position, report.Migration.Bytes
+	r.Seconds, r.LoadSeconds, r.Report = report.Migration.Duration.Seconds(), report.Load.Seconds(), report.String()
+	e := json.NewEncoder(stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
