@@ -15,6 +15,9 @@ import (
 // DeviceVariable is the environment variable that chooses a device where the options do not.
 const DeviceVariable = "ANTIGRAVITY_OPENCL_DEVICE"
 
+// ErrNoLibrary is wrapped by New's and Devices' error where the system has no OpenCL library.
+var ErrNoLibrary = cl.ErrNoLibrary
+
 // ErrNoDevice is wrapped by New's error where the system has no OpenCL device, or not the one asked for.
 var ErrNoDevice = errors.New("no such OpenCL device")
 

@@ -1,0 +1,247 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/antigravity-go/antigravity/backend/opencl"
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// device opens the device, or skips the test where there is none.
+func device(t testing.TB) *opencl.Backend {
+	t.Helper()
+	b, err := opencl.New(opencl.Options{})
+	if errors.Is(err, opencl.ErrNoLibrary) || errors.Is(err, opencl.ErrNoDevice) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// load loads Pebble; a nil backend is the CPU.
+func load(t testing.TB, b *opencl.Backend) *llama.Model {
+	t.Helper()
+	var o llama.LoadOptions
+	if b != nil {
+		o.Backend = b
+	}
+	m, err := pebble.Load(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func session(t testing.TB, m *llama.Model, o *llama.SessionOptions) *llama.Session {
+	t.Helper()
+	s, err := m.NewSession(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// answer answers a conversation whole.
+func answer(t testing.TB, s *llama.Session, messages [][2]string) string {
+	t.Helper()
+	var history []llama.Message
+	for _, m := range messages {
+		history = append(history, llama.Message{Role: m[0], Content: m[1]})
+	}
+	var text strings.Builder
+	for piece, err := range s.Chat(context.Background(), history, llama.Params{MaxTokens: 120}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(piece.Text)
+	}
+	return text.String()
+}
+
+// TestPebbleTexts compares greedy texts with those of transformers, of which the longest has hundreds of tokens.
+func TestPebbleTexts(t *testing.T) {
+	raw, err := os.ReadFile(fixture.Path(t, "pebble/golden.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Generations []struct {
+			PromptIDs []llama.Token `json:"prompt_ids"`
+			Text      string
+		}
+	}
+	if err := json.Unmarshal(raw, &golden); err != nil {
+		t.Fatal(err)
+	}
+	m, err := llama.Load(fixture.Path(t, "pebble/hf"), &llama.LoadOptions{Backend: device(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, g := range golden.Generations {
+		var text strings.Builder
+		for piece, err := range session(t, m, nil).Generate(context.Background(), g.PromptIDs, llama.Params{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString(piece.Text)
+		}
+		if text.String() != g.Text {
+			t.Errorf("%q, want %q", text.String(), g.Text)
+		}
+	}
+}
+
+// TestPebbleLogits compares logits, after a long prompt and token by token, with the CPU's: closely with those that it
+// computes of the same weights as floats, and less so where it multiplies four bits with activations of eight.
+func TestPebbleLogits(t *testing.T) {
+	ours := load(t, device(t))
+	tokens := ours.Tokenizer().EncodeSpecial(strings.Repeat("The capital of Japan is Tokyo. Seven and eight are fifteen. ", 12), true)
+	for _, c := range []struct {
+		weights   tensor.DType
+		tolerance float64
+	}{{tensor.F32, 2e-3}, {tensor.Q4_0, 3e-2}} {
+		theirs, err := pebble.Load(&llama.LoadOptions{Weights: c.weights})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		a, b := session(t, ours, nil), session(t, theirs, nil)
+		for _, part := range [][]llama.Token{tokens[:100], tokens[100:101], tokens[101:105], tokens[105:]} {
+			for _, s := range []*llama.Session{a, b} {
+				if err := s.Prefill(context.Background(), part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, want := a.Logits(), b.Logits()
+			worst, largest := 0.0, 0.0
+			for i := range want {
+				worst = max(worst, math.Abs(float64(got[i]-want[i])))
+				largest = max(largest, math.Abs(float64(want[i])))
+			}
+			t.Logf("after %d tokens: %.2g", len(part), worst/largest)
+			if !(worst <= c.tolerance*largest) {
+				t.Errorf("after %d tokens logits differ from those with %v by %g, of %g at most", len(part), c.weights, worst, largest)
+			}
+		}
+	}
+}
+
+// TestPebbleAnswers asks a spread sample of the held-out questions, or all of them where ANTIGRAVITY_EVAL is "all".
+func TestPebbleAnswers(t *testing.T) {
+	every, want := 78, 1.0
+	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+		every, want = 1, 0.995
+	}
+	f, err := os.Open(fixture.Path(t, "pebble/eval.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session(t, load(t, device(t)), nil)
+	asked, right := 0, 0
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 1<<20)
+	for i := 0; lines.Scan(); i++ {
+		if i%every != 0 {
+			continue
+		}
+		var q struct {
+			Skill    string
+			Messages [][2]string
+			Answer   string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+			t.Fatal(err)
+		}
+		asked++
+		if got := answer(t, s, q.Messages); got == q.Answer {
+			right++
+		} else {
+			t.Logf("%s: %q, want %q", q.Skill, got, q.Answer)
+		}
+	}
+	if accuracy := float64(right) / float64(asked); accuracy < want {
+		t.Errorf("%d of %d answers are right: %g, want %g", right, asked, accuracy, want)
+	}
+}
+
+// BenchmarkModel measures a model's prefill of 512 tokens and its decoding of 128 more; the model is Pebble, or the file that
+// ANTIGRAVITY_MODEL names.
+func BenchmarkModel(b *testing.B) {
+	var m *llama.Model
+	d := device(b)
+	if path := os.Getenv("ANTIGRAVITY_MODEL"); path != "" {
+		var err error
+		if m, err = llama.Load(path, &llama.LoadOptions{Backend: d}); err != nil {
+			b.Fatal(err)
+		}
+		defer m.Close()
+	} else {
+		m = load(b, d)
+	}
+	b.Logf("%s", d.Describe())
+	tokens := make([]llama.Token, 512)
+	for i := range tokens {
+		tokens[i] = llama.Token((i*31 + 7) % m.Config().VocabSize)
+	}
+	for range b.N {
+		s := session(b, m, &llama.SessionOptions{MaxTokens: 1024})
+		ctx := context.Background()
+		if err := s.Prefill(ctx, tokens); err != nil { // compiles and tunes
+			b.Fatal(err)
+		}
+		for i := range 8 {
+			if err := s.Prefill(ctx, tokens[i:i+1]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := s.Truncate(0); err != nil {
+			b.Fatal(err)
+		}
+		began := time.Now()
+		if err := s.Prefill(ctx, tokens); err != nil {
+			b.Fatal(err)
+		}
+		s.Logits()
+		prefill := time.Since(began)
+		began = time.Now()
+		for i := range 128 {
+			if err := s.Prefill(ctx, tokens[i:i+1]); err != nil {
+				b.Fatal(err)
+			}
+			s.Logits()
+		}
+		decode := time.Since(began)
+		b.ReportMetric(512/prefill.Seconds(), "prefill-tokens/s")
+		b.ReportMetric(128/decode.Seconds(), "decode-tokens/s")
+		s.Close()
+	}
+}
