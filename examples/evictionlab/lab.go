@@ -17,7 +17,6 @@ import (
 type lab struct {
 	*options
 	model    *llama.Model
-	cells    []cell
 	progress func(format string, a ...any)
 }
 
@@ -27,8 +26,8 @@ type cell struct {
 	budget float64         // part of the prompt that stays
 }
 
-// cells lists what is to be compared. The policy none has the budget 1 alone.
-func (o *options) cells() (list []cell, err error) {
+// choose lists what is to be compared. The policy none has the budget 1 alone.
+func (o *options) choose() (list []cell, err error) {
 	for _, name := range o.policies {
 		policy, err := o.policy(name, never)
 		if err != nil {

@@ -43,6 +43,7 @@ type options struct {
 	n            int
 	policies     []string
 	budgets      []float64
+	cells        []cell
 	kv           []tensor.DType
 	duringPrompt bool
 	observation  int
@@ -69,7 +70,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line: skill, policy, budget, accuracy, and what it took")
 	})
 	o.model.Flags(f)
-	if err := f.Parse(args, stdout); err != nil {
+	err := f.Parse(args, stdout)
+	if err != nil {
 		return nil, err
 	}
 	if o.n < 1 || o.observation < 1 {
@@ -93,6 +95,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	}
 	if len(o.skills) == 0 || len(o.policies) == 0 || len(o.budgets) == 0 || len(o.kv) == 0 {
 		return nil, cli.Usagef("-skills, -policies, -budgets and -kv-type need at least one value each")
+	}
+	if o.cells, err = o.choose(); err != nil {
+		return nil, cli.Usagef("-policies: %v", err)
 	}
 	return o, checkPlot(o.plot)
 }
@@ -119,16 +124,12 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	cells, err := o.cells()
-	if err != nil {
-		return err
-	}
 	model, closeModel, err := o.model.Load(stderr)
 	if err != nil {
 		return err
 	}
 	defer closeModel()
-	l := &lab{model: model, cells: cells, options: o, progress: progress(stderr)}
+	l := &lab{model: model, options: o, progress: progress(stderr)}
 	var all []row
 	for _, kv := range o.kv {
 		for _, skill := range o.skills {
