@@ -6,6 +6,9 @@
 //	V30 0x0F in all bytes
 //	V31 1.5·2²³, whose bits plus a small integer n are those of 1.5·2²³ + n: subtracting it converts
 
+// AHEAD is how far products with a single row of activations, which wait for memory, ask for weights ahead of their use.
+#define AHEAD 2048
+
 // CONSTANTS loads R20, V30 and V31.
 #define CONSTANTS \
 	MOVD $0x0F, R20 \

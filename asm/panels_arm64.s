@@ -223,6 +223,7 @@ block:
 
 // NIBBLES1 multiplies a line's half with elements i of V16 and V17, in two chains of sums for each register of rows.
 #define NIBBLES1(i) \
+	PRFM  AHEAD(R0), PLDL1KEEP \
 	VLD1  (R0), [V24.B16, V25.B16] \
 	ADD   $64, R0 \
 	VAND  V30.B16, V24.B16, V26.B16 \
@@ -303,6 +304,7 @@ block:
 
 // BYTES1 multiplies a line's half with element i of register a, the sums being in registers i0 and i1.
 #define BYTES1(a, i, i0, i1) \
+	PRFM  AHEAD(R0), PLDL1KEEP \
 	VLD1 (R0), [V24.B16, V25.B16] \
 	ADD  $64, R0 \
 	SDOTE(i0, 24, a, i) \

@@ -8,7 +8,7 @@
 //
 //	R0 w, R1 scales, R2 inner scales, R3 blocks, R8 out, R9 stride in bytes
 //	R4-R7, R10-R13 activations; R14, R15 d and sums of the first row of them, R16, R17 their distance in bytes
-//	R19 the weights' other bits, R20 the frame, R21, R22 scratch, R23 parts of 128 elements
+//	R19 the weights' other bits, R20 the frame, R21, R22 scratch, R23 parts of 128 elements, R24 zeros
 //	V0-V7 sums of some elements, a row of activations each; a lane has a row of weights
 //	V8-V15 sums of a block, as integers
 //	V16-V19 weights, V20-V23 their other bits
@@ -17,13 +17,13 @@
 //	V30 0x0F, or another mask, in all bytes
 //	V31 0xFF in all lanes of 32 bits, or 32 in all bytes
 
-// Where the frame has the sums of all blocks, zeros, inner scales and inner minimums of four rows, four bytes a
-// row, and how far other bits are shifted.
+// Where the frame has the sums of all blocks, inner scales and inner minimums of four rows, four bytes a
+// row, how far other bits are shifted, and zeros.
 #define TOTALS 0
-#define ZEROS 128
-#define INNERSCALES 160
-#define INNERMINIMUMS 192
-#define SHIFT 224
+#define INNERSCALES 128
+#define INNERMINIMUMS 160
+#define SHIFT 192
+#define ZEROS 208
 
 // ARGUMENTS loads the arguments, clears the sums, and makes a mask.
 #define ARGUMENTS(mask) \
@@ -47,7 +47,7 @@
 	ADD  R21, R10, R11 \
 	ADD  R21, R11, R12 \
 	ADD  R21, R12, R13 \
-	MOVD $frame-240(SP), R20 \
+	MOVD $frame-272(SP), R20 \
 	MOVI0(0) \
 	MOVI0(1) \
 	FSTPQ (F0, F1), (TOTALS)(R20) \
@@ -55,15 +55,15 @@
 	FSTPQ (F0, F1), (TOTALS+64)(R20) \
 	FSTPQ (F0, F1), (TOTALS+96)(R20) \
 	FSTPQ (F0, F1), ZEROS(R20) \
+	FSTPQ (F0, F1), (ZEROS+32)(R20) \
+	ADD  $ZEROS, R20, R24 \
 	MOVD $mask, R21 \
 	VDUP R21, V30.B16
 
-// CLEAR clears V0 to V7: loads leave the vector pipelines to the products.
+// CLEAR clears the sums of some elements: loads leave the vector pipelines to the products. CLEARBLOCK clears those of a block.
 #define CLEAR \
-	FLDPQ ZEROS(R20), (F0, F1) \
-	FLDPQ ZEROS(R20), (F2, F3) \
-	FLDPQ ZEROS(R20), (F4, F5) \
-	FLDPQ ZEROS(R20), (F6, F7)
+	VLD1 (R24), [V0.B16, V1.B16, V2.B16, V3.B16] \
+	VLD1 (R24), [V4.B16, V5.B16, V6.B16, V7.B16]
 
 #define CLEARBLOCK \
 	MOVI0(8) \
@@ -190,18 +190,23 @@
 #define SCALEOF3 \
 	VUSHR $24, V29.S4, V28.S4
 
-// MINIMUMSOF brings the inner minimums of four runs, four bytes a row in v3, to v0 to v3.
+// MINIMUMSOF brings the inner minimums of four runs, four bytes a row in v3, to v0 to v3, 16 bits a row.
 #define MINIMUMSOF(v0, v1, v2, v3) \
 	VAND  V31.B16, v3.B16, v0.B16 \
 	VUSHR $8, v3.S4, v1.S4 \
 	VUSHR $16, v3.S4, v2.S4 \
 	VAND  V31.B16, v1.B16, v1.B16 \
 	VAND  V31.B16, v2.B16, v2.B16 \
-	VUSHR $24, v3.S4, v3.S4
+	VUSHR $24, v3.S4, v3.S4 \
+	VUZP1 v0.H8, v0.H8, v0.H8 \
+	VUZP1 v1.H8, v1.H8, v1.H8 \
+	VUZP1 v2.H8, v2.H8, v2.H8 \
+	VUZP1 v3.H8, v3.H8, v3.H8
 
 // TOTAL adds a row of activations' block to the sums of all blocks, with the scales in V28, the minimums in V29 and the inner
-// minimums in V0 to V7; R21 and R22 point to its d and sums, and n is its number of eight, i that of its sum.
-#define TOTAL(n, i) \
+// minimums in V0 to V7; R21 and R22 point to its d and sums. It is number n of eight, and its sum is v, register i, which then
+// has the activations' sums of 32, in 16 bits.
+#define TOTAL(n, i, v) \
 	FMOVQ (TOTALS+16*n)(R20), F27 \
 	FMOVS (R21), F26 \
 	ADD   R16, R21 \
@@ -213,17 +218,15 @@
 	FMLA4S(27, 25, i) \
 	VADDP V17.S4, V16.S4, V16.S4 \
 	VADDP V19.S4, V18.S4, V18.S4 \
-	MOVI0(20) \
-	MOVI0(21) \
-	MLA4SE(20, 0, 16, 0) \
-	MLA4SE(21, 4, 18, 0) \
-	MLA4SE(20, 1, 16, 1) \
-	MLA4SE(21, 5, 18, 1) \
-	MLA4SE(20, 2, 16, 2) \
-	MLA4SE(21, 6, 18, 2) \
-	MLA4SE(20, 3, 16, 3) \
-	MLA4SE(21, 7, 18, 3) \
-	VADD  V21.S4, V20.S4, V20.S4 \
+	VUZP1 V18.H8, V16.H8, v.H8 \
+	SMULL4SE(20, 0, i, 0) \
+	SMLAL4SE(20, 1, i, 1) \
+	SMLAL4SE(20, 2, i, 2) \
+	SMLAL4SE(20, 3, i, 3) \
+	SMLAL4SE(20, 4, i, 4) \
+	SMLAL4SE(20, 5, i, 5) \
+	SMLAL4SE(20, 6, i, 6) \
+	SMLAL4SE(20, 7, i, 7) \
 	SCVTF4S(20, 20) \
 	FMLS4S(27, 24, 20) \
 	FMOVQ F27, (TOTALS+16*n)(R20)
@@ -242,14 +245,14 @@
 	MOVD  R15, R22 \
 	ADD   $4, R14 \
 	ADD   $64, R15 \
-	TOTAL(0, 8) \
-	TOTAL(1, 9) \
-	TOTAL(2, 10) \
-	TOTAL(3, 11) \
-	TOTAL(4, 12) \
-	TOTAL(5, 13) \
-	TOTAL(6, 14) \
-	TOTAL(7, 15)
+	TOTAL(0, 8, V8) \
+	TOTAL(1, 9, V9) \
+	TOTAL(2, 10, V10) \
+	TOTAL(3, 11, V11) \
+	TOTAL(4, 12, V12) \
+	TOTAL(5, 13, V13) \
+	TOTAL(6, 14, V14) \
+	TOTAL(7, 15, V15)
 
 // STORE stores the sums of all blocks to a row of out.
 #define STORE(n) \
@@ -287,7 +290,7 @@
 	SCALED
 
 // func q4_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-TEXT ·q4_KSDOTx8(SB), NOSPLIT, $240-80
+TEXT ·q4_KSDOTx8(SB), NOSPLIT, $272-80
 	ARGUMENTS(0x0F)
 	MOVD $0xFF, R21
 	VDUP R21, V31.S4
@@ -350,7 +353,7 @@ part:
 	MASKED
 
 // func q5_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-TEXT ·q5_KSDOTx8(SB), NOSPLIT, $240-80
+TEXT ·q5_KSDOTx8(SB), NOSPLIT, $272-80
 	ARGUMENTS(0x1F)
 	MOVD $0xFF, R21
 	VDUP R21, V31.S4
@@ -445,7 +448,7 @@ part:
 	FMOVQ F27, (TOTALS+16*n)(R20)
 
 // func q6_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-TEXT ·q6_KSDOTx8(SB), NOSPLIT, $240-80
+TEXT ·q6_KSDOTx8(SB), NOSPLIT, $272-80
 	ARGUMENTS(0x3F)
 	VMOVI $32, V31.B16
 block:

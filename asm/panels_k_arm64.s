@@ -21,6 +21,14 @@
 //	V30 0x0F in all bytes; 0x1F for the lines of Q5_K
 //	V31 R16 in all bytes, negative: a shift to the right
 
+// PREFETCH asks for four lines of weights ahead of their use by products with a single row of activations, which wait for
+// memory.
+#define PREFETCH \
+	PRFM 2048(R0), PLDL1KEEP \
+	PRFM 2112(R0), PLDL1KEEP \
+	PRFM 2176(R0), PLDL1KEEP \
+	PRFM 2240(R0), PLDL1KEEP
+
 // DECODE writes scale and minimum g of eight rows, and g+4: a, b and c are bytes g, g+4 and g+8 of their inner scales.
 #define DECODE(g, a, b, c, fa, fb, fc) \
 	VUSHR $6, a.B8, V28.B8 \
@@ -106,6 +114,7 @@
 
 // HALF1 and HALF2 multiply 16 elements of two runs.
 #define HALF1(UNPACK) \
+	PREFETCH \
 	LOAD(R4, F16, F17) \
 	LINE1(UNPACK, 0) \
 	LINE1(UNPACK, 1) \
@@ -192,6 +201,7 @@
 	SMLAL2_8H(7, 25, 29)
 
 #define HALFNEON(UNPACK) \
+	PREFETCH \
 	LOAD(R4, F16, F17) \
 	LINENEON(UNPACK, 0) \
 	LINENEON(UNPACK, 1) \

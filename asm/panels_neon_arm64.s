@@ -56,6 +56,7 @@
 
 // LOADNIBBLES loads a line's half, eight rows of four bytes: the lower nibbles to V26 and V27, the upper ones to V24 and V25.
 #define LOADNIBBLES \
+	PRFM  AHEAD(R0), PLDL1KEEP \
 	VLD1  (R0), [V24.B16, V25.B16] \
 	ADD   $64, R0 \
 	VAND  V30.B16, V24.B16, V26.B16 \
@@ -96,6 +97,8 @@
 // BYTES1 multiplies two lines' halves with elements i and j of a0, and BYTES2 with those of a1 too. Two products of bytes fit
 // in 16 bits, since activations are no less than -127; then they go to 32.
 #define BYTES1(a0, i, j) \
+	PRFM  AHEAD(R0), PLDL1KEEP \
+	PRFM  (AHEAD+64)(R0), PLDL1KEEP \
 	VLD1 (R0), [V24.B16, V25.B16] \
 	ADD  $64, R0 \
 	VLD1 (R0), [V26.B16, V27.B16] \

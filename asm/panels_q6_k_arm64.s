@@ -18,6 +18,14 @@
 //	V20-V27 weights, and scratch
 //	V31 0x3F in all bytes
 
+// PREFETCH asks for four lines of weights ahead of their use by products with a single row of activations, which wait for
+// memory.
+#define PREFETCH \
+	PRFM 2048(R0), PLDL1KEEP \
+	PRFM 2112(R0), PLDL1KEEP \
+	PRFM 2176(R0), PLDL1KEEP \
+	PRFM 2240(R0), PLDL1KEEP
+
 // HIGH0 and HIGH1 load the high bits so that those of the lower run come lowest: for runs 0 and 2, and for 1 and 3.
 #define HIGH0 \
 	VLD1 (R10), [V26.B16, V27.B16] \
@@ -86,6 +94,7 @@
 
 // GROUP1 and GROUP2 work on two groups, for one row of activations and for two.
 #define GROUP1(HIGH) \
+	PREFETCH \
 	BEGIN(R4, R6, F16, F17, V0, V1, V2, V3) \
 	LINE1(HIGH, 0) \
 	LINE1(HIGH, 1) \
@@ -164,6 +173,7 @@
 	VADD  v2.S4, sum1.S4, sum1.S4
 
 #define GROUPNEON(HIGH) \
+	PREFETCH \
 	BEGIN(R4, R6, F16, F17, V0, V1, V2, V3) \
 	CLEAR(V4, V5, V6, V7) \
 	CLEAR(V10, V11, V14, V15) \

@@ -92,5 +92,7 @@
 #define FMLS4S(d, n, m) WORD $(0x4EA0CC00 | (m)<<16 | (n)<<5 | (d))
 // sxtl2 v{d}.8h, v{n}.16b
 #define SXTL2_8H(d, n) WORD $(0x4F08A400 | (n)<<5 | (d))
-// mla v{d}.4s, v{n}.4s, v{m}.s[{i}]
-#define MLA4SE(d, n, m, i) WORD $(0x6F800000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
+// smull v{d}.4s, v{n}.4h, v{e}.h[{h}]
+#define SMULL4SE(d, n, e, h) WORD $(0x0F40A000 | ((h)&1)<<20 | ((h)>>1&1)<<21 | ((h)>>2)<<11 | (e)<<16 | (n)<<5 | (d))
+// smlal v{d}.4s, v{n}.4h, v{e}.h[{h}]
+#define SMLAL4SE(d, n, e, h) WORD $(0x0F402000 | ((h)&1)<<20 | ((h)>>1&1)<<21 | ((h)>>2)<<11 | (e)<<16 | (n)<<5 | (d))

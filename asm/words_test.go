@@ -16,6 +16,9 @@ import (
 // definition is a line of words_arm64.h that defines an instruction.
 var definition = regexp.MustCompile(`^#define \w+\(([\w, ]+)\) WORD \$(.*)$`)
 
+// limits are how many values operands have that are not numbers of any register.
+var limits = map[string]int{"i": 4, "h": 8, "e": 16}
+
 // word is an instruction of words_arm64.h with some operands.
 type word struct {
 	assembly string // in Arm's language
@@ -23,7 +26,7 @@ type word struct {
 }
 
 // expandWords reads words_arm64.h and gives each instruction's operands some values. An operand called i is the number of an
-// element.
+// element, of four, and one called h of eight; e is a register of the lower sixteen.
 func expandWords(t *testing.T) (words []word) {
 	t.Helper()
 	file, err := os.ReadFile("words_arm64.h")
@@ -50,8 +53,8 @@ func expandWord(t *testing.T, assembly string, operands []string, expression str
 	t.Helper()
 	for n, operand := range operands {
 		value := (start + n) % 32
-		if operand == "i" {
-			value %= 4
+		if n, ok := limits[operand]; ok {
+			value %= n
 		}
 		assembly = strings.ReplaceAll(assembly, "{"+operand+"}", fmt.Sprint(value))
 		expression = strings.ReplaceAll(expression, "("+operand+")", fmt.Sprint(value))
