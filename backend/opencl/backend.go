@@ -83,7 +83,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	}
 	b.memory.backend = b
 	b.programs.init(device, context, o)
-	b.tuning.init(device)
+	b.tuning.init(device, &b.programs.cache)
 	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
 		return nil, errors.Join(err, b.Close())
 	}

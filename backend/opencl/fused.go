@@ -37,22 +37,18 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 	return true
 }
 
-// begin starts a kernel with the terms' weights.
-func (t *terms) begin(b *Backend, name string, counts *[maxTerms]int, total, slots int) (k *cl.Kernel, size teams, err error) {
-	size = b.teamsFor(&t.w[0], total)
-	if k, err = b.kernel(b.tuning.program(t.w[0].format.macro, size), name); err != nil {
-		return nil, size, err
+// begin starts a kernel with the terms' weights, of which there are counts rows.
+func (t *terms) begin(b *Backend, name string, size teams, counts *[maxTerms]int, slots int) (*cl.Kernel, error) {
+	k, err := b.kernel(b.tuning.program(t.w[0].format.macro, size), name)
+	if err != nil {
+		return nil, err
 	}
 	for i := range slots {
 		j := min(i, t.n-1) // a slot without a term has some weights and no rows
 		w := &t.w[j]
-		rows := counts[j]
-		if i != j {
-			rows = 0
-		}
-		weight(k, w, &w.parts[0], w.first, w.first+rows)
+		weight(k, w, &w.parts[0], w.first, w.first+counts[i])
 	}
-	return k, size, nil
+	return k, nil
 }
 
 // NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel.
@@ -116,15 +112,24 @@ func (b *Backend) normMultiply(x, gain operand, eps float32, t *terms, ws []*ten
 		counts[i] = w.Shape().Dim(0)
 		total += counts[i]
 	}
-	kernel, size, err := t.begin(b, "norm_matvec", &counts, total, maxTerms)
+	shape := productShape{"norm_matvec", t.w[0].format.macro, total, k}
+	size, ok := b.tuning.known(shape)
+	if !ok {
+		size = b.tune(shape, func(try teams) error { return b.normMatvec(try, x, gain, eps, t, &counts, m, k) })
+	}
+	return b.normMatvec(size, x, gain, eps, t, &counts, m, k)
+}
+
+// normMatvec enqueues the kernel.
+func (b *Backend) normMatvec(size teams, x, gain operand, eps float32, t *terms, counts *[maxTerms]int, m, k int) error {
+	kernel, err := t.begin(b, "norm_matvec", size, counts, maxTerms)
 	if err != nil {
 		return err
 	}
-	lanes := t.w[0].lanes
 	begins, blocks := [maxTerms]int{}, 0
 	for i := range begins {
 		begins[i] = blocks
-		blocks += size.blocks(counts[i], lanes)
+		blocks += size.blocks(counts[i], t.w[0].lanes)
 	}
 	kernel.Int(begins[1]).Int(begins[2])
 	t.w[0].dims(kernel, k)
@@ -133,7 +138,7 @@ func (b *Backend) normMultiply(x, gain operand, eps float32, t *terms, ws []*ten
 		out := t.out[min(i, t.n-1)]
 		kernel.Mem(out.mem).Int(out.elements(4))
 	}
-	return b.enqueued("NormMatMul", kernel.Run([3]int{blocks, m, 1}, [3]int{size.group, 1, 1}))
+	return b.enqueued("NormMatMul", kernel.Run([3]int{blocks, m, 1}, [3]int{size.Group, 1, 1}))
 }
 
 // MatMulAdd computes out += x·wᵀ.
@@ -179,15 +184,25 @@ func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 	return b.SiLUMul(out, product)
 }
 
-// normSwiGLU enqueues norm_swiglu.
+// normSwiGLU tunes norm_swiglu where it must, and enqueues it.
 func (b *Backend) normSwiGLU(x, gain operand, eps float32, t *terms, n, m, k int) error {
+	shape := productShape{"norm_swiglu", t.w[0].format.macro, n, k}
+	size, ok := b.tuning.known(shape)
+	if !ok {
+		size = b.tune(shape, func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
+	}
+	return b.swiGLU(size, x, gain, eps, t, n, m, k)
+}
+
+// swiGLU enqueues the kernel.
+func (b *Backend) swiGLU(size teams, x, gain operand, eps float32, t *terms, n, m, k int) error {
 	counts := [maxTerms]int{n, n}
-	kernel, size, err := t.begin(b, "norm_swiglu", &counts, 2*n, 2)
+	kernel, err := t.begin(b, "norm_swiglu", size, &counts, 2)
 	if err != nil {
 		return err
 	}
 	t.w[0].dims(kernel, k)
 	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
 	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4))
-	return b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.group, 1, 1}))
+	return b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.Group, 1, 1}))
 }

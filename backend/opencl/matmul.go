@@ -3,8 +3,6 @@
 package opencl
 
 import (
-	"fmt"
-
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -72,20 +70,6 @@ func (b *Backend) multiply(what string, x operand, w *weights, out operand, m, n
 	return nil
 }
 
-// teams are how the few-row products of a format are divided among work-items.
-type teams struct {
-	group int // work-items of a group
-	rows  int // of weights that a team computes at once
-}
-
-// matvecProgram returns the program of a format's products.
-func matvecProgram(macro string, t teams) program {
-	return program{"common formats matvec", fmt.Sprintf("-DGROUP=%d -DROWS=%d -D%s", t.group, t.rows, macro)}
-}
-
-// blocks returns how many groups compute n rows.
-func (t teams) blocks(n, lanes int) int { return groups(n, t.group/lanes*t.rows) }
-
 // weight passes rows [lo, hi) of a part to a product's kernel.
 func weight(k *cl.Kernel, w *weights, p *part, lo, hi int) {
 	scales := p.scales
@@ -115,7 +99,22 @@ func (w *weights) dims(kernel *cl.Kernel, k int) {
 
 // multiplyFew multiplies row by row of x with rows [lo, hi) of a part.
 func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	t := b.teamsFor(w, hi-lo)
+	shape := productShape{"matvec", w.format.macro, hi - lo, k}
+	size, ok := b.tuning.known(shape)
+	if !ok {
+		scratch, err := b.scratchOf(panelScratch, 4*(hi-lo)*m)
+		if err != nil {
+			return err
+		}
+		size = b.tune(shape, func(t teams) error {
+			return b.matvec(what, t, x, w, p, lo, hi, operand{mem: scratch}, m, hi-lo, k, add)
+		})
+	}
+	return b.matvec(what, size, x, w, p, lo, hi, out, m, width, k, add)
+}
+
+// matvec enqueues the kernel.
+func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
 	kernel, err := b.kernel(b.tuning.program(w.format.macro, t), "matvec")
 	if err != nil {
 		return err
@@ -123,7 +122,7 @@ func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, h
 	weight(kernel, w, p, lo, hi)
 	w.dims(kernel, k)
 	kernel.Mem(x.mem).Int(x.elements(16)).Mem(out.mem).Int(out.elements(4)).Int(width).Int(flag(add))
-	return b.enqueued(what, kernel.Run([3]int{t.blocks(hi-lo, w.lanes), m, 1}, [3]int{t.group, 1, 1}))
+	return b.enqueued(what, kernel.Run([3]int{t.blocks(hi-lo, w.lanes), m, 1}, [3]int{t.Group, 1, 1}))
 }
 
 // multiplyMany widens rows [lo, hi) of a part, as many at once as the scratch memory may have, and multiplies.

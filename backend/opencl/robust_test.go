@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -144,6 +145,29 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	b, err := New(Options{Cache: filepath.Join(folder, "file", "below")})
 	must(t, err)
 	must(t, b.Close())
+}
+
+// TestTuning multiplies with weights that are worth tuning, and finds the result again.
+func TestTuning(t *testing.T) {
+	folder := t.TempDir()
+	b := newBench(t, Options{Cache: folder})
+	const n, k = 2048, 1024
+	stored, x, want := b.typed(tensor.Q4_0, n, k), b.floats(1, k), b.floats(1, n)
+	w := b.prepared(stored)
+	out := b.on(b.floats(1, n))
+	must(t, b.gpu.MatMulTransposed(b.on(x), w, out))
+	must(t, b.host.MatMulTransposed(x, b.widened(stored), want))
+	b.close("the product that is tuned", out, want, 1e-5)
+	must(t, b.gpu.MatMulAdd(b.on(x), w, b.on(b.floats(1, n)), out))
+	must(t, b.host.MatMulAdd(x, b.widened(stored), b.floats(1, n), want))
+	b.close("one more", out, want, 1e-5)
+	if len(b.gpu.tuning.best) != 1 {
+		t.Errorf("tuned %v, want one shape", b.gpu.tuning.best)
+	}
+	again := openTest(t, Options{Cache: folder})
+	if !maps.Equal(again.tuning.best, b.gpu.tuning.best) {
+		t.Errorf("tuned %v, found %v", b.gpu.tuning.best, again.tuning.best)
+	}
 }
 
 // TestConcurrent computes from several goroutines, on the device and on mapped buffers.

@@ -2,41 +2,151 @@
 
 package opencl
 
-import "github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
 
-// tuning holds how the products of few rows are divided among work-items on this device.
-type tuning struct {
-	device   *cl.Device
-	programs map[programVariant]program
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+)
+
+// teams are how a product of few rows is divided among work-items.
+type teams struct {
+	Group int // work-items of a group
+	Rows  int // of weights that a team of them computes at once
 }
 
-type programVariant struct {
+// blocks returns how many groups compute n rows.
+func (t teams) blocks(n, lanes int) int { return groups(n, t.Group/lanes*t.Rows) }
+
+// candidates are the divisions that are tried, the one for a start first: the more rows a team computes at once the fewer
+// activations are loaded, but the device wants work-items enough to hide its memory's latency.
+var candidates = [...]teams{{128, 1}, {64, 1}, {256, 1}, {64, 2}, {128, 2}, {256, 2}, {64, 4}, {128, 4}, {256, 4}}
+
+// productShape is what divisions are tuned for.
+type productShape struct {
+	kernel, macro string
+	n, k          int
+}
+
+// tunedFrom is the least number of weights for which tuning is worth its time.
+const tunedFrom = 1 << 20
+
+// tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept beside the
+// compiled kernels.
+type tuning struct {
+	device   *cl.Device
+	cache    *binaryCache
+	best     map[productShape]teams
+	programs map[productVariant]program
+}
+
+// productVariant is what programs of products are compiled for.
+type productVariant struct {
 	macro string
 	teams teams
 }
 
-func (t *tuning) init(d *cl.Device) {
-	t.device, t.programs = d, map[programVariant]program{}
+func (t *tuning) init(d *cl.Device, cache *binaryCache) {
+	t.device, t.cache = d, cache
+	t.best, t.programs = map[productShape]teams{}, map[productVariant]program{}
+	data, err := cache.read(t.path())
+	if err != nil {
+		return
+	}
+	var entries []tuned
+	if json.Unmarshal(data, &entries) != nil {
+		return
+	}
+	for _, e := range entries {
+		for _, c := range candidates {
+			if c == e.Teams {
+				t.best[productShape{e.Kernel, e.Format, e.N, e.K}] = c
+			}
+		}
+	}
+}
+
+// tuned is an entry of the file.
+type tuned struct {
+	Kernel, Format string
+	N, K           int
+	Teams          teams
+}
+
+func (t *tuning) path() string { return t.cache.path(".json", "tuning") }
+
+// save writes the file.
+func (t *tuning) save() {
+	var entries []tuned
+	for s, best := range t.best {
+		entries = append(entries, tuned{s.kernel, s.macro, s.n, s.k, best})
+	}
+	if data, err := json.Marshal(entries); err == nil {
+		_ = t.cache.write(t.path(), data) // without it, it is tuned again
+	}
 }
 
 // program returns the program of a format's products, without making its options anew.
 func (t *tuning) program(macro string, of teams) program {
-	key := programVariant{macro, of}
+	key := productVariant{macro, of}
 	p, ok := t.programs[key]
 	if !ok {
-		p = matvecProgram(macro, of)
+		p = program{"common formats matvec", fmt.Sprintf("-DGROUP=%d -DROWS=%d -D%s", of.Group, of.Rows, macro)}
 		t.programs[key] = p
 	}
 	return p
 }
 
-// teamsFor returns how a product with n rows of weights is divided: the more rows a team computes at once the fewer
-// activations are loaded, but the device wants work-items enough to hide its memory's latency.
-func (b *Backend) teamsFor(w *weights, n int) teams {
-	enough := b.device.Units * 1024
-	t := teams{group: 128, rows: 1}
-	for t.rows < 4 && n*w.lanes/(2*t.rows) >= enough {
-		t.rows *= 2
+// known returns the division for a shape; ok is false where it pays to tune.
+func (t *tuning) known(s productShape) (best teams, ok bool) {
+	if best, ok = t.best[s]; ok {
+		return best, true
 	}
-	return t
+	return candidates[0], s.n*s.k < tunedFrom
+}
+
+// tune tries the divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device.
+func (b *Backend) tune(s productShape, run func(teams) error) teams {
+	best, least := candidates[0], time.Duration(math.MaxInt64)
+	for _, c := range candidates {
+		if c.Group > b.device.GroupSize {
+			continue
+		}
+		if took, err := b.time(func() error { return run(c) }); err == nil && took < least {
+			best, least = c, took
+		}
+	}
+	b.tuning.best[s] = best
+	b.tuning.save()
+	return best
+}
+
+// time returns how long a run takes among several.
+func (b *Backend) time(run func() error) (time.Duration, error) {
+	if err := run(); err != nil { // compiles
+		return 0, err
+	}
+	if err := b.context.Finish(); err != nil {
+		return 0, err
+	}
+	const enough = 2 * time.Millisecond
+	least := time.Duration(math.MaxInt64)
+	for runs := 1; ; runs *= 4 {
+		began := time.Now()
+		for range runs {
+			if err := run(); err != nil {
+				return 0, err
+			}
+		}
+		if err := b.context.Finish(); err != nil {
+			return 0, err
+		}
+		took := time.Since(began)
+		least = min(least, took/time.Duration(runs))
+		if took > enough || runs > 100 {
+			return least, nil
+		}
+	}
 }
