@@ -47,8 +47,8 @@ type Result struct {
 type ManagerOptions struct {
 	Monitor     Monitor // nil: nobody watches memory
 	Threshold   int64   // bytes available under which memory is short
-	TargetRatio float64 // how much of its slots a cache keeps when memory is short; 0: 0.75
-	Floor       int     // slots below which a cache does not shrink when memory is short; 0: 64
+	TargetRatio float64 // how much of their slots the caches keep when memory is short; 0: 0.75
+	Floor       int     // slots, the layers' mean, below which caches do not shrink when memory is short; 0: 64
 }
 
 // Manager evicts for the layers of one model. It is not safe for concurrent use.
@@ -59,7 +59,7 @@ type Manager struct {
 	read      time.Time // when the monitor was last asked
 	available int64
 	relieved  time.Time // when memory was last short and something was done
-	longest   int       // slots of the longest cache before that
+	mean      int       // slots of a layer before that
 }
 
 const (
@@ -117,17 +117,14 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 	if m.policy == None {
 		return Result{}, fmt.Errorf("%w: %d bytes are available, fewer than %d, and the eviction policy is none", ErrPressure, m.available, m.Threshold)
 	}
-	longest := 0
-	for _, c := range caches {
-		longest = max(longest, c.Len())
-	}
-	target := max(int(float64(longest)*m.TargetRatio), m.Floor)
-	waiting := m.now().Sub(m.relieved) < relieveTime && longest < m.longest
-	if target >= longest || waiting {
+	mean := total(caches) / max(len(caches), 1)
+	target := max(int(float64(mean)*m.TargetRatio), m.Floor)
+	waiting := m.now().Sub(m.relieved) < relieveTime && mean < m.mean
+	if target >= mean || waiting {
 		return Result{}, nil
 	}
 	result, err := m.shrink(caches, ByPressure, target)
-	m.relieved, m.longest = m.now(), longest
+	m.relieved, m.mean = m.now(), mean
 	return result, err
 }
 
@@ -136,11 +133,15 @@ func (m *Manager) due(caches []*kvcache.Cache) bool {
 	if _, ok := m.policy.(Layered); !ok {
 		return slices.ContainsFunc(caches, func(c *kvcache.Cache) bool { return m.policy.ShouldEvict(c, m.available) })
 	}
-	slots := 0
+	return total(caches) >= len(caches)*(m.policy.Budget()+slack(m.policy.Budget()))
+}
+
+// total returns the slots in use in all layers.
+func total(caches []*kvcache.Cache) (slots int) {
 	for _, c := range caches {
 		slots += c.Len()
 	}
-	return slots >= len(caches)*(m.policy.Budget()+slack(m.policy.Budget()))
+	return slots
 }
 
 // Evict shrinks the caches to targetLen slots now, on the caller's wish.
