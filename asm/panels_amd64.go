@@ -11,9 +11,9 @@ func panelsAVX2(k *Kernels) {
 		singlePanelsOf(layoutQ4_K, 8, []blockTile{{8, q4_KAVX2x8}, {4, q4_KAVX2x4}, {2, q4_KAVX2x2}, {1, q4_KAVX2x1}}, q4_KAVX2x1x4),
 		singlePanelsOf(layoutQ5_K, 8, []blockTile{{8, q5_KAVX2x8}, {4, q5_KAVX2x4}, {2, q5_KAVX2x2}, {1, q5_KAVX2x1}}, q5_KAVX2x1x4),
 		singlePanelsOf(layoutQ6_K, 8, []blockTile{{8, q6_KAVX2x8}, {4, q6_KAVX2x4}, {2, q6_KAVX2x2}, {1, q6_KAVX2x1}}, q6_KAVX2x1x4),
-		floatPanelsOf(layoutF32, []floatTile{{6, f32AVX2x6}, {4, f32AVX2x4}, {2, f32AVX2x2}, {1, f32AVX2x1}}, f32AVX2x1x4),
-		floatPanelsOf(layoutF16, []floatTile{{6, f16AVX2x6}, {4, f16AVX2x4}, {2, f16AVX2x2}, {1, f16AVX2x1}}, f16AVX2x1x4),
-		floatPanelsOf(layoutBF16, []floatTile{{6, bf16AVX2x6}, {4, bf16AVX2x4}, {2, bf16AVX2x2}, {1, bf16AVX2x1}}, bf16AVX2x1x4),
+		floatPanelsOf(layoutF32, []floatTile{{6, f32AVX2x6}, {4, f32AVX2x4}, {2, f32AVX2x2}, {1, f32AVX2x1}}, inParts(layoutF32, f32AVX2x1x4)),
+		floatPanelsOf(layoutF16, []floatTile{{6, f16AVX2x6}, {4, f16AVX2x4}, {2, f16AVX2x2}, {1, f16AVX2x1}}, inParts(layoutF16, f16AVX2x1x4)),
+		floatPanelsOf(layoutBF16, []floatTile{{6, bf16AVX2x6}, {4, bf16AVX2x4}, {2, bf16AVX2x2}, {1, bf16AVX2x1}}, inParts(layoutBF16, bf16AVX2x1x4)),
 	)
 }
 
@@ -37,9 +37,9 @@ func panelsAVX512(k *Kernels) {
 		singlePanelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KAVX512x12}, {8, q4_KAVX512x8}, {4, q4_KAVX512x4}, {2, q4_KAVX512x2}, {1, q4_KAVX512x1}}, q4_KAVX512x1x4),
 		singlePanelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KAVX512x12}, {8, q5_KAVX512x8}, {4, q5_KAVX512x4}, {2, q5_KAVX512x2}, {1, q5_KAVX512x1}}, q5_KAVX512x1x4),
 		singlePanelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KAVX512x12}, {8, q6_KAVX512x8}, {4, q6_KAVX512x4}, {2, q6_KAVX512x2}, {1, q6_KAVX512x1}}, q6_KAVX512x1x4),
-		floatPanelsOf(layoutF32, []floatTile{{12, f32AVX512x12}, {8, f32AVX512x8}, {4, f32AVX512x4}, {2, f32AVX512x2}, {1, f32AVX512x1}}, f32AVX512x1x4),
-		floatPanelsOf(layoutF16, []floatTile{{12, f16AVX512x12}, {8, f16AVX512x8}, {4, f16AVX512x4}, {2, f16AVX512x2}, {1, f16AVX512x1}}, f16AVX512x1x4),
-		floatPanelsOf(layoutBF16, []floatTile{{12, bf16AVX512x12}, {8, bf16AVX512x8}, {4, bf16AVX512x4}, {2, bf16AVX512x2}, {1, bf16AVX512x1}}, bf16AVX512x1x4),
+		floatPanelsOf(layoutF32, []floatTile{{12, f32AVX512x12}, {8, f32AVX512x8}, {4, f32AVX512x4}, {2, f32AVX512x2}, {1, f32AVX512x1}}, inParts(layoutF32, f32AVX512x1x4)),
+		floatPanelsOf(layoutF16, []floatTile{{12, f16AVX512x12}, {8, f16AVX512x8}, {4, f16AVX512x4}, {2, f16AVX512x2}, {1, f16AVX512x1}}, inParts(layoutF16, f16AVX512x1x4)),
+		floatPanelsOf(layoutBF16, []floatTile{{12, bf16AVX512x12}, {8, bf16AVX512x8}, {4, bf16AVX512x4}, {2, bf16AVX512x2}, {1, bf16AVX512x1}}, inParts(layoutBF16, bf16AVX512x1x4)),
 	)
 }
 

@@ -4228,23 +4228,24 @@ done:
 	RET
 
 // func f32AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, FMA3, MMX+
 TEXT ·f32AVX2x1x4(SB), $0-48
-	MOVQ  w+0(FP), AX
-	MOVQ  x+24(FP), SI
-	MOVQ  panelBytes+8(FP), R8
-	LEAQ  (R8)(R8*2), R9
-	VPXOR Y15, Y15, Y15
-	VPXOR Y14, Y14, Y14
-	VPXOR Y13, Y13, Y13
-	VPXOR Y12, Y12, Y12
-	VPXOR Y11, Y11, Y11
-	VPXOR Y10, Y10, Y10
-	VPXOR Y9, Y9, Y9
-	VPXOR Y8, Y8, Y8
-	MOVQ  k+16(FP), CX
-	SHRQ  $0x02, CX
-	JEQ   tail
+	MOVQ    w+0(FP), AX
+	MOVQ    x+24(FP), SI
+	MOVQ    panelBytes+8(FP), R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    out+32(FP), CX
+	VMOVUPS (CX), Y15
+	VMOVUPS 32(CX), Y14
+	VMOVUPS 64(CX), Y13
+	VMOVUPS 96(CX), Y12
+	VMOVUPS 128(CX), Y11
+	VMOVUPS 160(CX), Y10
+	VMOVUPS 192(CX), Y9
+	VMOVUPS 224(CX), Y8
+	MOVQ    k+16(FP), CX
+	SHRQ    $0x02, CX
+	JEQ     tail
 
 steps:
 	PREFETCHT0   2048(AX)
@@ -4652,23 +4653,24 @@ done:
 	RET
 
 // func f16AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·f16AVX2x1x4(SB), $0-48
-	MOVQ  w+0(FP), AX
-	MOVQ  x+24(FP), SI
-	MOVQ  panelBytes+8(FP), R8
-	LEAQ  (R8)(R8*2), R9
-	VPXOR Y15, Y15, Y15
-	VPXOR Y14, Y14, Y14
-	VPXOR Y13, Y13, Y13
-	VPXOR Y12, Y12, Y12
-	VPXOR Y11, Y11, Y11
-	VPXOR Y10, Y10, Y10
-	VPXOR Y9, Y9, Y9
-	VPXOR Y8, Y8, Y8
-	MOVQ  k+16(FP), CX
-	SHRQ  $0x02, CX
-	JEQ   tail
+	MOVQ    w+0(FP), AX
+	MOVQ    x+24(FP), SI
+	MOVQ    panelBytes+8(FP), R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    out+32(FP), CX
+	VMOVUPS (CX), Y15
+	VMOVUPS 32(CX), Y14
+	VMOVUPS 64(CX), Y13
+	VMOVUPS 96(CX), Y12
+	VMOVUPS 128(CX), Y11
+	VMOVUPS 160(CX), Y10
+	VMOVUPS 192(CX), Y9
+	VMOVUPS 224(CX), Y8
+	MOVQ    k+16(FP), CX
+	SHRQ    $0x02, CX
+	JEQ     tail
 
 steps:
 	PREFETCHT0   2048(AX)
@@ -5094,21 +5096,22 @@ done:
 // func bf16AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bf16AVX2x1x4(SB), $0-48
-	MOVQ  w+0(FP), AX
-	MOVQ  x+24(FP), SI
-	MOVQ  panelBytes+8(FP), R8
-	LEAQ  (R8)(R8*2), R9
-	VPXOR Y15, Y15, Y15
-	VPXOR Y14, Y14, Y14
-	VPXOR Y13, Y13, Y13
-	VPXOR Y12, Y12, Y12
-	VPXOR Y11, Y11, Y11
-	VPXOR Y10, Y10, Y10
-	VPXOR Y9, Y9, Y9
-	VPXOR Y8, Y8, Y8
-	MOVQ  k+16(FP), CX
-	SHRQ  $0x02, CX
-	JEQ   tail
+	MOVQ    w+0(FP), AX
+	MOVQ    x+24(FP), SI
+	MOVQ    panelBytes+8(FP), R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    out+32(FP), CX
+	VMOVUPS (CX), Y15
+	VMOVUPS 32(CX), Y14
+	VMOVUPS 64(CX), Y13
+	VMOVUPS 96(CX), Y12
+	VMOVUPS 128(CX), Y11
+	VMOVUPS 160(CX), Y10
+	VMOVUPS 192(CX), Y9
+	VMOVUPS 224(CX), Y8
+	MOVQ    k+16(FP), CX
+	SHRQ    $0x02, CX
+	JEQ     tail
 
 steps:
 	PREFETCHT0   2048(AX)

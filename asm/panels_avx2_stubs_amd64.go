@@ -139,7 +139,7 @@ func f32AVX2x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride 
 
 // f32AVX2x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
 //
-//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], out[r]))
 //
 //go:noescape
 func f32AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
@@ -174,7 +174,7 @@ func f16AVX2x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride 
 
 // f16AVX2x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
 //
-//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], out[r]))
 //
 //go:noescape
 func f16AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
@@ -209,7 +209,7 @@ func bf16AVX2x1(w *byte, panelBytes int, k int, x *float32, out *float32, stride
 
 // bf16AVX2x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
 //
-//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], out[r]))
 //
 //go:noescape
 func bf16AVX2x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)

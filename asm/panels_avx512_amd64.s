@@ -4718,17 +4718,18 @@ done:
 // func f32AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·f32AVX512x1x4(SB), $0-48
-	MOVQ   w+0(FP), AX
-	MOVQ   x+24(FP), SI
-	MOVQ   panelBytes+8(FP), R8
-	LEAQ   (R8)(R8*2), R9
-	VPXORD Z31, Z31, Z31
-	VPXORD Z30, Z30, Z30
-	VPXORD Z29, Z29, Z29
-	VPXORD Z28, Z28, Z28
-	MOVQ   k+16(FP), CX
-	SHRQ   $0x02, CX
-	JEQ    tail
+	MOVQ    w+0(FP), AX
+	MOVQ    x+24(FP), SI
+	MOVQ    panelBytes+8(FP), R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    out+32(FP), CX
+	VMOVUPS (CX), Z31
+	VMOVUPS 64(CX), Z30
+	VMOVUPS 128(CX), Z29
+	VMOVUPS 192(CX), Z28
+	MOVQ    k+16(FP), CX
+	SHRQ    $0x02, CX
+	JEQ     tail
 
 steps:
 	PREFETCHT0   2048(AX)
@@ -5260,17 +5261,18 @@ done:
 // func f16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·f16AVX512x1x4(SB), $0-48
-	MOVQ   w+0(FP), AX
-	MOVQ   x+24(FP), SI
-	MOVQ   panelBytes+8(FP), R8
-	LEAQ   (R8)(R8*2), R9
-	VPXORD Z31, Z31, Z31
-	VPXORD Z30, Z30, Z30
-	VPXORD Z29, Z29, Z29
-	VPXORD Z28, Z28, Z28
-	MOVQ   k+16(FP), CX
-	SHRQ   $0x02, CX
-	JEQ    tail
+	MOVQ    w+0(FP), AX
+	MOVQ    x+24(FP), SI
+	MOVQ    panelBytes+8(FP), R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    out+32(FP), CX
+	VMOVUPS (CX), Z31
+	VMOVUPS 64(CX), Z30
+	VMOVUPS 128(CX), Z29
+	VMOVUPS 192(CX), Z28
+	MOVQ    k+16(FP), CX
+	SHRQ    $0x02, CX
+	JEQ     tail
 
 steps:
 	PREFETCHT0   2048(AX)
@@ -5819,17 +5821,18 @@ done:
 // func bf16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·bf16AVX512x1x4(SB), $0-48
-	MOVQ   w+0(FP), AX
-	MOVQ   x+24(FP), SI
-	MOVQ   panelBytes+8(FP), R8
-	LEAQ   (R8)(R8*2), R9
-	VPXORD Z31, Z31, Z31
-	VPXORD Z30, Z30, Z30
-	VPXORD Z29, Z29, Z29
-	VPXORD Z28, Z28, Z28
-	MOVQ   k+16(FP), CX
-	SHRQ   $0x02, CX
-	JEQ    tail
+	MOVQ    w+0(FP), AX
+	MOVQ    x+24(FP), SI
+	MOVQ    panelBytes+8(FP), R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    out+32(FP), CX
+	VMOVUPS (CX), Z31
+	VMOVUPS 64(CX), Z30
+	VMOVUPS 128(CX), Z29
+	VMOVUPS 192(CX), Z28
+	MOVQ    k+16(FP), CX
+	SHRQ    $0x02, CX
+	JEQ     tail
 
 steps:
 	PREFETCHT0   2048(AX)

@@ -160,7 +160,7 @@ func f32AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, strid
 
 // f32AVX512x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
 //
-//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], out[r]))
 //
 //go:noescape
 func f32AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
@@ -202,7 +202,7 @@ func f16AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, strid
 
 // f16AVX512x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
 //
-//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], out[r]))
 //
 //go:noescape
 func f16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
@@ -244,7 +244,7 @@ func bf16AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, stri
 
 // bf16AVX512x1x4 multiplies 4 panels with 1 rows of activations, see floatTile:
 //
-//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], out[r]))
 //
 //go:noescape
 func bf16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)

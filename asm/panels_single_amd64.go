@@ -2,6 +2,8 @@
 
 package asm
 
+import "unsafe"
+
 // singleKernel is a kernel for panels in blocks: the product of panelsOfSingle panels, which follow each other every
 // panelBytes, with a single row of activations. Otherwise it is as in blockTile. A row's result in panel i goes to
 // out[i·PanelRows + row].
@@ -23,13 +25,33 @@ func singlePanelsOf(l *panelLayout, rows int, tiles []blockTile, single singleKe
 	return panels
 }
 
-// multiplySingle multiplies panels with the only row of activations, panelsOfSingle at a time, and returns how many.
+// longestSingle is how many bytes of weights one call reads at most: what a core reads in some 50 microseconds.
+const longestSingle = 640 << 10
+
+// multiplySingle multiplies panels with the only row of activations, panelsOfSingle at a time, and returns how many: none
+// where they are too long for one call.
 func multiplySingle(l *panelLayout, single singleKernel, p *PanelProduct) (done int) {
 	a, size := p.Acts, l.bytes(p.Acts.K)
+	if panelsOfSingle*size > longestSingle {
+		return 0
+	}
 	for ; done+panelsOfSingle <= p.Count; done += panelsOfSingle {
 		at := l.rowsOf(l.cut(p.Panels[done*size:(done+1)*size], a.K), 0)
 		out := p.Out[done*PanelRows : (done+panelsOfSingle)*PanelRows]
 		single(at[0], at[1], at[2], size, a.K/l.format.BlockLen, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
 	}
 	return done
+}
+
+// inParts returns a kernel for panelsOfSingle panels of floats that multiplies long rows in parts, by one that adds to out.
+func inParts(l *panelLayout, add floatKernel) floatKernel {
+	bytes := l.bytes(1)
+	part := longestSingle / (panelsOfSingle * bytes)
+	return func(w *byte, panelBytes, k int, x, out *float32, stride int) {
+		clear(unsafe.Slice(out, panelsOfSingle*PanelRows))
+		for at := 0; at < k; at += part {
+			w, x := (*byte)(unsafe.Add(unsafe.Pointer(w), at*bytes)), (*float32)(unsafe.Add(unsafe.Pointer(x), at*4))
+			add(w, panelBytes, min(part, k-at), x, out, stride)
+		}
+	}
 }

@@ -214,6 +214,22 @@ func TestPanelsMultiplyTokens(t *testing.T) {
 	})
 }
 
+// TestPanelsMultiplyLong multiplies rows that are too long for one call of assembly.
+func TestPanelsMultiplyLong(t *testing.T) {
+	forPanels(t, func(t *testing.T, p *Panels) {
+		rng := rand.New(rand.NewPCG(13, 14))
+		k, tokens := 6001, []int{1}
+		if p.Format.BlockLen > 1 {
+			k, tokens = 48*256, []int{1, 13}
+		}
+		w := newWeights(p.Format, 4*PanelRows, k, weightKinds[0].fill, rng)
+		panels := w.pack(p)
+		for _, n := range tokens {
+			checkProduct(t, p, w, panels, 4*PanelRows, newActivation(p.Format, n, k, activationKinds[0].value, rng))
+		}
+	})
+}
+
 func TestPanelsMultiplyExtremes(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *Panels) {
 		rng := rand.New(rand.NewPCG(5, 6))

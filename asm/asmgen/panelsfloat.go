@@ -31,7 +31,8 @@ var (
 )
 
 // tileFloat generates a tile for a float format: the rows of one panel or four, with some rows of activations. A single
-// activation takes four panels, because a row's sum is one chain of additions, and a chain waits for each of its links.
+// activation takes four panels, because a row's sum is one chain of additions, and a chain waits for each of its links; those
+// tiles add to out, so that long rows can be multiplied in parts.
 type tileFloat struct {
 	tile
 	formatFloat
@@ -44,15 +45,16 @@ func generateFloat(c *build.Context, u panelUnit, f formatFloat, panels, tokens 
 	if !u.wide && tokens > 2 {
 		g.unroll = 1 // there are too few registers
 	}
-	name := fmt.Sprintf("%s%sx%d", f.name, u.name, tokens)
+	name, begin := fmt.Sprintf("%s%sx%d", f.name, u.name, tokens), "0"
 	if panels > 1 {
+		begin = "out[r]"
 		name += fmt.Sprintf("x%d", panels)
 	}
 	g.Function(name)
 	g.SignatureExpr("func(w *byte, panelBytes, k int, x, out *float32, stride int)")
 	g.Pragma("noescape")
 	g.Doc(fmt.Sprintf("%s multiplies %d panels with %d rows of activations, see floatTile:", name, panels, tokens), "",
-		"\tout[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))")
+		"\tout[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], "+begin+"))")
 	g.start()
 	if g.unroll > 1 {
 		g.loop("steps", g.unroll)
@@ -78,9 +80,16 @@ func (g *tileFloat) start() {
 		g.SHLQ(operand.U8(2), cursorQ.stride)
 		g.LEAQ(operand.Mem{Base: cursorQ.stride, Index: cursorQ.stride, Scale: 2}, cursorQ.stride3)
 	}
+	if g.panels > 1 {
+		g.Load(g.Param("out"), regSteps)
+	}
 	for t := range g.tokens {
 		for v := range g.vectors() {
-			g.zero(g.total(t, v))
+			if g.panels > 1 {
+				g.VMOVUPS(operand.Mem{Base: regSteps, Disp: v * g.width()}, g.total(t, v))
+			} else {
+				g.zero(g.total(t, v))
+			}
 		}
 	}
 	g.Load(g.Param("k"), regSteps)
