@@ -160,7 +160,8 @@ type result struct {
 // print prints a table.
 func (r *result) print(w io.Writer) error {
 	t := cli.Table{Left: 2}
-	t.Row("tokens", strconv.Itoa(r.Tokens)+" in "+strconv.Itoa(r.Windows)+" windows")
+	t.Row("tokens foreseen", strconv.Itoa(r.Tokens))
+	t.Row("windows", strconv.Itoa(r.Windows))
 	t.Row("cache", r.describe())
 	t.Row("perplexity", fmt.Sprintf("%.4f ± %.4f", r.Perplexity, r.StdErr))
 	if r.KL != nil {
