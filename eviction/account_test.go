@@ -31,7 +31,7 @@ type token struct {
 	received [kvHeads]float64   // attention so far
 }
 
-// newAccount makes an empty one, of a cache that records what a policy wants.
+// newAccount makes an empty one, of a cache that records what a policy wants; nil wants no record.
 func newAccount(t testing.TB, p eviction.Policy, d tensor.DType, slots int) *account {
 	t.Helper()
 	b := cpu.New(1)
@@ -41,8 +41,12 @@ func newAccount(t testing.TB, p eviction.Policy, d tensor.DType, slots int) *acc
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Free() })
+	var record kvcache.Tracking
 	if tracker, ok := p.(eviction.Tracker); ok {
-		if err := c.Track(tracker.Tracking(), heads, angles); err != nil {
+		record = tracker.Tracking()
+	}
+	if p != nil {
+		if err := c.Track(record, heads, angles); err != nil {
 			t.Fatal(err)
 		}
 	}

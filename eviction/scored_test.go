@@ -1,9 +1,12 @@
 package eviction_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
@@ -12,6 +15,102 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// fixed is a scorer whose scores are given.
+type fixed struct {
+	scores [][]float32
+	recent int
+	err    error
+}
+
+func (fixed) Name() string               { return "fixed" }
+func (fixed) Tracking() kvcache.Tracking { return kvcache.Tracking{} }
+func (f fixed) Recent(int) int           { return f.recent }
+
+func (f fixed) Score(*kvcache.Cache) ([][]float32, error) {
+	var scores [][]float32
+	for _, row := range f.scores {
+		scores = append(scores, slices.Clone(row))
+	}
+	return scores, f.err
+}
+
+func TestScored(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, c := range []struct {
+		name           string
+		scores         [][]float32
+		prefix, recent int
+		target         int
+		want           [2][]int
+	}{
+		{"the highest", [][]float32{{5, 1, 4, 2, 3, 0}}, 0, 1, 4, [2][]int{{0, 2, 4, 5}, {0, 2, 4, 5}}},
+		{"heads differ", [][]float32{{5, 1, 4, 2, 3, 0}, {0, 1, 2, 3, 4, 5}}, 0, 1, 3, [2][]int{{0, 2, 5}, {3, 4, 5}}},
+		{"of equals the later", [][]float32{{1, 1, 1, 1, 1, 1}}, 0, 1, 3, [2][]int{{3, 4, 5}, {3, 4, 5}}},
+		{"some equal", [][]float32{{2, 1, 1, 1, 2, 0}}, 0, 1, 4, [2][]int{{0, 3, 4, 5}, {0, 3, 4, 5}}},
+		{"negative", [][]float32{{-1, -2, -3, -2, -1, -9}}, 0, 1, 3, [2][]int{{0, 4, 5}, {0, 4, 5}}},
+		{"a prefix", [][]float32{{0, 0, 9, 8, 7, 6}}, 2, 1, 4, [2][]int{{0, 1, 2, 5}, {0, 1, 2, 5}}},
+		{"a window", [][]float32{{9, 8, 7, 0, 0, 0}}, 0, 3, 4, [2][]int{{0, 3, 4, 5}, {0, 3, 4, 5}}},
+		{"nothing but pins", [][]float32{{0, 0, 9, 9, 0, 0}}, 2, 2, 4, [2][]int{{0, 1, 4, 5}, {0, 1, 4, 5}}},
+		{"the window goes before the prefix", [][]float32{{9, 9, 9, 9, 0, 0}}, 2, 2, 3, [2][]int{{0, 4, 5}, {0, 4, 5}}},
+		{"the latest window", [][]float32{{9, 9, 9, 9, 0, 0}}, 2, 4, 2, [2][]int{{4, 5}, {4, 5}}},
+		{"one", [][]float32{{9, 9, 9, 9, 9, 0}}, 3, 2, 1, [2][]int{{5}, {5}}},
+		{"no window at all", [][]float32{{9, 8, 0, 0, 0, 0}}, 0, 0, 2, [2][]int{{0, 5}, {0, 5}}},
+		{"NaN goes first", [][]float32{{nan, -inf, nan, 1, nan, 0}}, 0, 1, 3, [2][]int{{1, 3, 5}, {1, 3, 5}}},
+		{"pinned NaN stay", [][]float32{{nan, 3, 2, 1, nan, nan}}, 1, 2, 4, [2][]int{{0, 1, 4, 5}, {0, 1, 4, 5}}},
+		{"infinity undoes no pin", [][]float32{{0, inf, inf, inf, inf, inf}}, 1, 1, 3, [2][]int{{0, 4, 5}, {0, 4, 5}}},
+		{"as long as it is", [][]float32{{nan}}, 0, 1, 6, [2][]int{{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}},
+		{"longer", nil, 0, 1, 1000, [2][]int{{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := eviction.NewScored(fixed{scores: c.scores, recent: c.recent}, eviction.Options{Budget: 6, ProtectedPrefix: c.prefix})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := newAccount(t, p, tensor.F16, 10)
+			a.add(6)
+			if err := p.Evict(a.cache, c.target); err != nil {
+				t.Fatal(err)
+			}
+			a.slots = c.want
+			a.compare()
+		})
+	}
+}
+
+func TestScoredRefuses(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name   string
+		scorer fixed
+		target int
+		want   string
+	}{
+		{"no slots", fixed{}, 0, "at least the latest"},
+		{"a negative number of slots", fixed{}, -1, "at least the latest"},
+		{"no rows", fixed{}, 3, "0 heads of 2"},
+		{"a row too many", fixed{scores: make([][]float32, 3)}, 3, "0 slots of 6"},
+		{"three rows", fixed{scores: [][]float32{make([]float32, 6), make([]float32, 6), make([]float32, 6)}}, 3, "3 heads of 2"},
+		{"short rows", fixed{scores: [][]float32{{1, 2}, {1, 2}}}, 3, "2 slots of 6"},
+		{"long rows", fixed{scores: [][]float32{make([]float32, 7)}}, 3, "7 slots of 6"},
+		{"an error", fixed{err: broken}, 3, "broken"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := eviction.NewScored(c.scorer, eviction.Options{Budget: 6})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := newAccount(t, p, tensor.F32, 10)
+			a.add(6)
+			err = p.Evict(a.cache, c.target)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "fixed") || errors.Is(err, broken) != (c.scorer.err != nil) {
+				t.Errorf("%v, want one that says %q", err, c.want)
+			}
+			a.compare() // all is as it was
+		})
+	}
+}
+
+// BenchmarkScore lets policies score one layer of Pebble's shape and one of Llama 3.2 1B's.
 func BenchmarkScore(b *testing.B) {
 	device := cpu.New(2)
 	defer device.Close()
@@ -21,21 +120,21 @@ func BenchmarkScore(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			scorer := p.(interface {
-				eviction.Scorer
-			})
+			scorer := p.(eviction.Scorer)
 			b.Run(fmt.Sprintf("%s/%d_slots_%dx%dx%d", name, s.slots, s.heads, s.kvHeads, s.headDim), func(b *testing.B) {
 				c, err := kvcache.New(device, tensor.F16, s.slots, s.kvHeads, s.headDim)
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer c.Free()
-				c.Track(scorer.Tracking(), s.heads, func(row []float32, position int) {
+				if err := c.Track(scorer.Tracking(), s.heads, func(row []float32, position int) {
 					for i := range row[:len(row)/2] {
 						sin, cos := math.Sincos(float64(position) / math.Pow(500000, float64(i)/float64(len(row)/2)))
 						row[i], row[i+len(row)/2] = float32(cos), float32(sin)
 					}
-				})
+				}); err != nil {
+					b.Fatal(err)
+				}
 				random := rand.New(rand.NewPCG(1, 2))
 				normal := func(dims ...int) *tensor.Tensor {
 					x := make([]float32, dims[0]*dims[1]*dims[2])

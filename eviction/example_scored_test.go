@@ -1,0 +1,61 @@
+package eviction_test
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// everySecond prefers tokens at even positions.
+type everySecond struct{}
+
+func (everySecond) Name() string               { return "every second" }
+func (everySecond) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // positions are always recorded
+func (everySecond) Recent(int) int             { return 1 }
+
+func (everySecond) Score(c *kvcache.Cache) ([][]float32, error) {
+	scores := make([]float32, c.Len())
+	for slot, position := range c.Positions(0) {
+		scores[slot] = float32(1 - position%2)
+	}
+	return [][]float32{scores}, nil // one row: the same slots for all heads
+}
+
+// A policy of one's own needs a Scorer, which says what slots are worth. Sessions take it as they take any other, as
+// llama.SessionOptions.Eviction; here it evicts from a cache by itself.
+func ExampleNewScored() {
+	policy, err := eviction.NewScored(everySecond{}, eviction.Options{Budget: 8, ProtectedPrefix: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	cache := filled(16)
+	defer cache.Free()
+	if err := policy.Evict(cache, policy.Budget()); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(cache.Positions(0))
+	// Output: [0 1 6 8 10 12 14 15]
+}
+
+// filled makes a cache of so many tokens, as a model fills it.
+func filled(tokens int) *kvcache.Cache {
+	cache, err := kvcache.New(cpu.New(1), tensor.F16, tokens, 2, 64)
+	if err != nil {
+		panic(err)
+	}
+	if err := cache.Track(kvcache.Tracking{}, 2, nil); err != nil {
+		panic(err)
+	}
+	keys, err := tensor.FromFloats(make([]float32, tokens*2*64), tokens, 2, 64)
+	if err != nil {
+		panic(err)
+	}
+	if err := cache.Update(keys, keys); err != nil {
+		panic(err)
+	}
+	return cache
+}

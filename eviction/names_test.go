@@ -1,0 +1,188 @@
+package eviction_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+func TestByName(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record kvcache.Tracking
+	}{
+		{"none", kvcache.Tracking{}},
+		{"sliding", kvcache.Tracking{}},
+		{"snapkv", kvcache.Tracking{Queries: 32}},
+		{"pyramidkv", kvcache.Tracking{Queries: 32}},
+		{"h2o", kvcache.Tracking{Attention: true}},
+		{"tova", kvcache.Tracking{Queries: 1}},
+		{"keydiff", kvcache.Tracking{}},
+		{"expected", kvcache.Tracking{Queries: 64}},
+		{"random", kvcache.Tracking{}},
+	} {
+		for _, name := range []string{c.name, strings.ToUpper(c.name)} {
+			p, err := eviction.ByName(name, eviction.Options{Budget: 128})
+			if err != nil {
+				t.Fatal(err)
+			}
+			budget := 128
+			if c.name == "none" {
+				budget = 0
+			}
+			if p.Name() != c.name || p.Budget() != budget {
+				t.Errorf("%s: %s with a budget of %d, want %d", name, p.Name(), p.Budget(), budget)
+			}
+			m, err := eviction.NewManager(p, eviction.ManagerOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := m.Tracking(); got != c.record {
+				t.Errorf("%s records %+v, want %+v", name, got, c.record)
+			}
+		}
+		if !slices.Contains(eviction.Names(), c.name) {
+			t.Errorf("%s is not among %v", c.name, eviction.Names())
+		}
+	}
+	if n := len(eviction.Names()); n != 9 {
+		t.Errorf("%d names, want 9", n)
+	}
+}
+
+// TestOptions checks that errors say what would be right.
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options eviction.Options
+		want    string // "": no error
+	}{
+		{"", eviction.Options{Budget: 128}, "none, sliding, snapkv, pyramidkv, h2o, tova, keydiff, expected, random"},
+		{"snap", eviction.Options{Budget: 128}, "none, sliding"},
+		{"none", eviction.Options{Budget: -1}, ""},
+		{"sliding", eviction.Options{}, "at least 1"},
+		{"sliding", eviction.Options{Budget: 4}, "at least 1"},
+		{"sliding", eviction.Options{Budget: 5}, "protect 0 to 1"},
+		{"sliding", eviction.Options{Budget: 8}, ""},
+		{"sliding", eviction.Options{Budget: 1, ProtectedPrefix: -1}, ""},
+		{"snapkv", eviction.Options{}, "at least 1"},
+		{"snapkv", eviction.Options{Budget: 1}, ""},
+		{"snapkv", eviction.Options{Budget: 16, Observation: 17}, "at least 17"},
+		{"snapkv", eviction.Options{Budget: 16, Observation: 16}, ""},
+		{"snapkv", eviction.Options{Budget: 16, Observation: -1}, "must be positive"},
+		{"snapkv", eviction.Options{Budget: 16, Observation: 12, ProtectedPrefix: 5}, "at least 17"},
+		{"pyramidkv", eviction.Options{Budget: 0}, "at least 1"},
+		{"pyramidkv", eviction.Options{Budget: 16, Observation: 17}, "at least 17"},
+		{"h2o", eviction.Options{Budget: -5}, "at least 1"},
+		{"h2o", eviction.Options{Budget: 10, ProtectedPrefix: 6}, "at least 11"},
+		{"tova", eviction.Options{Budget: 10, ProtectedPrefix: 10}, "at least 11"},
+		{"keydiff", eviction.Options{}, "at least 1"},
+		{"expected", eviction.Options{}, "at least 1"},
+		{"expected", eviction.Options{Budget: 1}, ""},
+		{"expected", eviction.Options{Budget: 16, Observation: -2}, "must be positive"},
+		{"random", eviction.Options{}, "at least 1"},
+	} {
+		p, err := eviction.ByName(c.name, c.options)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s, %+v: %v", c.name, c.options, err)
+		case c.want != "" && (p != nil || !errors.Is(err, eviction.ErrOptions) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name)):
+			t.Errorf("%s, %+v: %v, %v; want an error that says %q", c.name, c.options, p, err, c.want)
+		}
+	}
+}
+
+// TestPins lets every policy shrink caches of every type to every length: the length is what was asked for, and the first and
+// the latest slots stay.
+func TestPins(t *testing.T) {
+	const prefix = 3
+	for _, name := range eviction.Names()[1:] {
+		for _, d := range []tensor.DType{tensor.F32, tensor.F16} {
+			t.Run(fmt.Sprintf("%s/%v", name, d), func(t *testing.T) {
+				p, err := eviction.ByName(name, eviction.Options{Budget: 16, ProtectedPrefix: prefix, Observation: 6})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for target := 1; target <= 42; target++ {
+					latest := 1
+					if s, ok := p.(eviction.Scorer); ok {
+						latest = min(s.Recent(target), target)
+					}
+					a := newAccount(t, p, d, 42)
+					a.add(30)
+					a.add(10)
+					if !p.ShouldEvict(a.cache, eviction.Unknown) {
+						t.Error("40 slots are not too many for a budget of 16")
+					}
+					for range 2 {
+						if err := p.Evict(a.cache, target); err != nil {
+							t.Fatal(err)
+						}
+						if got, want := a.cache.Len(), min(target, 40); got != want {
+							t.Fatalf("%d slots stayed, want %d", got, want)
+						}
+						if a.cache.Seen() != 40 {
+							t.Fatalf("the position became %d", a.cache.Seen())
+						}
+					}
+					for h := range kvHeads {
+						got := a.cache.Positions(h)
+						for i := range min(prefix, target-latest) {
+							if got[i] != int32(i) {
+								t.Errorf("to %d: head %d begins with %v", target, h, got)
+							}
+						}
+						for i := range min(latest, len(got)) {
+							if got[len(got)-1-i] != int32(39-i) {
+								t.Errorf("to %d: head %d ends with %v", target, h, got)
+							}
+						}
+						if !slices.IsSorted(got) {
+							t.Errorf("to %d: head %d holds %v", target, h, got)
+						}
+					}
+				}
+				for _, target := range []int{0, -1} {
+					a := newAccount(t, p, d, 42)
+					a.add(5)
+					if p.Evict(a.cache, target) == nil || a.cache.Len() != 5 {
+						t.Errorf("shrunk to %d: %d slots stay", target, a.cache.Len())
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestWithoutQueries asks policies that choose by queries to do so where none were recorded.
+func TestWithoutQueries(t *testing.T) {
+	for _, name := range []string{"snapkv", "pyramidkv", "tova", "expected", "h2o"} {
+		p, err := eviction.ByName(name, eviction.Options{Budget: 4, Observation: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, track := range []bool{false, true} {
+			var record eviction.Policy
+			if track {
+				record = p
+			}
+			a := newAccount(t, record, tensor.F32, 10)
+			x := a.tensor(make([]float32, 10*kvHeads*headDim), 10, kvHeads)
+			if err := a.cache.Update(x, x); err != nil {
+				t.Fatal(err)
+			}
+			if track && name == "h2o" {
+				continue // no attention was received by any: a choice by age
+			}
+			if err := p.Evict(a.cache, 5); err == nil || !strings.Contains(err.Error(), name) || a.cache.Len() != 10 {
+				t.Errorf("%s, tracking %v: %d slots stay, %v", name, track, a.cache.Len(), err)
+			}
+		}
+	}
+}
