@@ -11,7 +11,7 @@
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 gemm(__global const float4 *a, int a_at, __global const float4 *w, int w_at, output out, int out_at, int m, int n, int k,
      int width, int accumulate) {
-  __local float a_slice[DEPTH * WIDTH], w_slice[DEPTH * WIDTH];
+  __local float a_slice[DEPTH * WIDTH] __attribute__((aligned(16))), w_slice[DEPTH * WIDTH] __attribute__((aligned(16))); // read as float4
   const int id = get_local_id(0);
   const int row0 = get_group_id(1) * TILE, column0 = get_group_id(0) * TILE;
   const int depth4 = k / 4;
