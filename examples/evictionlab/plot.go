@@ -47,20 +47,22 @@ func drawFile(path string, rows []row) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// The size of the drawing of one group.
+// The size of the drawing of one group, and of the names of the lines beside all of them.
 const (
-	panelWidth  = 13 * vg.Centimeter
-	panelHeight = 9 * vg.Centimeter
+	panelWidth  = 12 * vg.Centimeter
+	panelHeight = 8 * vg.Centimeter
+	legendWidth = 3.8 * vg.Centimeter
 )
 
-// panel draws a group: accuracy against budget, a line a policy.
-func (g *group) panel(legend bool) (*plot.Plot, error) {
-	p := plot.New()
+// panel draws a group, accuracy against budget, a line a policy; and the names of the lines.
+func (g *group) panel() (*plot.Plot, plot.Legend, error) {
+	p, legend := plot.New(), plot.NewLegend()
+	legend.Top, legend.ThumbnailWidth = true, vg.Centimeter
 	p.Title.Text = g.name + ", " + g.kv + " cache"
 	p.X.Label.Text, p.Y.Label.Text = "part of the prompt that stays", "accuracy"
 	p.Y.Min, p.Y.Max = -0.02, 1.02
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks([]float64{0, 0.25, 0.5, 0.75, 1}))
-	p.X.Scale = plot.LogScale{}
+	p.X.Max, p.X.Scale = 1, plot.LogScale{}
 	p.X.Tick.Marker = plot.ConstantTicks(ticks(g.budgets()))
 	p.Add(plotter.NewGrid())
 	for i, policy := range g.policies() {
@@ -72,17 +74,14 @@ func (g *group) panel(legend bool) (*plot.Plot, error) {
 		}
 		line, dots, err := plotter.NewLinePoints(points)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", policy, err)
+			return nil, legend, fmt.Errorf("%s: %w", policy, err)
 		}
 		line.Color, line.Dashes, line.Width = plotutil.Color(i), plotutil.Dashes(i/7), vg.Points(1.5)
 		dots.Color, dots.Shape = line.Color, plotutil.Shape(i)
 		p.Add(line, dots)
-		if legend {
-			p.Legend.Add(policy, line, dots)
-		}
+		legend.Add(policy, line, dots)
 	}
-	p.Legend.Top, p.Legend.Left = false, false
-	return p, nil
+	return p, legend, nil
 }
 
 // ticks labels an axis.
@@ -96,12 +95,14 @@ func ticks(values []float64) (list []plot.Tick) {
 // drawPanels draws the groups of a type of cache beside each other, and the types below each other.
 func drawPanels(rows []row, canvas func(w, h vg.Length) vg.CanvasSizer) error {
 	var panels [][]*plot.Plot
+	var legend plot.Legend // that of one is that of all
 	last := ""
 	for _, g := range groups(rows) {
-		p, err := g.panel(len(panels) == 0)
+		p, names, err := g.panel()
 		if err != nil {
 			return err
 		}
+		legend = names
 		if len(panels) == 0 || g.kv != last {
 			panels = append(panels, nil)
 			last = g.kv
@@ -109,9 +110,11 @@ func drawPanels(rows []row, canvas func(w, h vg.Length) vg.CanvasSizer) error {
 		panels[len(panels)-1] = append(panels[len(panels)-1], p)
 	}
 	columns := len(panels[0])
-	c := canvas(vg.Length(columns)*panelWidth, vg.Length(len(panels))*panelHeight)
+	width := vg.Length(columns) * panelWidth
+	c := draw.New(canvas(width+legendWidth, vg.Length(len(panels))*panelHeight))
+	legend.Draw(draw.Crop(c, width, -vg.Centimeter/4, 0, -vg.Centimeter))
 	tiles := draw.Tiles{Rows: len(panels), Cols: columns, PadX: vg.Centimeter / 2, PadY: vg.Centimeter / 2}
-	for i, line := range plot.Align(panels, tiles, draw.New(c)) {
+	for i, line := range plot.Align(panels, tiles, draw.Crop(c, 0, -legendWidth, 0, 0)) {
 		for j := range line {
 			panels[i][j].Draw(line[j])
 		}
