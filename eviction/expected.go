@@ -21,8 +21,8 @@ func NewExpectedAttention(o Options) (*Scored, error) {
 	if o.Observation < 0 {
 		return nil, fmt.Errorf("%w: expected with an observation window of %d queries: it must be positive", ErrOptions, o.Observation)
 	}
-	if o.Observation == 0 {
-		o.Observation = expectedWindow
+	if o.Observation == 0 { // a cache has at least the budget's capacity, and records no more queries than that
+		o.Observation = min(expectedWindow, max(o.Budget, 1))
 	}
 	if o.ProtectedPrefix == 0 {
 		o.ProtectedPrefix = min(expectedSinks, max(o.Budget-1, 0))

@@ -109,7 +109,7 @@ func TestPins(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for target := 1; target <= 42; target++ {
+				for _, target := range []int{1, 2, 3, 4, 5, 6, 7, 9, 10, 15, 25, 39, 40, 41, 1000} {
 					latest := 1
 					if s, ok := p.(eviction.Scorer); ok {
 						latest = min(s.Recent(target), target)
