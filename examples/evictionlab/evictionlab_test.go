@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
@@ -117,12 +118,19 @@ func TestTakingTurnsChangesNothing(t *testing.T) {
 }
 
 func TestDuringPromptBoundsThePeak(t *testing.T) {
-	rows := measured(t, "-skills", "needle300", "-n", "2", "-budgets", "0.25", "-policies", "none,sliding,snapkv,keydiff", "-during-prompt")
+	rows := measured(t, "-skills", "needle300", "-n", "2", "-budgets", "0.25", "-policies", "none,sliding,snapkv,pyramidkv,h2o,tova,keydiff", "-during-prompt")
 	whole := rows[0].PeakCacheBytes
 	for _, r := range rows[1:] {
 		if limit := float64(whole) * 0.25 * 1.5; float64(r.PeakCacheBytes) > limit {
 			t.Errorf("%s: the peak is %d bytes: more than 1.5 of the budget's, which is a quarter of %d", r.Policy, r.PeakCacheBytes, whole)
 		}
+	}
+}
+
+// TestShortPromptsHaveABudgetThatWorks evicts from prompts of which a tenth is two or three tokens.
+func TestShortPromptsHaveABudgetThatWorks(t *testing.T) {
+	if rows := measured(t, "-skills", "capital", "-n", "1", "-budgets", "0.1", "-during-prompt"); len(rows) != len(eviction.Names()) {
+		t.Errorf("%d rows, want one for each of %v", len(rows), eviction.Names())
 	}
 }
 

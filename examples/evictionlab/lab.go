@@ -167,9 +167,12 @@ func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, 
 	return nil
 }
 
+// leastBudget is the least number of slots that every policy can work with.
+const leastBudget = 8
+
 // bounded is one question in one cell of evictDuringPrompt.
 func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o outcome, err error) {
-	slots := c.slots(len(p.before))
+	slots := max(c.slots(len(p.before)), leastBudget)
 	policy, err := l.policy(c.policy.Name(), slots)
 	if err != nil {
 		return o, err
