@@ -19,35 +19,38 @@ func (keyDiff) Recent(int) int             { return 1 }
 // Score is minus the cosine between a key and the mean of all keys at unit length.
 func (keyDiff) Score(c *kvcache.Cache) ([][]float32, error) {
 	heads, d := c.KVHeads(), c.HeadDim()
-	keys := make([]float32, c.Len()*heads*d) // of unit length
-	mean := make([]float64, heads*d)
-	err := c.Each(func(slot int, key, _ []float32) {
+	mean := make([]float32, heads*d) // its length does not change the order
+	sums := make([]float64, heads*d)
+	err := c.EachKey(func(_ int, key []float32) {
 		for h := range heads {
-			k, unit := key[h*d:][:d], keys[(slot*heads+h)*d:][:d]
-			length := math.Sqrt(dot(k, k))
-			for i, v := range k {
-				if length > 0 {
-					unit[i] = float32(float64(v) / length)
+			k := key[h*d:][:d]
+			if length := math.Sqrt(dot(k, k)); length > 0 {
+				for i, v := range k {
+					sums[h*d+i] += float64(v) / length
 				}
-				mean[h*d+i] += float64(unit[i])
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	direction := make([]float32, heads*d) // of the mean; its length does not change the order
-	for i, v := range mean {
-		direction[i] = float32(v / float64(c.Len()))
+	for i, v := range sums {
+		mean[i] = float32(v / float64(c.Len()))
 	}
 	scores := make([][]float32, heads)
 	for h := range scores {
 		scores[h] = make([]float32, c.Len())
-		for slot := range scores[h] {
-			scores[h][slot] = float32(-dot(keys[(slot*heads+h)*d:][:d], direction[h*d:][:d]))
-		}
 	}
-	return scores, nil
+	// The keys are read twice, because there may be no memory to keep them.
+	err = c.EachKey(func(slot int, key []float32) {
+		for h := range heads {
+			k := key[h*d:][:d]
+			if length := math.Sqrt(dot(k, k)); length > 0 {
+				scores[h][slot] = float32(-dot(k, mean[h*d:][:d]) / length)
+			}
+		}
+	})
+	return scores, err
 }
 
 // dot returns the inner product.

@@ -95,6 +95,16 @@ func (c *Cache) Rotation() Rotation {
 // Each calls f for every slot in use, in order, with its keys and values [kvHeads·headDim] as F32. The slices are valid
 // during the call.
 func (c *Cache) Each(f func(slot int, key, value []float32)) error {
+	return c.each(2, func(slot int, sides [2][]float32) { f(slot, sides[0], sides[1]) })
+}
+
+// EachKey is Each for the keys alone.
+func (c *Cache) EachKey(f func(slot int, key []float32)) error {
+	return c.each(1, func(slot int, sides [2][]float32) { f(slot, sides[0]) })
+}
+
+// each reads the first sides, keys and values.
+func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 	const batch = 64
 	width := c.KVHeads() * c.HeadDim()
 	wide, err := tensor.New(c.backend, tensor.F32, tensor.ShapeOf(batch, c.KVHeads(), c.HeadDim()))
@@ -102,8 +112,8 @@ func (c *Cache) Each(f func(slot int, key, value []float32)) error {
 		return fmt.Errorf("kvcache: read slots: %w", err)
 	}
 	defer wide.Free()
-	var floats [2][]float32
-	for i := range floats {
+	var floats, rows [2][]float32
+	for i := range sides {
 		floats[i] = make([]float32, batch*width)
 	}
 	for lo := 0; lo < c.len; lo += batch {
@@ -112,8 +122,8 @@ func (c *Cache) Each(f func(slot int, key, value []float32)) error {
 		if err != nil {
 			return err
 		}
-		for i, side := range c.sides() {
-			if err := side.SliceInto(&c.target, lo, lo+n); err != nil {
+		for i := range sides {
+			if err := c.sides()[i].SliceInto(&c.target, lo, lo+n); err != nil {
 				return err
 			}
 			if err := c.backend.Cast(&c.target, part); err != nil {
@@ -124,7 +134,10 @@ func (c *Cache) Each(f func(slot int, key, value []float32)) error {
 			}
 		}
 		for j := range n {
-			f(lo+j, floats[0][j*width:][:width], floats[1][j*width:][:width])
+			for i := range sides {
+				rows[i] = floats[i][j*width:][:width]
+			}
+			f(lo+j, rows)
 		}
 	}
 	return nil
