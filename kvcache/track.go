@@ -204,16 +204,14 @@ func (c *Cache) Observe(q *tensor.Tensor) error {
 
 // keepQueries appends the latest rows of q, making room first.
 func (r *record) keepQueries(q *tensor.Tensor) error {
-	row := r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2)
 	tokens := q.Shape().Dim(0)
 	n := min(tokens, r.Queries)
 	if r.recent+n > 2*r.Queries {
-		stay := r.Queries - n
-		if err := r.backend.CopySlice(r.queries, r.queries, (r.recent-stay)*row, 0, stay*row); err != nil {
+		if err := r.dropQueries(r.Queries - n); err != nil {
 			return err
 		}
-		r.recent = stay
 	}
+	row := r.queryElements()
 	if err := r.backend.CopySlice(q, r.queries, (tokens-n)*row, r.recent*row, n*row); err != nil {
 		return err
 	}
@@ -221,14 +219,38 @@ func (r *record) keepQueries(q *tensor.Tensor) error {
 	return nil
 }
 
+// dropQueries forgets all but the latest n rows of queries and moves these to the front.
+func (r *record) dropQueries(n int) error {
+	if r.recent <= n {
+		return nil
+	}
+	row := r.queryElements()
+	if err := r.backend.CopySlice(r.queries, r.queries, (r.recent-n)*row, 0, n*row); err != nil {
+		return err
+	}
+	r.recent = n
+	return nil
+}
+
+// queryElements returns the elements of a token's queries.
+func (r *record) queryElements() int { return r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2) }
+
 // truncate forgets the last slots' part of the record: n slots stay, and seen tokens.
 func (r *record) truncate(n, gone, seen int) error {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:n]
 	}
-	r.recent = max(0, r.recent-gone)
 	r.anchored = min(r.anchored, seen)
-	if r.received == nil || gone == 0 {
+	if gone == 0 {
+		return nil
+	}
+	if r.queries != nil { // how many more than are asked for happen to be there depends on how the tokens were cut into chunks
+		if err := r.dropQueries(r.Queries); err != nil {
+			return err
+		}
+		r.recent = max(0, r.recent-gone)
+	}
+	if r.received == nil {
 		return nil
 	}
 	return r.keepReceived(n, func(_, i int) int { return i })

@@ -1,0 +1,639 @@
+package kvcache_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// heads share the KV heads by twos.
+const heads, group = 4, heads / kvHeads
+
+// angles is the RoPE of the tests.
+func angles(row []float32, position int) {
+	for i := range headDim / 2 {
+		sin, cos := math.Sincos(float64(position) / float64(1+i*i))
+		row[i], row[i+headDim/2] = float32(cos), float32(sin)
+	}
+}
+
+// slot is what the plain account of a cache knows of a slot in one head.
+type slot struct {
+	position   int
+	key, value []float32
+	received   float64
+}
+
+// account is a cache beside a plain list of slots for each KV head.
+type account struct {
+	testing.TB
+	backend *cpu.Backend
+	cache   *kvcache.Cache
+	random  *rand.Rand
+	track   kvcache.Tracking
+	seen    int
+	slots   [kvHeads][]slot
+	queries [][]float32 // [..][heads·headDim], the latest last
+}
+
+func newAccount(t testing.TB, d tensor.DType, capacity int, track kvcache.Tracking) *account {
+	t.Helper()
+	a := &account{TB: t, backend: cpu.New(1), random: rand.New(rand.NewPCG(3, 4)), track: track}
+	t.Cleanup(func() { a.backend.Close() })
+	var err error
+	if a.cache, err = kvcache.New(a.backend, d, capacity, kvHeads, headDim); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.cache.Free() })
+	if err := a.cache.Track(track, heads, angles); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// normal makes a tensor of random numbers.
+func (a *account) normal(n, heads int) (*tensor.Tensor, []float32) {
+	a.Helper()
+	x := make([]float32, n*heads*headDim)
+	for i := range x {
+		x[i] = float32(a.random.NormFloat64())
+	}
+	return a.tensor(x, n, heads), x
+}
+
+func (a *account) tensor(x []float32, n, heads int) *tensor.Tensor {
+	a.Helper()
+	t, err := tensor.FromFloats(x, n, heads, headDim)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return t
+}
+
+// add appends tokens by chunks of a size.
+func (a *account) add(n, chunk int) {
+	a.Helper()
+	for ; n > 0; n -= chunk {
+		a.chunk(min(n, chunk))
+	}
+}
+
+// chunk appends a chunk of tokens.
+func (a *account) chunk(n int) {
+	a.Helper()
+	k, keys := a.normal(n, kvHeads)
+	v, values := a.normal(n, kvHeads)
+	q, queries := a.normal(n, heads)
+	a.ok(a.cache.Update(k, v))
+	a.ok(a.cache.Observe(q))
+	a.ok(a.cache.Each(func(slot int, key, value []float32) { // as the cache's type has them
+		if i := slot - a.cache.Len() + n; i >= 0 && a.cache.DType() != tensor.F32 {
+			copy(keys[i*kvHeads*headDim:], key)
+			copy(values[i*kvHeads*headDim:], value)
+		}
+	}))
+	for i := range n {
+		for h := range a.slots {
+			at := (i*kvHeads + h) * headDim
+			a.slots[h] = append(a.slots[h], slot{position: a.seen, key: keys[at:][:headDim], value: values[at:][:headDim]})
+		}
+		a.seen++
+		query := queries[i*heads*headDim:][:heads*headDim]
+		a.queries = append(a.queries, query)
+		for h := range heads {
+			a.attend(query[h*headDim:][:headDim], a.slots[h/group])
+		}
+	}
+}
+
+// attend adds a query's attention to what the slots have received.
+func (a *account) attend(q []float32, slots []slot) {
+	for i, w := range weights(q, slots) {
+		slots[i].received += w
+	}
+}
+
+// weights returns the attention that a query gives to slots.
+func weights(q []float32, slots []slot) []float64 {
+	w, total := make([]float64, len(slots)), 0.0
+	for i, s := range slots {
+		for j, v := range q {
+			w[i] += float64(v) * float64(s.key[j])
+		}
+		w[i] = math.Exp(w[i] / math.Sqrt(headDim))
+		total += w[i]
+	}
+	for i := range w {
+		w[i] /= total
+	}
+	return w
+}
+
+// keep forgets all but some slots, each head its own.
+func (a *account) keep(lists ...[]int) {
+	for h := range a.slots {
+		var kept []slot
+		for _, i := range lists[min(h, len(lists)-1)] {
+			kept = append(kept, a.slots[h][i])
+		}
+		a.slots[h] = kept
+	}
+}
+
+// truncate forgets the latest tokens. Of the others' queries those remain that the record was asked to keep before.
+func (a *account) truncate(n int) {
+	gone := len(a.slots[0]) - n
+	for h := range a.slots {
+		a.slots[h] = a.slots[h][:n]
+	}
+	if gone > 0 {
+		a.queries = a.queries[max(len(a.queries)-a.track.Queries, 0):]
+		a.queries = a.queries[:max(len(a.queries)-gone, 0)]
+	}
+	if a.seen -= gone; n == 0 {
+		a.seen = 0
+	}
+}
+
+func (a *account) ok(err error) {
+	a.Helper()
+	if err != nil {
+		a.Fatal(err)
+	}
+}
+
+// compare holds the cache against the account.
+func (a *account) compare() {
+	a.Helper()
+	n := len(a.slots[0])
+	if a.cache.Len() != n || a.cache.Seen() != a.seen {
+		a.Fatalf("%d slots of %d tokens, want %d of %d", a.cache.Len(), a.cache.Seen(), n, a.seen)
+	}
+	for h, slots := range a.slots {
+		positions := a.cache.Positions(h)
+		if len(positions) != n {
+			a.Fatalf("head %d: %d positions for %d slots", h, len(positions), n)
+		}
+		for i, s := range slots {
+			if int(positions[i]) != s.position {
+				a.Fatalf("head %d: positions %v; slot %d is of token %d", h, positions, i, s.position)
+			}
+		}
+	}
+	a.compareRows()
+	if a.track.Attention {
+		a.compareReceived()
+	}
+	if a.track.Queries > 0 {
+		for _, window := range []int{1, a.track.Queries, a.track.Queries + 1} {
+			a.compareQueries(window)
+		}
+	}
+}
+
+func (a *account) compareRows() {
+	a.Helper()
+	slots := 0
+	a.ok(a.cache.Each(func(i int, key, value []float32) {
+		if i != slots {
+			a.Errorf("slot %d comes as number %d", i, slots)
+		}
+		slots++
+		for h := range a.slots {
+			s := a.slots[h][i]
+			if !slices.Equal(key[h*headDim:][:headDim], s.key) || !slices.Equal(value[h*headDim:][:headDim], s.value) {
+				a.Errorf("head %d: slot %d does not hold the key and the value of token %d", h, i, s.position)
+			}
+		}
+	}))
+	if slots != a.cache.Len() {
+		a.Errorf("there were %d slots of %d", slots, a.cache.Len())
+	}
+}
+
+func (a *account) compareReceived() {
+	a.Helper()
+	sums, err := a.cache.Received()
+	a.ok(err)
+	tolerance := 1e-5
+	if a.cache.DType().Quantized() {
+		tolerance = 0.03 // queries are rounded to 8 bits then
+	}
+	for h, row := range sums {
+		if len(row) != a.cache.Len() {
+			a.Fatalf("head %d: %d sums for %d slots", h, len(row), a.cache.Len())
+		}
+		for i, got := range row {
+			if want := a.slots[h][i].received; math.Abs(float64(got)-want) > tolerance*(1+want) {
+				a.Errorf("head %d: slot %d received %g, want %g", h, i, got, want)
+			}
+		}
+	}
+}
+
+func (a *account) compareQueries(window int) {
+	a.Helper()
+	n := min(window, a.track.Queries, len(a.queries), len(a.slots[0]))
+	q, err := a.cache.RecentQueries(window)
+	a.ok(err)
+	if n == 0 {
+		if q != nil {
+			a.Errorf("queries %v, want none", q)
+		}
+		return
+	}
+	if want := tensor.ShapeOf(n, heads, headDim); q == nil || q.Shape() != want {
+		a.Fatalf("queries %v, want %v", q, want)
+	}
+	x, err := a.cache.ReadFloats(q)
+	a.ok(err)
+	if !slices.Equal(x, slices.Concat(a.queries[len(a.queries)-n:]...)) {
+		a.Errorf("the %d latest queries are others", n)
+	}
+}
+
+// every returns each step-th of n.
+func every(step, n int) (list []int) {
+	for i := 0; i < n; i += step {
+		list = append(list, i)
+	}
+	return list
+}
+
+// TestRecord plays a conversation for every type and by chunks of different sizes.
+func TestRecord(t *testing.T) {
+	const w = 5
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		for _, chunk := range []int{1, 3, w, w + 1, 2*w + 1, 40} {
+			t.Run(fmt.Sprintf("%v/chunk %d", d, chunk), func(t *testing.T) {
+				a := newAccount(t, d, 100, kvcache.Tracking{Queries: w, Attention: true})
+				a.compare()
+				a.add(40, chunk)
+				a.compare()
+				a.ok(a.cache.PrunePrefix(7))
+				a.keep(every(1, 40)[7:])
+				a.compare()
+				a.add(4, 1)
+				a.compare()
+				a.ok(a.cache.Keep(append(every(3, 30), 35, 36)))
+				a.keep(append(every(3, 30), 35, 36))
+				a.compare()
+				a.add(20, chunk)
+				a.ok(a.cache.KeepPerHead([][]int{every(2, 32), every(1, 16)}))
+				a.keep(every(2, 32), every(1, 16))
+				a.compare()
+				a.add(3, chunk)
+				a.ok(a.cache.Truncate(17))
+				a.truncate(17)
+				a.compare()
+				a.add(30, chunk)
+				a.compare()
+				a.ok(a.cache.Truncate(0))
+				a.truncate(0)
+				a.compare()
+				a.add(9, chunk)
+				a.compare()
+				a.ok(a.cache.Keep(nil))
+				a.keep(nil)
+				a.compare()
+				a.add(2, chunk)
+				a.compare()
+			})
+		}
+	}
+}
+
+// TestKeepPerHead reads keys and values of every type after heads have kept different slots.
+func TestKeepPerHead(t *testing.T) {
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		t.Run(d.String(), func(t *testing.T) {
+			a := newAccount(t, d, 50, kvcache.Tracking{})
+			x := rows(t, 0, 50)
+			a.ok(a.cache.Update(x, x))
+			var before [50][]float32
+			read := func(f func(slot int, x []float32)) {
+				a.ok(a.cache.Each(func(slot int, key, value []float32) {
+					if !slices.Equal(key, value) {
+						t.Errorf("slot %d has the key of one token and the value of another", slot)
+					}
+					f(slot, key)
+				}))
+			}
+			read(func(slot int, x []float32) { before[slot] = slices.Clone(x) })
+			lists := [][]int{{0, 1, 2, 3, 40, 41, 49}, {7, 8, 20, 21, 22, 30, 31}}
+			bytes := a.cache.MemoryUsage()
+			a.ok(a.cache.KeepPerHead(lists))
+			if a.cache.Len() != 7 || a.cache.MemoryUsage() != bytes/50*7 || a.cache.Seen() != 50 {
+				t.Errorf("%d slots of %d tokens in %d bytes", a.cache.Len(), a.cache.Seen(), a.cache.MemoryUsage())
+			}
+			read(func(slot int, x []float32) {
+				for h, list := range lists {
+					if part := x[h*headDim:][:headDim]; !slices.Equal(part, before[list[slot]][h*headDim:][:headDim]) {
+						t.Errorf("head %d: slot %d is not what slot %d was", h, slot, list[slot])
+					}
+					if p := a.cache.Positions(h)[slot]; int(p) != list[slot] {
+						t.Errorf("head %d: slot %d has the position %d, want %d", h, slot, p, list[slot])
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestReceivedByChunks checks that sums have the same bits however the tokens came, evictions between them or not.
+func TestReceivedByChunks(t *testing.T) {
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		var first [][]float32
+		for _, chunk := range []int{100, 1, 7, 64} {
+			a := newAccount(t, d, 200, kvcache.Tracking{Attention: true})
+			k, _ := a.normal(200, kvHeads) // the same for all
+			q, _ := a.normal(200, heads)
+			for lo := 0; lo < 200; {
+				hi := min(lo+chunk, lo/100*100+100)
+				keys, err := k.Slice(lo, hi)
+				a.ok(err)
+				queries, err := q.Slice(lo, hi)
+				a.ok(err)
+				a.ok(a.cache.Update(keys, keys))
+				a.ok(a.cache.Observe(queries))
+				if lo = hi; lo == 100 {
+					a.ok(a.cache.KeepPerHead([][]int{every(2, 100), append(every(1, 49), 99)}))
+				}
+			}
+			sums, err := a.cache.Received()
+			a.ok(err)
+			if first == nil {
+				first = sums
+			}
+			if !slices.EqualFunc(sums, first, slices.Equal) {
+				t.Errorf("%v: other sums by chunks of %d", d, chunk)
+			}
+		}
+	}
+}
+
+// TestReanchor gives the first tokens other positions: the bits are those of keys that were written there.
+func TestReanchor(t *testing.T) {
+	const sinks = 4
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		for _, chunk := range []int{1, 3, 30} {
+			t.Run(fmt.Sprintf("%v/chunk %d", d, chunk), func(t *testing.T) {
+				a := newAccount(t, d, 40, kvcache.Tracking{Anchors: sinks})
+				plain, before := a.normal(30, kvHeads)
+				for lo := 0; lo < 30; lo += chunk {
+					a.writeAnchored(plain, lo, min(lo+chunk, 30))
+				}
+				a.ok(a.cache.Keep(append(every(1, sinks), 20, 21, 22, 23, 24, 25, 26, 27, 28, 29)))
+				for _, start := range []int{16, 1000, 100_000, 0} {
+					keys, values := a.read()
+					a.ok(a.cache.Reanchor(sinks, start))
+					x := a.tensor(slices.Clone(before[:sinks*kvHeads*headDim]), sinks, kvHeads)
+					want := a.rotated(x, start, d)
+					gotKeys, gotValues := a.read()
+					row := kvHeads * headDim
+					if !slices.Equal(gotKeys[:sinks*row], want) {
+						t.Errorf("from position %d on: keys are not what RoPE gives there", start)
+					}
+					if !slices.Equal(gotKeys[sinks*row:], keys[sinks*row:]) || !slices.Equal(gotValues, values) {
+						t.Errorf("from position %d on: other keys or values changed", start)
+					}
+				}
+				a.ok(a.cache.Truncate(2)) // what is left may still be moved, no more
+				if err := a.cache.Reanchor(3, 7); err == nil {
+					t.Error("three tokens of two were moved")
+				}
+				a.ok(a.cache.Reanchor(2, 7))
+			})
+		}
+	}
+}
+
+// writeAnchored appends tokens [lo, hi) of x [tokens, kvHeads, headDim] as a model does that has their keys before RoPE.
+func (a *account) writeAnchored(x *tensor.Tensor, lo, hi int) {
+	a.Helper()
+	part, err := x.Slice(lo, hi)
+	a.ok(err)
+	plain, err := part.ToDevice(a.backend)
+	a.ok(err)
+	a.ok(a.cache.Anchor(plain))
+	a.ok(a.backend.RoPE(plain, a.table(lo, hi-lo)))
+	a.ok(a.cache.Update(plain, plain))
+}
+
+// table returns the angles of n positions.
+func (a *account) table(start, n int) *tensor.Tensor {
+	a.Helper()
+	table := make([]float32, n*headDim)
+	for i := range n {
+		angles(table[i*headDim:][:headDim], start+i)
+	}
+	t, err := tensor.FromFloats(table, n, headDim)
+	a.ok(err)
+	return t
+}
+
+// rotated returns keys with the RoPE of positions from start on, as a cache of a type returns them.
+func (a *account) rotated(x *tensor.Tensor, start int, d tensor.DType) []float32 {
+	a.Helper()
+	a.ok(a.backend.RoPE(x, a.table(start, x.Shape().Dim(0))))
+	cached, err := tensor.New(a.backend, d, x.Shape())
+	a.ok(err)
+	a.ok(a.backend.Cast(x, cached))
+	a.ok(a.backend.Cast(cached, x))
+	floats, err := tensor.As[float32](x)
+	a.ok(err)
+	return slices.Clone(floats)
+}
+
+// read returns the cache's keys and values.
+func (a *account) read() (keys, values []float32) {
+	a.Helper()
+	a.ok(a.cache.Each(func(_ int, key, value []float32) {
+		keys, values = append(keys, key...), append(values, value...)
+	}))
+	return keys, values
+}
+
+// TestAnchorsBeginAnew checks that anchors are of the tokens that are first now, and that only first tokens become anchors.
+func TestAnchorsBeginAnew(t *testing.T) {
+	a := newAccount(t, tensor.F32, 40, kvcache.Tracking{Anchors: 4})
+	first, _ := a.normal(10, kvHeads)
+	a.writeAnchored(first, 0, 10)
+	second, floats := a.normal(10, kvHeads)
+	a.ok(a.cache.Truncate(2))
+	a.writeAnchored(second, 2, 3) // positions 2 … 9 are others now
+	if err := a.cache.Reanchor(4, 0); err == nil {
+		t.Error("a fourth token, never seen, was moved")
+	}
+	a.writeAnchored(second, 3, 10)
+	a.ok(a.cache.Reanchor(4, 50))
+	row := kvHeads * headDim
+	keys, _ := a.read()
+	if want := a.rotated(a.tensor(slices.Clone(floats[2*row:4*row]), 2, kvHeads), 52, tensor.F32); !slices.Equal(keys[2*row:4*row], want) {
+		t.Error("keys of tokens that were forgotten came back")
+	}
+	a.ok(a.cache.Truncate(0))
+	if err := a.cache.Reanchor(1, 0); err == nil {
+		t.Error("a token of none was moved")
+	}
+}
+
+func TestRecordRefuses(t *testing.T) {
+	b := cpu.New(1)
+	defer b.Close()
+	c, err := kvcache.New(b, tensor.F32, 10, kvHeads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Free()
+	x := rows(t, 0, 3)
+	q, err := tensor.FromFloats(make([]float32, 3*heads*headDim), 3, heads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error that says %q", what, err, want)
+		}
+	}
+	received := func() error { _, err := c.Received(); return err }
+	queries := func() error { _, err := c.RecentQueries(1); return err }
+	attention := func() error { _, _, err := c.RecentAttention(1); return err }
+	refused("received without a record", received(), "not tracked")
+	refused("queries without a record", queries(), "not tracked")
+	refused("attention without a record", attention(), "not tracked")
+	refused("reanchor without a record", c.Reanchor(1, 0), "not recorded")
+	if err := c.Observe(q); err != nil || c.Anchor(x) != nil || c.Positions(0) != nil || c.RecordBytes() != 0 || c.Rotation() != nil {
+		t.Errorf("without a record: %v, %v, %d", err, c.Positions(0), c.RecordBytes())
+	}
+	for _, bad := range []kvcache.Tracking{{Queries: -1}, {Anchors: -1}, {Queries: 11}, {Anchors: 11}} {
+		refused(fmt.Sprintf("%+v", bad), c.Track(bad, heads, angles), "0 to 10")
+	}
+	if _, on := c.Tracking(); on {
+		t.Error("what was refused is on")
+	}
+	if err := c.Track(kvcache.Tracking{}, heads, angles); err != nil {
+		t.Fatal(err)
+	}
+	refused("a second record", c.Track(kvcache.Tracking{}, heads, angles), "empty")
+	refused("received without attention", received(), "not tracked")
+	refused("queries without queries", queries(), "not tracked")
+	if err := c.Update(x, x); err != nil {
+		t.Fatal(err)
+	}
+	refused("a late record", c.Track(kvcache.Tracking{}, heads, angles), "3 slots in use")
+	refused("a list for one head", c.KeepPerHead([][]int{{0}}), "2 KV heads")
+	refused("lists of two lengths", c.KeepPerHead([][]int{{0, 1}, {0}}), "same number")
+	refused("a slot out of range", c.KeepPerHead([][]int{{0}, {3}}), "head 1")
+	refused("slots that descend", c.KeepPerHead([][]int{{1, 0}, {0, 1}}), "ascending")
+	if c.Len() != 3 || !slices.Equal(tokens(t, b, c), []int{0, 1, 2}) {
+		t.Errorf("what was refused changed the cache: %v", tokens(t, b, c))
+	}
+	_, err = c.Multiply([]float32{1, 2, 3}, []float32{1, 2}, 2)
+	refused("a product of a row and a half", err, "whole rows")
+}
+
+func TestTrackingUnion(t *testing.T) {
+	got := kvcache.Tracking{Queries: 3, Anchors: 4}.Union(kvcache.Tracking{Queries: 2, Attention: true, Anchors: 5})
+	if want := (kvcache.Tracking{Queries: 3, Attention: true, Anchors: 5}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestMultiply(t *testing.T) {
+	a := newAccount(t, tensor.F16, 1, kvcache.Tracking{})
+	for _, c := range []struct{ n, m, d int }{{1, 1, 1}, {3, 5, 7}, {40, 16, 32}, {17, 144, 64}} {
+		_, x := a.normal(c.n, (c.d+headDim-1)/headDim)
+		_, w := a.normal(c.m, (c.d+headDim-1)/headDim)
+		x, w = x[:c.n*c.d], w[:c.m*c.d]
+		got, err := a.cache.Multiply(x, w, c.d)
+		a.ok(err)
+		for i := range c.n * c.m {
+			want := 0.0
+			for j := range c.d {
+				want += float64(x[i/c.m*c.d+j]) * float64(w[i%c.m*c.d+j])
+			}
+			if math.Abs(float64(got[i])-want) > 1e-4 {
+				t.Fatalf("%+v: element %d is %g, want %g", c, i, got[i], want)
+			}
+		}
+	}
+}
+
+// TestObserveAllocatesNothing decodes a token again and again.
+func TestObserveAllocatesNothing(t *testing.T) {
+	for _, track := range []kvcache.Tracking{{}, {Queries: 8}, {Attention: true}, {Queries: 8, Attention: true, Anchors: 4}} {
+		t.Run(fmt.Sprintf("%+v", track), func(t *testing.T) {
+			a := newAccount(t, tensor.F16, 100, track)
+			a.add(90, 30)
+			a.ok(a.cache.Truncate(50))
+			k, _ := a.normal(1, kvHeads)
+			q, _ := a.normal(1, heads)
+			if n := testing.AllocsPerRun(20, func() {
+				a.ok(a.cache.Anchor(k))
+				a.ok(a.cache.Update(k, k))
+				a.ok(a.cache.Observe(q))
+			}); n > 0 {
+				t.Errorf("%v allocations for a token", n)
+			}
+		})
+	}
+}
+
+// FuzzCache plays operations against the account. Each takes two bytes: what, and how much.
+func FuzzCache(f *testing.F) {
+	f.Add([]byte{0, 20, 1, 3, 0, 5, 2, 2, 0, 1, 3, 77, 4, 6, 0, 9})
+	f.Add([]byte{0, 31, 3, 200, 0, 1, 0, 1, 3, 13, 0, 1, 4, 0, 0, 7, 2, 3})
+	f.Add([]byte{0, 9, 2, 255, 0, 3, 1, 200, 4, 200, 0, 30, 5, 1, 5, 2, 4, 3, 5, 9})
+	f.Fuzz(func(t *testing.T, program []byte) {
+		const capacity = 32
+		a := newAccount(t, tensor.F32, capacity, kvcache.Tracking{Queries: 4, Attention: true})
+		for ; len(program) >= 2 && len(program) < 60; program = program[2:] {
+			n, amount := a.cache.Len(), int(program[1])
+			switch program[0] % 6 {
+			case 0:
+				if amount %= capacity; n+amount > capacity || amount == 0 {
+					continue
+				}
+				a.add(amount, 1+int(program[0])/6)
+			case 1:
+				if err := a.cache.PrunePrefix(amount); (err == nil) != (amount <= n) {
+					t.Fatalf("prune %d of %d: %v", amount, n, err)
+				} else if err == nil {
+					a.keep(every(1, n)[amount:])
+				}
+			case 2:
+				list := every(1+amount%5, n)
+				a.ok(a.cache.Keep(list))
+				a.keep(list)
+			case 3: // so many slots of each head, the first of which are others
+				kept := amount % (n + 1)
+				lists := [][]int{every(1, n)[n-kept:], every(1, kept)}
+				a.ok(a.cache.KeepPerHead(lists))
+				a.keep(lists...)
+			case 4:
+				if err := a.cache.Truncate(amount); (err == nil) != (amount <= n) {
+					t.Fatalf("truncate to %d of %d: %v", amount, n, err)
+				} else if err == nil {
+					a.truncate(amount)
+				}
+			case 5:
+				list := []int{amount - 1, amount}
+				if err := a.cache.Keep(list); (err == nil) != (amount > 0 && amount < n) {
+					t.Fatalf("keep %v of %d: %v", list, n, err)
+				} else if err == nil {
+					a.keep(list)
+				}
+			}
+			a.compare()
+		}
+	})
+}
