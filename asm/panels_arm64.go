@@ -22,9 +22,9 @@ func panelsNEON(k *Kernels) {
 // panelsSDOT sets the products with panels of weights.
 func panelsSDOT(k *Kernels) {
 	k.replacePanels(
-		panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}}),
-		panelsOf(layoutQ4_1, 8, []blockTile{{4, q4_1SDOTx4}, {1, q4_1SDOTx1}}),
-		panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}}),
+		arrangedPanelsOf(layoutQ4_0, sdotQ4_0, 4, panelsOf(layoutQ4_0, 8, []blockTile{{4, q4_0SDOTx4}, {1, q4_0SDOTx1}})),
+		arrangedPanelsOf(layoutQ4_1, sdotQ4_1, 4, panelsOf(layoutQ4_1, 8, []blockTile{{4, q4_1SDOTx4}, {1, q4_1SDOTx1}})),
+		arrangedPanelsOf(layoutQ8_0, sdotQ8_0, 4, panelsOf(layoutQ8_0, 8, []blockTile{{4, q8_0SDOTx4}, {1, q8_0SDOTx1}})),
 		panelsOf(layoutQ4_K, 8, []blockTile{{8, inHalves(q4_KSDOTx8, 16)}, {2, q4_KSDOTx2}, {1, q4_KSDOTx1}}),
 		panelsOf(layoutQ5_K, 8, []blockTile{{8, inHalves(q5_KSDOTx8, 16)}, {2, q5_KSDOTx2}, {1, q5_KSDOTx1}}),
 		panelsOf(layoutQ6_K, 8, []blockTile{{8, inHalves(q6_KSDOTx8, 4)}, {2, q6_KSDOTx2}, {1, q6_KSDOTx1}}),
@@ -174,3 +174,18 @@ func q5_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q6_KSDOTx8(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_0SDOTx8 multiplies 4 rows of weights with 8 of arranged activations, and adds to out, see arrangedPanels.run.
+//
+//go:noescape
+func q4_0SDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+
+// q4_1SDOTx8 does so for Q4_1.
+//
+//go:noescape
+func q4_1SDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+
+// q8_0SDOTx8 does so for Q8_0.
+//
+//go:noescape
+func q8_0SDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)

@@ -3,7 +3,7 @@
 #include "textflag.h"
 #include "words_arm64.h"
 
-// The products of eight of a panel's rows with eight rows of activations, in blocks of 32, by SMMLA, see matrixPanels. SMMLA
+// The products of eight of a panel's rows with eight rows of activations, in blocks of 32, by SMMLA, see arrangedPanels. SMMLA
 // multiplies two rows of weights with two of activations, eight elements of each, and adds to a tile of 2x2: a lane has a row
 // of weights and a row of activations, lanes 0 and 1 the first row of weights. Tiles stay so until the end, scales are laid
 // out like them, and only then do the lanes part. Registers of all kernels:
