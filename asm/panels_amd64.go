@@ -43,11 +43,14 @@ func panelsAVX512(k *Kernels) {
 	)
 }
 
-// The tiles of VNNI for formats with blocks of 32.
+// The tiles of VNNI.
 var (
 	tilesQ4_0VNNI = []blockTile{{12, q4_0VNNIx12}, {8, q4_0VNNIx8}, {4, q4_0VNNIx4}, {2, q4_0VNNIx2}, {1, q4_0VNNIx1}}
 	tilesQ4_1VNNI = []blockTile{{12, q4_1VNNIx12}, {8, q4_1VNNIx8}, {4, q4_1VNNIx4}, {2, q4_1VNNIx2}, {1, q4_1VNNIx1}}
 	tilesQ8_0VNNI = []blockTile{{12, q8_0VNNIx12}, {8, q8_0VNNIx8}, {4, q8_0VNNIx4}, {2, q8_0VNNIx2}, {1, q8_0VNNIx1}}
+	tilesQ4_KVNNI = []blockTile{{12, q4_KVNNIx12}, {8, q4_KVNNIx8}, {4, q4_KVNNIx4}, {2, q4_KVNNIx2}, {1, q4_KVNNIx1}}
+	tilesQ5_KVNNI = []blockTile{{12, q5_KVNNIx12}, {8, q5_KVNNIx8}, {4, q5_KVNNIx4}, {2, q5_KVNNIx2}, {1, q5_KVNNIx1}}
+	tilesQ6_KVNNI = []blockTile{{12, q6_KVNNIx12}, {8, q6_KVNNIx8}, {4, q6_KVNNIx4}, {2, q6_KVNNIx2}, {1, q6_KVNNIx1}}
 )
 
 // panelsVNNI sets the products with panels of weights.
@@ -56,9 +59,9 @@ func panelsVNNI(k *Kernels) {
 		singlePanelsOf(layoutQ4_0, 16, tilesQ4_0VNNI, q4_0VNNIx1x4),
 		singlePanelsOf(layoutQ4_1, 16, tilesQ4_1VNNI, q4_1VNNIx1x4),
 		singlePanelsOf(layoutQ8_0, 16, tilesQ8_0VNNI, q8_0VNNIx1x4),
-		singlePanelsOf(layoutQ4_K, 16, []blockTile{{12, q4_KVNNIx12}, {8, q4_KVNNIx8}, {4, q4_KVNNIx4}, {2, q4_KVNNIx2}, {1, q4_KVNNIx1}}, q4_KVNNIx1x4),
-		singlePanelsOf(layoutQ5_K, 16, []blockTile{{12, q5_KVNNIx12}, {8, q5_KVNNIx8}, {4, q5_KVNNIx4}, {2, q5_KVNNIx2}, {1, q5_KVNNIx1}}, q5_KVNNIx1x4),
-		singlePanelsOf(layoutQ6_K, 16, []blockTile{{12, q6_KVNNIx12}, {8, q6_KVNNIx8}, {4, q6_KVNNIx4}, {2, q6_KVNNIx2}, {1, q6_KVNNIx1}}, q6_KVNNIx1x4),
+		singlePanelsOf(layoutQ4_K, 16, tilesQ4_KVNNI, q4_KVNNIx1x4),
+		singlePanelsOf(layoutQ5_K, 16, tilesQ5_KVNNI, q5_KVNNIx1x4),
+		singlePanelsOf(layoutQ6_K, 16, tilesQ6_KVNNI, q6_KVNNIx1x4),
 	)
 }
 
@@ -68,8 +71,11 @@ func panelsAMX(k *Kernels) {
 		return amxPanelsOf(k.PanelsFor(l.format), blockTiles{l, PanelRows, rest}, kernel)
 	}
 	k.replacePanels(
-		of(layoutQ4_0, tilesQ4_0VNNI, q4_0AMX),
-		of(layoutQ4_1, tilesQ4_1VNNI, q4_1AMX),
-		of(layoutQ8_0, tilesQ8_0VNNI, q8_0AMX),
+		of(layoutQ4_0, tilesQ4_0VNNI, amx32(q4_0AMX)),
+		of(layoutQ4_1, tilesQ4_1VNNI, amx32(q4_1AMX)),
+		of(layoutQ8_0, tilesQ8_0VNNI, amx32(q8_0AMX)),
+		of(layoutQ4_K, tilesQ4_KVNNI, amx256(q4_KAMX)),
+		of(layoutQ5_K, tilesQ5_KVNNI, amx256(q5_KAMX)),
+		of(layoutQ6_K, tilesQ6_KVNNI, amx256(q6_KAMX)),
 	)
 }

@@ -24,9 +24,9 @@ DATA shapesAMX<>+55(SB)/1, $0x0c
 DATA shapesAMX<>+63(SB)/1, $0x00
 GLOBL shapesAMX<>(SB), RODATA|NOPTR, $64
 
-// func q4_0AMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+// func q4_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 // Requires: AMXINT8, AMXTILE, AVX, AVX512BW, AVX512F
-TEXT ·q4_0AMX(SB), $40008-96
+TEXT ·q4_0AMX(SB), $40008-104
 	LEAQ         71(SP), BX
 	ANDQ         $-64, BX
 	LEAQ         3072(BX), DI
@@ -34,8 +34,8 @@ TEXT ·q4_0AMX(SB), $40008-96
 	LEAQ         1536(BX), R9
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), SI
-	MOVQ         panelBytes+16(FP), DX
-	MOVQ         blocks+24(FP), CX
+	MOVQ         panelBytes+24(FP), DX
+	MOVQ         blocks+32(FP), CX
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X2
 	VPBROADCASTD X2, Z2
@@ -123,7 +123,7 @@ unpack:
 	LONG $0x4978e2c4
 	LONG $0x00000080
 	BYTE $0x00
-	MOVQ k+64(FP), R8
+	MOVQ k+72(FP), R8
 	MOVQ R8, R10
 	SHRQ $0x03, R10
 	LEAQ (R10)(R10*2), R11
@@ -131,11 +131,11 @@ unpack:
 
 tile:
 	MOVQ   (SP), AX
-	MOVQ   q+32(FP), SI
-	MOVQ   d+40(FP), DI
-	MOVQ   sums+48(FP), DX
-	MOVQ   blocks+24(FP), CX
-	CMPQ   first+88(FP), $0x00
+	MOVQ   q+40(FP), SI
+	MOVQ   d+48(FP), DI
+	MOVQ   sums+56(FP), DX
+	MOVQ   blocks+32(FP), CX
+	CMPQ   first+96(FP), $0x00
 	JEQ    goOn
 	VPXORD Z31, Z31, Z31
 	VPXORD Z30, Z30, Z30
@@ -164,8 +164,8 @@ tile:
 	JMP    begun
 
 goOn:
-	MOVQ    out+72(FP), R12
-	MOVQ    stride+80(FP), AX
+	MOVQ    out+80(FP), R12
+	MOVQ    stride+88(FP), AX
 	VMOVUPS (R12), Z31
 	VMOVUPS 64(R12), Z30
 	LEAQ    (R12)(AX*4), R12
@@ -791,8 +791,8 @@ added:
 	SUBQ         R11, DI
 	ADDQ         $0x00000480, AX
 	ADDQ         $0x04, DI
-	MOVQ         out+72(FP), R12
-	MOVQ         stride+80(FP), AX
+	MOVQ         out+80(FP), R12
+	MOVQ         stride+88(FP), AX
 	VMOVUPS      Z31, (R12)
 	VMOVUPS      Z30, 64(R12)
 	LEAQ         (R12)(AX*4), R12
@@ -829,15 +829,15 @@ added:
 	VMOVUPS      Z9, (R12)
 	VMOVUPS      Z8, 64(R12)
 	IMUL3Q       $0x0c, R8, SI
-	ADDQ         SI, q+32(FP)
+	ADDQ         SI, q+40(FP)
 	IMUL3Q       $0x0c, R10, SI
-	ADDQ         SI, d+40(FP)
+	ADDQ         SI, d+48(FP)
 	IMUL3Q       $0x0c, R10, SI
-	ADDQ         SI, sums+48(FP)
-	MOVQ         stride+80(FP), AX
+	ADDQ         SI, sums+56(FP)
+	MOVQ         stride+88(FP), AX
 	IMUL3Q       $0x30, AX, SI
-	ADDQ         SI, out+72(FP)
-	DECQ         tiles+56(FP)
+	ADDQ         SI, out+80(FP)
+	DECQ         tiles+64(FP)
 	JNE          tile
 
 	// tilerelease
@@ -846,9 +846,9 @@ added:
 	VZEROUPPER
 	RET
 
-// func q4_1AMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+// func q4_1AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 // Requires: AMXINT8, AMXTILE, AVX, AVX512BW, AVX512F
-TEXT ·q4_1AMX(SB), $44104-96
+TEXT ·q4_1AMX(SB), $44104-104
 	LEAQ         71(SP), BX
 	ANDQ         $-64, BX
 	LEAQ         3072(BX), DI
@@ -856,8 +856,8 @@ TEXT ·q4_1AMX(SB), $44104-96
 	LEAQ         1536(BX), R9
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), SI
-	MOVQ         panelBytes+16(FP), DX
-	MOVQ         blocks+24(FP), CX
+	MOVQ         panelBytes+24(FP), DX
+	MOVQ         blocks+32(FP), CX
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X2
 	VPBROADCASTD X2, Z2
@@ -933,7 +933,7 @@ unpack:
 	LONG $0x4978e2c4
 	LONG $0x00000080
 	BYTE $0x00
-	MOVQ k+64(FP), R8
+	MOVQ k+72(FP), R8
 	MOVQ R8, R10
 	SHRQ $0x03, R10
 	LEAQ (R10)(R10*2), R11
@@ -941,11 +941,11 @@ unpack:
 
 tile:
 	MOVQ   (SP), AX
-	MOVQ   q+32(FP), SI
-	MOVQ   d+40(FP), DI
-	MOVQ   sums+48(FP), DX
-	MOVQ   blocks+24(FP), CX
-	CMPQ   first+88(FP), $0x00
+	MOVQ   q+40(FP), SI
+	MOVQ   d+48(FP), DI
+	MOVQ   sums+56(FP), DX
+	MOVQ   blocks+32(FP), CX
+	CMPQ   first+96(FP), $0x00
 	JEQ    goOn
 	VPXORD Z31, Z31, Z31
 	VPXORD Z30, Z30, Z30
@@ -974,8 +974,8 @@ tile:
 	JMP    begun
 
 goOn:
-	MOVQ    out+72(FP), R12
-	MOVQ    stride+80(FP), AX
+	MOVQ    out+80(FP), R12
+	MOVQ    stride+88(FP), AX
 	VMOVUPS (R12), Z31
 	VMOVUPS 64(R12), Z30
 	LEAQ    (R12)(AX*4), R12
@@ -1877,8 +1877,8 @@ added:
 	ADDQ           $0x00000500, AX
 	ADDQ           $0x04, DI
 	ADDQ           $0x04, DX
-	MOVQ           out+72(FP), R12
-	MOVQ           stride+80(FP), AX
+	MOVQ           out+80(FP), R12
+	MOVQ           stride+88(FP), AX
 	VMOVUPS        Z31, (R12)
 	VMOVUPS        Z30, 64(R12)
 	LEAQ           (R12)(AX*4), R12
@@ -1915,15 +1915,15 @@ added:
 	VMOVUPS        Z9, (R12)
 	VMOVUPS        Z8, 64(R12)
 	IMUL3Q         $0x0c, R8, SI
-	ADDQ           SI, q+32(FP)
+	ADDQ           SI, q+40(FP)
 	IMUL3Q         $0x0c, R10, SI
-	ADDQ           SI, d+40(FP)
+	ADDQ           SI, d+48(FP)
 	IMUL3Q         $0x0c, R10, SI
-	ADDQ           SI, sums+48(FP)
-	MOVQ           stride+80(FP), AX
+	ADDQ           SI, sums+56(FP)
+	MOVQ           stride+88(FP), AX
 	IMUL3Q         $0x30, AX, SI
-	ADDQ           SI, out+72(FP)
-	DECQ           tiles+56(FP)
+	ADDQ           SI, out+80(FP)
+	DECQ           tiles+64(FP)
 	JNE            tile
 
 	// tilerelease
@@ -1932,9 +1932,9 @@ added:
 	VZEROUPPER
 	RET
 
-// func q8_0AMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+// func q8_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 // Requires: AMXINT8, AMXTILE, AVX, AVX512F
-TEXT ·q8_0AMX(SB), $40008-96
+TEXT ·q8_0AMX(SB), $40008-104
 	LEAQ         71(SP), BX
 	ANDQ         $-64, BX
 	LEAQ         3072(BX), DI
@@ -1942,8 +1942,8 @@ TEXT ·q8_0AMX(SB), $40008-96
 	LEAQ         1536(BX), R9
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), SI
-	MOVQ         panelBytes+16(FP), DX
-	MOVQ         blocks+24(FP), CX
+	MOVQ         panelBytes+24(FP), DX
+	MOVQ         blocks+32(FP), CX
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X2
 	VPBROADCASTD X2, Z2
@@ -1999,7 +1999,7 @@ unpack:
 	LONG $0x4978e2c4
 	LONG $0x00000080
 	BYTE $0x00
-	MOVQ k+64(FP), R8
+	MOVQ k+72(FP), R8
 	MOVQ R8, R10
 	SHRQ $0x03, R10
 	LEAQ (R10)(R10*2), R11
@@ -2007,11 +2007,11 @@ unpack:
 
 tile:
 	MOVQ   (SP), AX
-	MOVQ   q+32(FP), SI
-	MOVQ   d+40(FP), DI
-	MOVQ   sums+48(FP), DX
-	MOVQ   blocks+24(FP), CX
-	CMPQ   first+88(FP), $0x00
+	MOVQ   q+40(FP), SI
+	MOVQ   d+48(FP), DI
+	MOVQ   sums+56(FP), DX
+	MOVQ   blocks+32(FP), CX
+	CMPQ   first+96(FP), $0x00
 	JEQ    goOn
 	VPXORD Z31, Z31, Z31
 	VPXORD Z30, Z30, Z30
@@ -2040,8 +2040,8 @@ tile:
 	JMP    begun
 
 goOn:
-	MOVQ    out+72(FP), R12
-	MOVQ    stride+80(FP), AX
+	MOVQ    out+80(FP), R12
+	MOVQ    stride+88(FP), AX
 	VMOVUPS (R12), Z31
 	VMOVUPS 64(R12), Z30
 	LEAQ    (R12)(AX*4), R12
@@ -2667,8 +2667,8 @@ added:
 	SUBQ         R11, DI
 	ADDQ         $0x00000480, AX
 	ADDQ         $0x04, DI
-	MOVQ         out+72(FP), R12
-	MOVQ         stride+80(FP), AX
+	MOVQ         out+80(FP), R12
+	MOVQ         stride+88(FP), AX
 	VMOVUPS      Z31, (R12)
 	VMOVUPS      Z30, 64(R12)
 	LEAQ         (R12)(AX*4), R12
@@ -2705,16 +2705,4214 @@ added:
 	VMOVUPS      Z9, (R12)
 	VMOVUPS      Z8, 64(R12)
 	IMUL3Q       $0x0c, R8, SI
-	ADDQ         SI, q+32(FP)
+	ADDQ         SI, q+40(FP)
 	IMUL3Q       $0x0c, R10, SI
-	ADDQ         SI, d+40(FP)
+	ADDQ         SI, d+48(FP)
 	IMUL3Q       $0x0c, R10, SI
-	ADDQ         SI, sums+48(FP)
-	MOVQ         stride+80(FP), AX
+	ADDQ         SI, sums+56(FP)
+	MOVQ         stride+88(FP), AX
 	IMUL3Q       $0x30, AX, SI
-	ADDQ         SI, out+72(FP)
-	DECQ         tiles+56(FP)
+	ADDQ         SI, out+80(FP)
+	DECQ         tiles+64(FP)
 	JNE          tile
+
+	// tilerelease
+	LONG $0x4978e2c4
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
+DATA shapes256AMX<>+0(SB)/1, $0x01
+DATA shapes256AMX<>+16(SB)/2, $0x0040
+DATA shapes256AMX<>+18(SB)/2, $0x0040
+DATA shapes256AMX<>+20(SB)/2, $0x0040
+DATA shapes256AMX<>+22(SB)/2, $0x0040
+DATA shapes256AMX<>+24(SB)/2, $0x0040
+DATA shapes256AMX<>+26(SB)/2, $0x0040
+DATA shapes256AMX<>+28(SB)/2, $0x0040
+DATA shapes256AMX<>+30(SB)/2, $0x0040
+DATA shapes256AMX<>+48(SB)/1, $0x10
+DATA shapes256AMX<>+49(SB)/1, $0x10
+DATA shapes256AMX<>+50(SB)/1, $0x10
+DATA shapes256AMX<>+51(SB)/1, $0x10
+DATA shapes256AMX<>+52(SB)/1, $0x10
+DATA shapes256AMX<>+53(SB)/1, $0x10
+DATA shapes256AMX<>+54(SB)/1, $0x10
+DATA shapes256AMX<>+55(SB)/1, $0x10
+DATA shapes256AMX<>+63(SB)/1, $0x00
+GLOBL shapes256AMX<>(SB), RODATA|NOPTR, $64
+
+DATA scale0AMX<>+0(SB)/4, $0x80008000
+DATA scale0AMX<>+4(SB)/4, $0x80048004
+DATA scale0AMX<>+8(SB)/4, $0x80088008
+DATA scale0AMX<>+12(SB)/4, $0x800c800c
+GLOBL scale0AMX<>(SB), RODATA|NOPTR, $16
+
+DATA scale1AMX<>+0(SB)/4, $0x80018001
+DATA scale1AMX<>+4(SB)/4, $0x80058005
+DATA scale1AMX<>+8(SB)/4, $0x80098009
+DATA scale1AMX<>+12(SB)/4, $0x800d800d
+GLOBL scale1AMX<>(SB), RODATA|NOPTR, $16
+
+DATA scale2AMX<>+0(SB)/4, $0x80028002
+DATA scale2AMX<>+4(SB)/4, $0x80068006
+DATA scale2AMX<>+8(SB)/4, $0x800a800a
+DATA scale2AMX<>+12(SB)/4, $0x800e800e
+GLOBL scale2AMX<>(SB), RODATA|NOPTR, $16
+
+DATA scale3AMX<>+0(SB)/4, $0x80038003
+DATA scale3AMX<>+4(SB)/4, $0x80078007
+DATA scale3AMX<>+8(SB)/4, $0x800b800b
+DATA scale3AMX<>+12(SB)/4, $0x800f800f
+GLOBL scale3AMX<>(SB), RODATA|NOPTR, $16
+
+DATA minimums0AMX<>+0(SB)/4, $0x80018000
+DATA minimums0AMX<>+4(SB)/4, $0x80058004
+DATA minimums0AMX<>+8(SB)/4, $0x80098008
+DATA minimums0AMX<>+12(SB)/4, $0x800d800c
+GLOBL minimums0AMX<>(SB), RODATA|NOPTR, $16
+
+DATA minimums1AMX<>+0(SB)/4, $0x80038002
+DATA minimums1AMX<>+4(SB)/4, $0x80078006
+DATA minimums1AMX<>+8(SB)/4, $0x800b800a
+DATA minimums1AMX<>+12(SB)/4, $0x800f800e
+GLOBL minimums1AMX<>(SB), RODATA|NOPTR, $16
+
+DATA lowerWordAMX<>+0(SB)/4, $0x01000100
+DATA lowerWordAMX<>+4(SB)/4, $0x05040504
+DATA lowerWordAMX<>+8(SB)/4, $0x09080908
+DATA lowerWordAMX<>+12(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordAMX<>(SB), RODATA|NOPTR, $16
+
+DATA q4_KRunsAMX<>+0(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+4(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+8(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+12(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+16(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+20(SB)/4, $0x00000004
+DATA q4_KRunsAMX<>+24(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+28(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+32(SB)/4, $0x00000200
+DATA q4_KRunsAMX<>+36(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+40(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+44(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+48(SB)/4, $0x00000200
+DATA q4_KRunsAMX<>+52(SB)/4, $0x00000004
+DATA q4_KRunsAMX<>+56(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+60(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+64(SB)/4, $0x00000400
+DATA q4_KRunsAMX<>+68(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+72(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+76(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+80(SB)/4, $0x00000400
+DATA q4_KRunsAMX<>+84(SB)/4, $0x00000004
+DATA q4_KRunsAMX<>+88(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+92(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+96(SB)/4, $0x00000600
+DATA q4_KRunsAMX<>+100(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+104(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+108(SB)/4, $0x0000001c
+DATA q4_KRunsAMX<>+112(SB)/4, $0x00000600
+DATA q4_KRunsAMX<>+116(SB)/4, $0x00000004
+DATA q4_KRunsAMX<>+120(SB)/4, $0x00000000
+DATA q4_KRunsAMX<>+124(SB)/4, $0x0000001c
+GLOBL q4_KRunsAMX<>(SB), RODATA|NOPTR, $128
+
+// func q4_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+// Requires: AMXINT8, AMXTILE, AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI
+TEXT ·q4_KAMX(SB), $42320-104
+	LEAQ         1871(SP), BX
+	ANDQ         $-64, BX
+	LEAQ         6144(BX), R9
+	MOVQ         R9, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), SI
+	MOVQ         inner+16(FP), DI
+	MOVQ         panelBytes+24(FP), R8
+	MOVQ         blocks+32(FP), CX
+	MOVQ         CX, 8(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0x7f7f7f7f, R13
+	VMOVD        R13, X16
+	VPBROADCASTD X16, Z16
+	MOVL         $0x00ff00ff, R13
+	VMOVD        R13, X17
+	VPBROADCASTD X17, Z17
+	MOVL         $0x20202020, R13
+	VMOVD        R13, X18
+	VPBROADCASTD X18, Z18
+
+unpack:
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 272(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 528(SP)
+	VBROADCASTI32X4 scale1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 336(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 592(SP)
+	VBROADCASTI32X4 scale2AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 400(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 656(SP)
+	VBROADCASTI32X4 scale3AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 464(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 720(SP)
+	VBROADCASTI32X4 minimums0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 784(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 912(SP)
+	VBROADCASTI32X4 minimums1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 848(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 976(SP)
+	VMOVDQU32       (DI)(R8*1), Z0
+	VMOVDQU32       64(DI)(R8*1), Z1
+	VMOVDQU32       128(DI)(R8*1), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1040(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1296(SP)
+	VBROADCASTI32X4 scale1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1104(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1360(SP)
+	VBROADCASTI32X4 scale2AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1168(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1424(SP)
+	VBROADCASTI32X4 scale3AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1232(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1488(SP)
+	VBROADCASTI32X4 minimums0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1552(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1680(SP)
+	VBROADCASTI32X4 minimums1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1616(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1744(SP)
+	LEAQ            q4_KRunsAMX<>+0(SB), R13
+	XORL            CX, CX
+	MOVQ            R9, R11
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    272(SP)(CX*4), Z11
+	VPSLLW       $0x08, Z0, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z0, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, (R11)
+	VMOVDQU32    Z22, 4096(R11)
+	VPSLLW       $0x08, Z1, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z1, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 64(R11)
+	VMOVDQU32    Z22, 4160(R11)
+	VPSLLW       $0x08, Z2, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z2, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 128(R11)
+	VMOVDQU32    Z22, 4224(R11)
+	VPSLLW       $0x08, Z3, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z3, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 192(R11)
+	VMOVDQU32    Z22, 4288(R11)
+	VPSLLW       $0x08, Z4, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z4, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 256(R11)
+	VMOVDQU32    Z22, 4352(R11)
+	VPSLLW       $0x08, Z5, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z5, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 320(R11)
+	VMOVDQU32    Z22, 4416(R11)
+	VPSLLW       $0x08, Z6, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z6, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 384(R11)
+	VMOVDQU32    Z22, 4480(R11)
+	VPSLLW       $0x08, Z7, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z7, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 448(R11)
+	VMOVDQU32    Z22, 4544(R11)
+	MOVL         (R13)(CX*1), DX
+	LEAQ         (DX)(R8*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	VMOVDQU32    1040(SP)(CX*4), Z11
+	VPSLLW       $0x08, Z0, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z0, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8192(R11)
+	VMOVDQU32    Z22, 12288(R11)
+	VPSLLW       $0x08, Z1, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z1, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8256(R11)
+	VMOVDQU32    Z22, 12352(R11)
+	VPSLLW       $0x08, Z2, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z2, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8320(R11)
+	VMOVDQU32    Z22, 12416(R11)
+	VPSLLW       $0x08, Z3, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z3, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8384(R11)
+	VMOVDQU32    Z22, 12480(R11)
+	VPSLLW       $0x08, Z4, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z4, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8448(R11)
+	VMOVDQU32    Z22, 12544(R11)
+	VPSLLW       $0x08, Z5, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z5, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8512(R11)
+	VMOVDQU32    Z22, 12608(R11)
+	VPSLLW       $0x08, Z6, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z6, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8576(R11)
+	VMOVDQU32    Z22, 12672(R11)
+	VPSLLW       $0x08, Z7, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z7, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8640(R11)
+	VMOVDQU32    Z22, 12736(R11)
+	ADDQ         $0x00000200, R11
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (SI), Z8
+	VMOVUPS      Z8, 16384(R9)
+	VCVTPH2PS    32(SI), Z8
+	VMOVUPS      Z8, 16448(R9)
+	VMOVUPS      784(SP), Z8
+	VMOVUPS      Z8, 16512(R9)
+	VMOVUPS      848(SP), Z8
+	VMOVUPS      Z8, 16576(R9)
+	VMOVUPS      912(SP), Z8
+	VMOVUPS      Z8, 16640(R9)
+	VMOVUPS      976(SP), Z8
+	VMOVUPS      Z8, 16704(R9)
+	VCVTPH2PS    (SI)(R8*1), Z8
+	VMOVUPS      Z8, 16768(R9)
+	VCVTPH2PS    32(SI)(R8*1), Z8
+	VMOVUPS      Z8, 16832(R9)
+	VMOVUPS      1552(SP), Z8
+	VMOVUPS      Z8, 16896(R9)
+	VMOVUPS      1616(SP), Z8
+	VMOVUPS      Z8, 16960(R9)
+	VMOVUPS      1680(SP), Z8
+	VMOVUPS      Z8, 17024(R9)
+	VMOVUPS      1744(SP), Z8
+	VMOVUPS      Z8, 17088(R9)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, SI
+	ADDQ         $0x00004300, R9
+	DECQ         8(SP)
+	JNE          unpack
+	LEAQ         shapes256AMX<>+0(SB), AX
+
+	// ldtilecfg [rax]
+	LONG $0x4978e2c4
+	LONG $0x00000080
+	BYTE $0x00
+	MOVQ k+72(FP), R8
+	MOVQ R8, R10
+	SHRQ $0x06, R10
+	LEAQ (R10)(R10*2), R11
+	MOVL $0x00000040, R13
+
+tile:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, 4096(BX)
+	VMOVUPS Z0, 4160(BX)
+	VMOVUPS Z0, 4224(BX)
+	VMOVUPS Z0, 4288(BX)
+	VMOVUPS Z0, 4352(BX)
+	VMOVUPS Z0, 4416(BX)
+	VMOVUPS Z0, 4480(BX)
+	VMOVUPS Z0, 4544(BX)
+	VMOVUPS Z0, 4608(BX)
+	VMOVUPS Z0, 4672(BX)
+	VMOVUPS Z0, 4736(BX)
+	VMOVUPS Z0, 4800(BX)
+	VMOVUPS Z0, 4864(BX)
+	VMOVUPS Z0, 4928(BX)
+	VMOVUPS Z0, 4992(BX)
+	VMOVUPS Z0, 5056(BX)
+	VMOVUPS Z0, 5120(BX)
+	VMOVUPS Z0, 5184(BX)
+	VMOVUPS Z0, 5248(BX)
+	VMOVUPS Z0, 5312(BX)
+	VMOVUPS Z0, 5376(BX)
+	VMOVUPS Z0, 5440(BX)
+	VMOVUPS Z0, 5504(BX)
+	VMOVUPS Z0, 5568(BX)
+	VMOVUPS Z0, 5632(BX)
+	VMOVUPS Z0, 5696(BX)
+	VMOVUPS Z0, 5760(BX)
+	VMOVUPS Z0, 5824(BX)
+	VMOVUPS Z0, 5888(BX)
+	VMOVUPS Z0, 5952(BX)
+	VMOVUPS Z0, 6016(BX)
+	VMOVUPS Z0, 6080(BX)
+	JMP     begun
+
+goOn:
+	MOVQ    out+80(FP), R12
+	MOVQ    stride+88(FP), AX
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4096(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5120(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4160(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5184(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4224(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5248(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4288(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5312(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4352(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5376(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4416(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5440(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4480(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5504(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4544(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5568(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4608(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5632(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4672(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5696(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4736(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5760(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4800(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5824(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4864(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5888(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4928(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5952(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4992(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 6016(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 5056(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 6080(BX)
+
+begun:
+	MOVQ (SP), AX
+	MOVQ q+40(FP), SI
+	MOVQ d+48(FP), DI
+	MOVQ sums+56(FP), DX
+	MOVQ blocks+32(FP), CX
+
+block:
+	// tilezero tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// tilezero tmm4
+	LONG $0x497be2c4
+	BYTE $0xe0
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 4096]
+	LONG $0x4b7ba2c4
+	LONG $0x10002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 8192]
+	LONG $0x4b7ba2c4
+	LONG $0x2000288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 12288]
+	LONG $0x4b7ba2c4
+	LONG $0x30002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 64]
+	LONG $0x4b7ba2c4
+	LONG $0x00400684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 1024]
+	LONG $0x4b7ba2c4
+	LONG $0x0400288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 5120]
+	LONG $0x4b7ba2c4
+	LONG $0x14002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 9216]
+	LONG $0x4b7ba2c4
+	LONG $0x2400288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 13312]
+	LONG $0x4b7ba2c4
+	LONG $0x34002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 128]
+	LONG $0x4b7ba2c4
+	LONG $0x00800684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 2048]
+	LONG $0x4b7ba2c4
+	LONG $0x0800288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 6144]
+	LONG $0x4b7ba2c4
+	LONG $0x18002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 10240]
+	LONG $0x4b7ba2c4
+	LONG $0x2800288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 14336]
+	LONG $0x4b7ba2c4
+	LONG $0x38002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 192]
+	LONG $0x4b7ba2c4
+	LONG $0x00c00684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 3072]
+	LONG $0x4b7ba2c4
+	LONG $0x0c00288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 7168]
+	LONG $0x4b7ba2c4
+	LONG $0x1c002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 11264]
+	LONG $0x4b7ba2c4
+	LONG $0x2c00288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 15360]
+	LONG $0x4b7ba2c4
+	LONG $0x3c002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 1024], tmm4
+	LONG $0x4b7aa2c4
+	LONG $0x04002ba4
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 2048], tmm5
+	LONG $0x4b7aa2c4
+	LONG $0x08002bac
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 3072], tmm6
+	LONG          $0x4b7aa2c4
+	LONG          $0x0c002bb4
+	WORD          $0x0000
+	MOVQ          DX, R9
+	MOVQ          R8, R12
+	SHRQ          $0x02, R12
+	VPCMPEQW      Y1, Y1, Y1
+	VPSRLW        $0x0f, Y1, Y1
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 16(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 32(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 48(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 64(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 80(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 96(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 112(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 128(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 144(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 160(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 176(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 192(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 208(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 224(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 240(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 256(SP)
+	VMOVUPS       16384(AX), Z0
+	VMOVUPS       16448(AX), Z1
+	VMOVUPS       16512(AX), Z2
+	VMOVUPS       16576(AX), Z3
+	VMOVUPS       16640(AX), Z4
+	VMOVUPS       16704(AX), Z5
+	VPSLLD        $0x07, 1024(BX), Z6
+	VPADDD        (BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4096(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 16(SP), Z2, Z8
+	VPDPWSSD.BCST 20(SP), Z3, Z8
+	VPDPWSSD.BCST 24(SP), Z4, Z8
+	VPDPWSSD.BCST 28(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4096(BX)
+	VPSLLD        $0x07, 1088(BX), Z6
+	VPADDD        64(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4160(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 32(SP), Z2, Z8
+	VPDPWSSD.BCST 36(SP), Z3, Z8
+	VPDPWSSD.BCST 40(SP), Z4, Z8
+	VPDPWSSD.BCST 44(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4160(BX)
+	VPSLLD        $0x07, 1152(BX), Z6
+	VPADDD        128(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4224(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 48(SP), Z2, Z8
+	VPDPWSSD.BCST 52(SP), Z3, Z8
+	VPDPWSSD.BCST 56(SP), Z4, Z8
+	VPDPWSSD.BCST 60(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4224(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1216(BX), Z6
+	VPADDD        192(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4288(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 64(SP), Z2, Z8
+	VPDPWSSD.BCST 68(SP), Z3, Z8
+	VPDPWSSD.BCST 72(SP), Z4, Z8
+	VPDPWSSD.BCST 76(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4288(BX)
+	VPSLLD        $0x07, 1280(BX), Z6
+	VPADDD        256(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4352(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 80(SP), Z2, Z8
+	VPDPWSSD.BCST 84(SP), Z3, Z8
+	VPDPWSSD.BCST 88(SP), Z4, Z8
+	VPDPWSSD.BCST 92(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4352(BX)
+	VPSLLD        $0x07, 1344(BX), Z6
+	VPADDD        320(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4416(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 96(SP), Z2, Z8
+	VPDPWSSD.BCST 100(SP), Z3, Z8
+	VPDPWSSD.BCST 104(SP), Z4, Z8
+	VPDPWSSD.BCST 108(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4416(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1408(BX), Z6
+	VPADDD        384(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4480(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 112(SP), Z2, Z8
+	VPDPWSSD.BCST 116(SP), Z3, Z8
+	VPDPWSSD.BCST 120(SP), Z4, Z8
+	VPDPWSSD.BCST 124(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4480(BX)
+	VPSLLD        $0x07, 1472(BX), Z6
+	VPADDD        448(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4544(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 128(SP), Z2, Z8
+	VPDPWSSD.BCST 132(SP), Z3, Z8
+	VPDPWSSD.BCST 136(SP), Z4, Z8
+	VPDPWSSD.BCST 140(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4544(BX)
+	VPSLLD        $0x07, 1536(BX), Z6
+	VPADDD        512(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4608(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 144(SP), Z2, Z8
+	VPDPWSSD.BCST 148(SP), Z3, Z8
+	VPDPWSSD.BCST 152(SP), Z4, Z8
+	VPDPWSSD.BCST 156(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4608(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1600(BX), Z6
+	VPADDD        576(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4672(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 160(SP), Z2, Z8
+	VPDPWSSD.BCST 164(SP), Z3, Z8
+	VPDPWSSD.BCST 168(SP), Z4, Z8
+	VPDPWSSD.BCST 172(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4672(BX)
+	VPSLLD        $0x07, 1664(BX), Z6
+	VPADDD        640(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4736(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 176(SP), Z2, Z8
+	VPDPWSSD.BCST 180(SP), Z3, Z8
+	VPDPWSSD.BCST 184(SP), Z4, Z8
+	VPDPWSSD.BCST 188(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4736(BX)
+	VPSLLD        $0x07, 1728(BX), Z6
+	VPADDD        704(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4800(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 192(SP), Z2, Z8
+	VPDPWSSD.BCST 196(SP), Z3, Z8
+	VPDPWSSD.BCST 200(SP), Z4, Z8
+	VPDPWSSD.BCST 204(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4800(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1792(BX), Z6
+	VPADDD        768(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4864(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 208(SP), Z2, Z8
+	VPDPWSSD.BCST 212(SP), Z3, Z8
+	VPDPWSSD.BCST 216(SP), Z4, Z8
+	VPDPWSSD.BCST 220(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4864(BX)
+	VPSLLD        $0x07, 1856(BX), Z6
+	VPADDD        832(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4928(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 224(SP), Z2, Z8
+	VPDPWSSD.BCST 228(SP), Z3, Z8
+	VPDPWSSD.BCST 232(SP), Z4, Z8
+	VPDPWSSD.BCST 236(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4928(BX)
+	VPSLLD        $0x07, 1920(BX), Z6
+	VPADDD        896(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4992(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 240(SP), Z2, Z8
+	VPDPWSSD.BCST 244(SP), Z3, Z8
+	VPDPWSSD.BCST 248(SP), Z4, Z8
+	VPDPWSSD.BCST 252(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4992(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1984(BX), Z6
+	VPADDD        960(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5056(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 256(SP), Z2, Z8
+	VPDPWSSD.BCST 260(SP), Z3, Z8
+	VPDPWSSD.BCST 264(SP), Z4, Z8
+	VPDPWSSD.BCST 268(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5056(BX)
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	VMOVUPS       16768(AX), Z0
+	VMOVUPS       16832(AX), Z1
+	VMOVUPS       16896(AX), Z2
+	VMOVUPS       16960(AX), Z3
+	VMOVUPS       17024(AX), Z4
+	VMOVUPS       17088(AX), Z5
+	VPSLLD        $0x07, 3072(BX), Z6
+	VPADDD        2048(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5120(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 16(SP), Z2, Z8
+	VPDPWSSD.BCST 20(SP), Z3, Z8
+	VPDPWSSD.BCST 24(SP), Z4, Z8
+	VPDPWSSD.BCST 28(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5120(BX)
+	VPSLLD        $0x07, 3136(BX), Z6
+	VPADDD        2112(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5184(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 32(SP), Z2, Z8
+	VPDPWSSD.BCST 36(SP), Z3, Z8
+	VPDPWSSD.BCST 40(SP), Z4, Z8
+	VPDPWSSD.BCST 44(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5184(BX)
+	VPSLLD        $0x07, 3200(BX), Z6
+	VPADDD        2176(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5248(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 48(SP), Z2, Z8
+	VPDPWSSD.BCST 52(SP), Z3, Z8
+	VPDPWSSD.BCST 56(SP), Z4, Z8
+	VPDPWSSD.BCST 60(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5248(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3264(BX), Z6
+	VPADDD        2240(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5312(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 64(SP), Z2, Z8
+	VPDPWSSD.BCST 68(SP), Z3, Z8
+	VPDPWSSD.BCST 72(SP), Z4, Z8
+	VPDPWSSD.BCST 76(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5312(BX)
+	VPSLLD        $0x07, 3328(BX), Z6
+	VPADDD        2304(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5376(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 80(SP), Z2, Z8
+	VPDPWSSD.BCST 84(SP), Z3, Z8
+	VPDPWSSD.BCST 88(SP), Z4, Z8
+	VPDPWSSD.BCST 92(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5376(BX)
+	VPSLLD        $0x07, 3392(BX), Z6
+	VPADDD        2368(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5440(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 96(SP), Z2, Z8
+	VPDPWSSD.BCST 100(SP), Z3, Z8
+	VPDPWSSD.BCST 104(SP), Z4, Z8
+	VPDPWSSD.BCST 108(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5440(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3456(BX), Z6
+	VPADDD        2432(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5504(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 112(SP), Z2, Z8
+	VPDPWSSD.BCST 116(SP), Z3, Z8
+	VPDPWSSD.BCST 120(SP), Z4, Z8
+	VPDPWSSD.BCST 124(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5504(BX)
+	VPSLLD        $0x07, 3520(BX), Z6
+	VPADDD        2496(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5568(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 128(SP), Z2, Z8
+	VPDPWSSD.BCST 132(SP), Z3, Z8
+	VPDPWSSD.BCST 136(SP), Z4, Z8
+	VPDPWSSD.BCST 140(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5568(BX)
+	VPSLLD        $0x07, 3584(BX), Z6
+	VPADDD        2560(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5632(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 144(SP), Z2, Z8
+	VPDPWSSD.BCST 148(SP), Z3, Z8
+	VPDPWSSD.BCST 152(SP), Z4, Z8
+	VPDPWSSD.BCST 156(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5632(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3648(BX), Z6
+	VPADDD        2624(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5696(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 160(SP), Z2, Z8
+	VPDPWSSD.BCST 164(SP), Z3, Z8
+	VPDPWSSD.BCST 168(SP), Z4, Z8
+	VPDPWSSD.BCST 172(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5696(BX)
+	VPSLLD        $0x07, 3712(BX), Z6
+	VPADDD        2688(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5760(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 176(SP), Z2, Z8
+	VPDPWSSD.BCST 180(SP), Z3, Z8
+	VPDPWSSD.BCST 184(SP), Z4, Z8
+	VPDPWSSD.BCST 188(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5760(BX)
+	VPSLLD        $0x07, 3776(BX), Z6
+	VPADDD        2752(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5824(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 192(SP), Z2, Z8
+	VPDPWSSD.BCST 196(SP), Z3, Z8
+	VPDPWSSD.BCST 200(SP), Z4, Z8
+	VPDPWSSD.BCST 204(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5824(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3840(BX), Z6
+	VPADDD        2816(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5888(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 208(SP), Z2, Z8
+	VPDPWSSD.BCST 212(SP), Z3, Z8
+	VPDPWSSD.BCST 216(SP), Z4, Z8
+	VPDPWSSD.BCST 220(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5888(BX)
+	VPSLLD        $0x07, 3904(BX), Z6
+	VPADDD        2880(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5952(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 224(SP), Z2, Z8
+	VPDPWSSD.BCST 228(SP), Z3, Z8
+	VPDPWSSD.BCST 232(SP), Z4, Z8
+	VPDPWSSD.BCST 236(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5952(BX)
+	VPSLLD        $0x07, 3968(BX), Z6
+	VPADDD        2944(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   6016(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 240(SP), Z2, Z8
+	VPDPWSSD.BCST 244(SP), Z3, Z8
+	VPDPWSSD.BCST 248(SP), Z4, Z8
+	VPDPWSSD.BCST 252(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 6016(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 4032(BX), Z6
+	VPADDD        3008(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   6080(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 256(SP), Z2, Z8
+	VPDPWSSD.BCST 260(SP), Z3, Z8
+	VPDPWSSD.BCST 264(SP), Z4, Z8
+	VPDPWSSD.BCST 268(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 6080(BX)
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	ADDQ          $0x00004300, AX
+	ADDQ          $0x00000100, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x40, DX
+	DECQ          CX
+	JNE           block
+	MOVQ          out+80(FP), R12
+	MOVQ          stride+88(FP), AX
+	VMOVUPS       4096(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5120(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4160(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5184(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4224(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5248(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4288(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5312(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4352(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5376(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4416(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5440(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4480(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5504(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4544(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5568(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4608(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5632(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4672(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5696(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4736(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5760(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4800(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5824(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4864(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5888(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4928(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5952(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4992(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       6016(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       5056(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       6080(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	IMUL3Q        $0x10, R8, SI
+	ADDQ          SI, q+40(FP)
+	IMUL3Q        $0x10, R10, SI
+	ADDQ          SI, d+48(FP)
+	MOVQ          R8, AX
+	SHRQ          $0x02, AX
+	IMUL3Q        $0x10, AX, SI
+	ADDQ          SI, sums+56(FP)
+	MOVQ          stride+88(FP), AX
+	IMUL3Q        $0x40, AX, SI
+	ADDQ          SI, out+80(FP)
+	DECQ          tiles+64(FP)
+	JNE           tile
+
+	// tilerelease
+	LONG $0x4978e2c4
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
+DATA q5_KRunsAMX<>+0(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+4(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+8(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+12(SB)/4, $0x0000001c
+DATA q5_KRunsAMX<>+16(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+20(SB)/4, $0x00000004
+DATA q5_KRunsAMX<>+24(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+28(SB)/4, $0x0000001d
+DATA q5_KRunsAMX<>+32(SB)/4, $0x00000200
+DATA q5_KRunsAMX<>+36(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+40(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+44(SB)/4, $0x0000001e
+DATA q5_KRunsAMX<>+48(SB)/4, $0x00000200
+DATA q5_KRunsAMX<>+52(SB)/4, $0x00000004
+DATA q5_KRunsAMX<>+56(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+60(SB)/4, $0x0000001f
+DATA q5_KRunsAMX<>+64(SB)/4, $0x00000400
+DATA q5_KRunsAMX<>+68(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+72(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+76(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+80(SB)/4, $0x00000400
+DATA q5_KRunsAMX<>+84(SB)/4, $0x00000004
+DATA q5_KRunsAMX<>+88(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+92(SB)/4, $0x00000001
+DATA q5_KRunsAMX<>+96(SB)/4, $0x00000600
+DATA q5_KRunsAMX<>+100(SB)/4, $0x00000000
+DATA q5_KRunsAMX<>+104(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+108(SB)/4, $0x00000002
+DATA q5_KRunsAMX<>+112(SB)/4, $0x00000600
+DATA q5_KRunsAMX<>+116(SB)/4, $0x00000004
+DATA q5_KRunsAMX<>+120(SB)/4, $0x00000800
+DATA q5_KRunsAMX<>+124(SB)/4, $0x00000003
+GLOBL q5_KRunsAMX<>(SB), RODATA|NOPTR, $128
+
+// func q5_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+// Requires: AMXINT8, AMXTILE, AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI
+TEXT ·q5_KAMX(SB), $42320-104
+	LEAQ         1871(SP), BX
+	ANDQ         $-64, BX
+	LEAQ         6144(BX), R9
+	MOVQ         R9, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), SI
+	MOVQ         inner+16(FP), DI
+	MOVQ         panelBytes+24(FP), R8
+	MOVQ         blocks+32(FP), CX
+	MOVQ         CX, 8(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0x7f7f7f7f, R13
+	VMOVD        R13, X16
+	VPBROADCASTD X16, Z16
+	MOVL         $0x00ff00ff, R13
+	VMOVD        R13, X17
+	VPBROADCASTD X17, Z17
+	MOVL         $0x20202020, R13
+	VMOVD        R13, X18
+	VPBROADCASTD X18, Z18
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+
+unpack:
+	VMOVDQU32       (DI), Z0
+	VMOVDQU32       64(DI), Z1
+	VMOVDQU32       128(DI), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 272(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 528(SP)
+	VBROADCASTI32X4 scale1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 336(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 592(SP)
+	VBROADCASTI32X4 scale2AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 400(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 656(SP)
+	VBROADCASTI32X4 scale3AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 464(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 720(SP)
+	VBROADCASTI32X4 minimums0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 784(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 912(SP)
+	VBROADCASTI32X4 minimums1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 848(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 976(SP)
+	VMOVDQU32       (DI)(R8*1), Z0
+	VMOVDQU32       64(DI)(R8*1), Z1
+	VMOVDQU32       128(DI)(R8*1), Z2
+	MOVL            $0x3f3f3f3f, R13
+	VMOVD           R13, X8
+	VPBROADCASTD    X8, Z8
+	MOVL            $0x30303030, R13
+	VMOVD           R13, X9
+	VPBROADCASTD    X9, Z9
+	VPANDD          Z8, Z0, Z3
+	VPANDD          Z8, Z1, Z5
+	VPANDD          Z14, Z2, Z4
+	VPSRLW          $0x04, Z2, Z2
+	VPANDD          Z14, Z2, Z6
+	VPSRLW          $0x02, Z0, Z0
+	VPANDD          Z9, Z0, Z0
+	VPORD           Z0, Z4, Z4
+	VPSRLW          $0x02, Z1, Z1
+	VPANDD          Z9, Z1, Z1
+	VPORD           Z1, Z6, Z6
+	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1040(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1296(SP)
+	VBROADCASTI32X4 scale1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1104(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1360(SP)
+	VBROADCASTI32X4 scale2AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1168(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1424(SP)
+	VBROADCASTI32X4 scale3AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z3, Z9
+	VMOVUPS         Z9, 1232(SP)
+	VPSHUFB         Z8, Z4, Z9
+	VMOVUPS         Z9, 1488(SP)
+	VBROADCASTI32X4 minimums0AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1552(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1680(SP)
+	VBROADCASTI32X4 minimums1AMX<>+0(SB), Z8
+	VPSHUFB         Z8, Z5, Z9
+	VMOVUPS         Z9, 1616(SP)
+	VPSHUFB         Z8, Z6, Z9
+	VMOVUPS         Z9, 1744(SP)
+	LEAQ            q5_KRunsAMX<>+0(SB), R13
+	XORL            CX, CX
+	MOVQ            R9, R11
+
+run:
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    272(SP)(CX*4), Z11
+	VPSLLW       $0x08, Z0, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z0, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, (R11)
+	VMOVDQU32    Z22, 4096(R11)
+	VPSLLW       $0x08, Z1, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z1, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 64(R11)
+	VMOVDQU32    Z22, 4160(R11)
+	VPSLLW       $0x08, Z2, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z2, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 128(R11)
+	VMOVDQU32    Z22, 4224(R11)
+	VPSLLW       $0x08, Z3, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z3, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 192(R11)
+	VMOVDQU32    Z22, 4288(R11)
+	VPSLLW       $0x08, Z4, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z4, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 256(R11)
+	VMOVDQU32    Z22, 4352(R11)
+	VPSLLW       $0x08, Z5, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z5, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 320(R11)
+	VMOVDQU32    Z22, 4416(R11)
+	VPSLLW       $0x08, Z6, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z6, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 384(R11)
+	VMOVDQU32    Z22, 4480(R11)
+	VPSLLW       $0x08, Z7, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z7, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 448(R11)
+	VMOVDQU32    Z22, 4544(R11)
+	MOVL         (R13)(CX*1), DX
+	LEAQ         (DX)(R8*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Z11
+	VMOVDQU32    (AX)(DX*1), Z0
+	VPSRLVD      Z11, Z0, Z0
+	VPANDD       Z14, Z0, Z0
+	VMOVDQU32    64(AX)(DX*1), Z1
+	VPSRLVD      Z11, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VMOVDQU32    128(AX)(DX*1), Z2
+	VPSRLVD      Z11, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VMOVDQU32    192(AX)(DX*1), Z3
+	VPSRLVD      Z11, Z3, Z3
+	VPANDD       Z14, Z3, Z3
+	VMOVDQU32    256(AX)(DX*1), Z4
+	VPSRLVD      Z11, Z4, Z4
+	VPANDD       Z14, Z4, Z4
+	VMOVDQU32    320(AX)(DX*1), Z5
+	VPSRLVD      Z11, Z5, Z5
+	VPANDD       Z14, Z5, Z5
+	VMOVDQU32    384(AX)(DX*1), Z6
+	VPSRLVD      Z11, Z6, Z6
+	VPANDD       Z14, Z6, Z6
+	VMOVDQU32    448(AX)(DX*1), Z7
+	VPSRLVD      Z11, Z7, Z7
+	VPANDD       Z14, Z7, Z7
+	MOVL         8(R13)(CX*1), DX
+	LEAQ         (DX)(R8*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Z12
+	VMOVDQU32    (AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z0
+	VMOVDQU32    64(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z1
+	VMOVDQU32    128(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z2
+	VMOVDQU32    192(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z3
+	VMOVDQU32    256(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z4
+	VMOVDQU32    320(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z5
+	VMOVDQU32    384(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z6
+	VMOVDQU32    448(AX)(DX*1), Z8
+	VPRORVD      Z12, Z8, Z8
+	VPTERNLOGD   $0xf8, Z15, Z8, Z7
+	VMOVDQU32    1040(SP)(CX*4), Z11
+	VPSLLW       $0x08, Z0, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z0, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8192(R11)
+	VMOVDQU32    Z22, 12288(R11)
+	VPSLLW       $0x08, Z1, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z1, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8256(R11)
+	VMOVDQU32    Z22, 12352(R11)
+	VPSLLW       $0x08, Z2, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z2, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8320(R11)
+	VMOVDQU32    Z22, 12416(R11)
+	VPSLLW       $0x08, Z3, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z3, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8384(R11)
+	VMOVDQU32    Z22, 12480(R11)
+	VPSLLW       $0x08, Z4, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z4, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8448(R11)
+	VMOVDQU32    Z22, 12544(R11)
+	VPSLLW       $0x08, Z5, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z5, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8512(R11)
+	VMOVDQU32    Z22, 12608(R11)
+	VPSLLW       $0x08, Z6, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z6, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8576(R11)
+	VMOVDQU32    Z22, 12672(R11)
+	VPSLLW       $0x08, Z7, Z20
+	VPSRAW       $0x08, Z20, Z20
+	VPSRAW       $0x08, Z7, Z21
+	VPMULLW      Z11, Z20, Z20
+	VPMULLW      Z11, Z21, Z21
+	VPSRAW       $0x07, Z21, Z22
+	VPSLLW       $0x08, Z21, Z21
+	VPTERNLOGD   $0xf8, Z17, Z20, Z21
+	VPANDD       Z16, Z21, Z21
+	VPSRAW       $0x07, Z20, Z20
+	VPSLLW       $0x08, Z22, Z22
+	VPTERNLOGD   $0xf8, Z17, Z20, Z22
+	VMOVDQU32    Z21, 8640(R11)
+	VMOVDQU32    Z22, 12736(R11)
+	ADDQ         $0x00000200, R11
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (SI), Z8
+	VMOVUPS      Z8, 16384(R9)
+	VCVTPH2PS    32(SI), Z8
+	VMOVUPS      Z8, 16448(R9)
+	VMOVUPS      784(SP), Z8
+	VMOVUPS      Z8, 16512(R9)
+	VMOVUPS      848(SP), Z8
+	VMOVUPS      Z8, 16576(R9)
+	VMOVUPS      912(SP), Z8
+	VMOVUPS      Z8, 16640(R9)
+	VMOVUPS      976(SP), Z8
+	VMOVUPS      Z8, 16704(R9)
+	VCVTPH2PS    (SI)(R8*1), Z8
+	VMOVUPS      Z8, 16768(R9)
+	VCVTPH2PS    32(SI)(R8*1), Z8
+	VMOVUPS      Z8, 16832(R9)
+	VMOVUPS      1552(SP), Z8
+	VMOVUPS      Z8, 16896(R9)
+	VMOVUPS      1616(SP), Z8
+	VMOVUPS      Z8, 16960(R9)
+	VMOVUPS      1680(SP), Z8
+	VMOVUPS      Z8, 17024(R9)
+	VMOVUPS      1744(SP), Z8
+	VMOVUPS      Z8, 17088(R9)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, SI
+	ADDQ         $0x00004300, R9
+	DECQ         8(SP)
+	JNE          unpack
+	LEAQ         shapes256AMX<>+0(SB), AX
+
+	// ldtilecfg [rax]
+	LONG $0x4978e2c4
+	LONG $0x00000080
+	BYTE $0x00
+	MOVQ k+72(FP), R8
+	MOVQ R8, R10
+	SHRQ $0x06, R10
+	LEAQ (R10)(R10*2), R11
+	MOVL $0x00000040, R13
+
+tile:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, 4096(BX)
+	VMOVUPS Z0, 4160(BX)
+	VMOVUPS Z0, 4224(BX)
+	VMOVUPS Z0, 4288(BX)
+	VMOVUPS Z0, 4352(BX)
+	VMOVUPS Z0, 4416(BX)
+	VMOVUPS Z0, 4480(BX)
+	VMOVUPS Z0, 4544(BX)
+	VMOVUPS Z0, 4608(BX)
+	VMOVUPS Z0, 4672(BX)
+	VMOVUPS Z0, 4736(BX)
+	VMOVUPS Z0, 4800(BX)
+	VMOVUPS Z0, 4864(BX)
+	VMOVUPS Z0, 4928(BX)
+	VMOVUPS Z0, 4992(BX)
+	VMOVUPS Z0, 5056(BX)
+	VMOVUPS Z0, 5120(BX)
+	VMOVUPS Z0, 5184(BX)
+	VMOVUPS Z0, 5248(BX)
+	VMOVUPS Z0, 5312(BX)
+	VMOVUPS Z0, 5376(BX)
+	VMOVUPS Z0, 5440(BX)
+	VMOVUPS Z0, 5504(BX)
+	VMOVUPS Z0, 5568(BX)
+	VMOVUPS Z0, 5632(BX)
+	VMOVUPS Z0, 5696(BX)
+	VMOVUPS Z0, 5760(BX)
+	VMOVUPS Z0, 5824(BX)
+	VMOVUPS Z0, 5888(BX)
+	VMOVUPS Z0, 5952(BX)
+	VMOVUPS Z0, 6016(BX)
+	VMOVUPS Z0, 6080(BX)
+	JMP     begun
+
+goOn:
+	MOVQ    out+80(FP), R12
+	MOVQ    stride+88(FP), AX
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4096(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5120(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4160(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5184(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4224(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5248(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4288(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5312(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4352(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5376(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4416(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5440(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4480(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5504(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4544(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5568(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4608(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5632(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4672(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5696(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4736(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5760(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4800(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5824(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4864(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5888(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4928(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5952(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4992(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 6016(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 5056(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 6080(BX)
+
+begun:
+	MOVQ (SP), AX
+	MOVQ q+40(FP), SI
+	MOVQ d+48(FP), DI
+	MOVQ sums+56(FP), DX
+	MOVQ blocks+32(FP), CX
+
+block:
+	// tilezero tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// tilezero tmm4
+	LONG $0x497be2c4
+	BYTE $0xe0
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 4096]
+	LONG $0x4b7ba2c4
+	LONG $0x10002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 8192]
+	LONG $0x4b7ba2c4
+	LONG $0x2000288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 12288]
+	LONG $0x4b7ba2c4
+	LONG $0x30002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 64]
+	LONG $0x4b7ba2c4
+	LONG $0x00400684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 1024]
+	LONG $0x4b7ba2c4
+	LONG $0x0400288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 5120]
+	LONG $0x4b7ba2c4
+	LONG $0x14002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 9216]
+	LONG $0x4b7ba2c4
+	LONG $0x2400288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 13312]
+	LONG $0x4b7ba2c4
+	LONG $0x34002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 128]
+	LONG $0x4b7ba2c4
+	LONG $0x00800684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 2048]
+	LONG $0x4b7ba2c4
+	LONG $0x0800288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 6144]
+	LONG $0x4b7ba2c4
+	LONG $0x18002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 10240]
+	LONG $0x4b7ba2c4
+	LONG $0x2800288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 14336]
+	LONG $0x4b7ba2c4
+	LONG $0x38002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 192]
+	LONG $0x4b7ba2c4
+	LONG $0x00c00684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 3072]
+	LONG $0x4b7ba2c4
+	LONG $0x0c00288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 7168]
+	LONG $0x4b7ba2c4
+	LONG $0x1c002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 11264]
+	LONG $0x4b7ba2c4
+	LONG $0x2c00288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 15360]
+	LONG $0x4b7ba2c4
+	LONG $0x3c002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 1024], tmm4
+	LONG $0x4b7aa2c4
+	LONG $0x04002ba4
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 2048], tmm5
+	LONG $0x4b7aa2c4
+	LONG $0x08002bac
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 3072], tmm6
+	LONG          $0x4b7aa2c4
+	LONG          $0x0c002bb4
+	WORD          $0x0000
+	MOVQ          DX, R9
+	MOVQ          R8, R12
+	SHRQ          $0x02, R12
+	VPCMPEQW      Y1, Y1, Y1
+	VPSRLW        $0x0f, Y1, Y1
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 16(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 32(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 48(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 64(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 80(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 96(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 112(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 128(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 144(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 160(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 176(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 192(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 208(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 224(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 240(SP)
+	ADDQ          R12, R9
+	VMOVDQU32     (R9), Z0
+	VPMOVDW       Z0, Y0
+	VPMADDWD      Y1, Y0, Y0
+	VPMOVDW       Y0, 256(SP)
+	VMOVUPS       16384(AX), Z0
+	VMOVUPS       16448(AX), Z1
+	VMOVUPS       16512(AX), Z2
+	VMOVUPS       16576(AX), Z3
+	VMOVUPS       16640(AX), Z4
+	VMOVUPS       16704(AX), Z5
+	VPSLLD        $0x07, 1024(BX), Z6
+	VPADDD        (BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4096(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 16(SP), Z2, Z8
+	VPDPWSSD.BCST 20(SP), Z3, Z8
+	VPDPWSSD.BCST 24(SP), Z4, Z8
+	VPDPWSSD.BCST 28(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4096(BX)
+	VPSLLD        $0x07, 1088(BX), Z6
+	VPADDD        64(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4160(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 32(SP), Z2, Z8
+	VPDPWSSD.BCST 36(SP), Z3, Z8
+	VPDPWSSD.BCST 40(SP), Z4, Z8
+	VPDPWSSD.BCST 44(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4160(BX)
+	VPSLLD        $0x07, 1152(BX), Z6
+	VPADDD        128(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4224(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 48(SP), Z2, Z8
+	VPDPWSSD.BCST 52(SP), Z3, Z8
+	VPDPWSSD.BCST 56(SP), Z4, Z8
+	VPDPWSSD.BCST 60(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4224(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1216(BX), Z6
+	VPADDD        192(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4288(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 64(SP), Z2, Z8
+	VPDPWSSD.BCST 68(SP), Z3, Z8
+	VPDPWSSD.BCST 72(SP), Z4, Z8
+	VPDPWSSD.BCST 76(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4288(BX)
+	VPSLLD        $0x07, 1280(BX), Z6
+	VPADDD        256(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4352(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 80(SP), Z2, Z8
+	VPDPWSSD.BCST 84(SP), Z3, Z8
+	VPDPWSSD.BCST 88(SP), Z4, Z8
+	VPDPWSSD.BCST 92(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4352(BX)
+	VPSLLD        $0x07, 1344(BX), Z6
+	VPADDD        320(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4416(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 96(SP), Z2, Z8
+	VPDPWSSD.BCST 100(SP), Z3, Z8
+	VPDPWSSD.BCST 104(SP), Z4, Z8
+	VPDPWSSD.BCST 108(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4416(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1408(BX), Z6
+	VPADDD        384(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4480(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 112(SP), Z2, Z8
+	VPDPWSSD.BCST 116(SP), Z3, Z8
+	VPDPWSSD.BCST 120(SP), Z4, Z8
+	VPDPWSSD.BCST 124(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4480(BX)
+	VPSLLD        $0x07, 1472(BX), Z6
+	VPADDD        448(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4544(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 128(SP), Z2, Z8
+	VPDPWSSD.BCST 132(SP), Z3, Z8
+	VPDPWSSD.BCST 136(SP), Z4, Z8
+	VPDPWSSD.BCST 140(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4544(BX)
+	VPSLLD        $0x07, 1536(BX), Z6
+	VPADDD        512(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4608(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 144(SP), Z2, Z8
+	VPDPWSSD.BCST 148(SP), Z3, Z8
+	VPDPWSSD.BCST 152(SP), Z4, Z8
+	VPDPWSSD.BCST 156(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4608(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1600(BX), Z6
+	VPADDD        576(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4672(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 160(SP), Z2, Z8
+	VPDPWSSD.BCST 164(SP), Z3, Z8
+	VPDPWSSD.BCST 168(SP), Z4, Z8
+	VPDPWSSD.BCST 172(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4672(BX)
+	VPSLLD        $0x07, 1664(BX), Z6
+	VPADDD        640(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4736(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 176(SP), Z2, Z8
+	VPDPWSSD.BCST 180(SP), Z3, Z8
+	VPDPWSSD.BCST 184(SP), Z4, Z8
+	VPDPWSSD.BCST 188(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4736(BX)
+	VPSLLD        $0x07, 1728(BX), Z6
+	VPADDD        704(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4800(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 192(SP), Z2, Z8
+	VPDPWSSD.BCST 196(SP), Z3, Z8
+	VPDPWSSD.BCST 200(SP), Z4, Z8
+	VPDPWSSD.BCST 204(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4800(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1792(BX), Z6
+	VPADDD        768(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   4864(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 208(SP), Z2, Z8
+	VPDPWSSD.BCST 212(SP), Z3, Z8
+	VPDPWSSD.BCST 216(SP), Z4, Z8
+	VPDPWSSD.BCST 220(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4864(BX)
+	VPSLLD        $0x07, 1856(BX), Z6
+	VPADDD        832(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   4928(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 224(SP), Z2, Z8
+	VPDPWSSD.BCST 228(SP), Z3, Z8
+	VPDPWSSD.BCST 232(SP), Z4, Z8
+	VPDPWSSD.BCST 236(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4928(BX)
+	VPSLLD        $0x07, 1920(BX), Z6
+	VPADDD        896(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   4992(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 240(SP), Z2, Z8
+	VPDPWSSD.BCST 244(SP), Z3, Z8
+	VPDPWSSD.BCST 248(SP), Z4, Z8
+	VPDPWSSD.BCST 252(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 4992(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 1984(BX), Z6
+	VPADDD        960(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5056(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 256(SP), Z2, Z8
+	VPDPWSSD.BCST 260(SP), Z3, Z8
+	VPDPWSSD.BCST 264(SP), Z4, Z8
+	VPDPWSSD.BCST 268(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5056(BX)
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	VMOVUPS       16768(AX), Z0
+	VMOVUPS       16832(AX), Z1
+	VMOVUPS       16896(AX), Z2
+	VMOVUPS       16960(AX), Z3
+	VMOVUPS       17024(AX), Z4
+	VMOVUPS       17088(AX), Z5
+	VPSLLD        $0x07, 3072(BX), Z6
+	VPADDD        2048(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5120(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 16(SP), Z2, Z8
+	VPDPWSSD.BCST 20(SP), Z3, Z8
+	VPDPWSSD.BCST 24(SP), Z4, Z8
+	VPDPWSSD.BCST 28(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5120(BX)
+	VPSLLD        $0x07, 3136(BX), Z6
+	VPADDD        2112(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5184(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 32(SP), Z2, Z8
+	VPDPWSSD.BCST 36(SP), Z3, Z8
+	VPDPWSSD.BCST 40(SP), Z4, Z8
+	VPDPWSSD.BCST 44(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5184(BX)
+	VPSLLD        $0x07, 3200(BX), Z6
+	VPADDD        2176(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5248(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 48(SP), Z2, Z8
+	VPDPWSSD.BCST 52(SP), Z3, Z8
+	VPDPWSSD.BCST 56(SP), Z4, Z8
+	VPDPWSSD.BCST 60(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5248(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3264(BX), Z6
+	VPADDD        2240(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5312(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 64(SP), Z2, Z8
+	VPDPWSSD.BCST 68(SP), Z3, Z8
+	VPDPWSSD.BCST 72(SP), Z4, Z8
+	VPDPWSSD.BCST 76(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5312(BX)
+	VPSLLD        $0x07, 3328(BX), Z6
+	VPADDD        2304(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5376(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 80(SP), Z2, Z8
+	VPDPWSSD.BCST 84(SP), Z3, Z8
+	VPDPWSSD.BCST 88(SP), Z4, Z8
+	VPDPWSSD.BCST 92(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5376(BX)
+	VPSLLD        $0x07, 3392(BX), Z6
+	VPADDD        2368(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5440(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 96(SP), Z2, Z8
+	VPDPWSSD.BCST 100(SP), Z3, Z8
+	VPDPWSSD.BCST 104(SP), Z4, Z8
+	VPDPWSSD.BCST 108(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5440(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3456(BX), Z6
+	VPADDD        2432(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5504(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 112(SP), Z2, Z8
+	VPDPWSSD.BCST 116(SP), Z3, Z8
+	VPDPWSSD.BCST 120(SP), Z4, Z8
+	VPDPWSSD.BCST 124(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5504(BX)
+	VPSLLD        $0x07, 3520(BX), Z6
+	VPADDD        2496(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5568(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 128(SP), Z2, Z8
+	VPDPWSSD.BCST 132(SP), Z3, Z8
+	VPDPWSSD.BCST 136(SP), Z4, Z8
+	VPDPWSSD.BCST 140(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5568(BX)
+	VPSLLD        $0x07, 3584(BX), Z6
+	VPADDD        2560(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5632(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 144(SP), Z2, Z8
+	VPDPWSSD.BCST 148(SP), Z3, Z8
+	VPDPWSSD.BCST 152(SP), Z4, Z8
+	VPDPWSSD.BCST 156(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5632(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3648(BX), Z6
+	VPADDD        2624(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5696(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 160(SP), Z2, Z8
+	VPDPWSSD.BCST 164(SP), Z3, Z8
+	VPDPWSSD.BCST 168(SP), Z4, Z8
+	VPDPWSSD.BCST 172(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5696(BX)
+	VPSLLD        $0x07, 3712(BX), Z6
+	VPADDD        2688(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5760(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 176(SP), Z2, Z8
+	VPDPWSSD.BCST 180(SP), Z3, Z8
+	VPDPWSSD.BCST 184(SP), Z4, Z8
+	VPDPWSSD.BCST 188(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5760(BX)
+	VPSLLD        $0x07, 3776(BX), Z6
+	VPADDD        2752(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   5824(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 192(SP), Z2, Z8
+	VPDPWSSD.BCST 196(SP), Z3, Z8
+	VPDPWSSD.BCST 200(SP), Z4, Z8
+	VPDPWSSD.BCST 204(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5824(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 3840(BX), Z6
+	VPADDD        2816(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   5888(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 208(SP), Z2, Z8
+	VPDPWSSD.BCST 212(SP), Z3, Z8
+	VPDPWSSD.BCST 216(SP), Z4, Z8
+	VPDPWSSD.BCST 220(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5888(BX)
+	VPSLLD        $0x07, 3904(BX), Z6
+	VPADDD        2880(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*1), Z0, Z7
+	VFMADD213PS   5952(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 224(SP), Z2, Z8
+	VPDPWSSD.BCST 228(SP), Z3, Z8
+	VPDPWSSD.BCST 232(SP), Z4, Z8
+	VPDPWSSD.BCST 236(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*1), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 5952(BX)
+	VPSLLD        $0x07, 3968(BX), Z6
+	VPADDD        2944(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI)(R10*2), Z0, Z7
+	VFMADD213PS   6016(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 240(SP), Z2, Z8
+	VPDPWSSD.BCST 244(SP), Z3, Z8
+	VPDPWSSD.BCST 248(SP), Z4, Z8
+	VPDPWSSD.BCST 252(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI)(R10*2), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 6016(BX)
+	ADDQ          R11, DI
+	VPSLLD        $0x07, 4032(BX), Z6
+	VPADDD        3008(BX), Z6, Z6
+	VCVTDQ2PS     Z6, Z6
+	VMULPS.BCST   (DI), Z0, Z7
+	VFMADD213PS   6080(BX), Z7, Z6
+	VPXORD        Z8, Z8, Z8
+	VPDPWSSD.BCST 256(SP), Z2, Z8
+	VPDPWSSD.BCST 260(SP), Z3, Z8
+	VPDPWSSD.BCST 264(SP), Z4, Z8
+	VPDPWSSD.BCST 268(SP), Z5, Z8
+	VCVTDQ2PS     Z8, Z8
+	VMULPS.BCST   (DI), Z1, Z7
+	VFNMADD231PS  Z8, Z7, Z6
+	VMOVUPS       Z6, 6080(BX)
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	SUBQ          R11, DI
+	ADDQ          $0x00004300, AX
+	ADDQ          $0x00000100, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x40, DX
+	DECQ          CX
+	JNE           block
+	MOVQ          out+80(FP), R12
+	MOVQ          stride+88(FP), AX
+	VMOVUPS       4096(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5120(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4160(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5184(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4224(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5248(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4288(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5312(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4352(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5376(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4416(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5440(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4480(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5504(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4544(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5568(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4608(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5632(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4672(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5696(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4736(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5760(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4800(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5824(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4864(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5888(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4928(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       5952(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       4992(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       6016(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	LEAQ          (R12)(AX*4), R12
+	VMOVUPS       5056(BX), Z0
+	VMOVUPS       Z0, (R12)
+	VMOVUPS       6080(BX), Z0
+	VMOVUPS       Z0, 64(R12)
+	IMUL3Q        $0x10, R8, SI
+	ADDQ          SI, q+40(FP)
+	IMUL3Q        $0x10, R10, SI
+	ADDQ          SI, d+48(FP)
+	MOVQ          R8, AX
+	SHRQ          $0x02, AX
+	IMUL3Q        $0x10, AX, SI
+	ADDQ          SI, sums+56(FP)
+	MOVQ          stride+88(FP), AX
+	IMUL3Q        $0x40, AX, SI
+	ADDQ          SI, out+80(FP)
+	DECQ          tiles+64(FP)
+	JNE           tile
+
+	// tilerelease
+	LONG $0x4978e2c4
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
+DATA q6_KRunsAMX<>+0(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+4(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+8(SB)/4, $0x00000800
+DATA q6_KRunsAMX<>+12(SB)/4, $0x0000001c
+DATA q6_KRunsAMX<>+16(SB)/4, $0x00000200
+DATA q6_KRunsAMX<>+20(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+24(SB)/4, $0x00000800
+DATA q6_KRunsAMX<>+28(SB)/4, $0x0000001e
+DATA q6_KRunsAMX<>+32(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+36(SB)/4, $0x00000004
+DATA q6_KRunsAMX<>+40(SB)/4, $0x00000800
+DATA q6_KRunsAMX<>+44(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+48(SB)/4, $0x00000200
+DATA q6_KRunsAMX<>+52(SB)/4, $0x00000004
+DATA q6_KRunsAMX<>+56(SB)/4, $0x00000800
+DATA q6_KRunsAMX<>+60(SB)/4, $0x00000002
+DATA q6_KRunsAMX<>+64(SB)/4, $0x00000400
+DATA q6_KRunsAMX<>+68(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+72(SB)/4, $0x00000a00
+DATA q6_KRunsAMX<>+76(SB)/4, $0x0000001c
+DATA q6_KRunsAMX<>+80(SB)/4, $0x00000600
+DATA q6_KRunsAMX<>+84(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+88(SB)/4, $0x00000a00
+DATA q6_KRunsAMX<>+92(SB)/4, $0x0000001e
+DATA q6_KRunsAMX<>+96(SB)/4, $0x00000400
+DATA q6_KRunsAMX<>+100(SB)/4, $0x00000004
+DATA q6_KRunsAMX<>+104(SB)/4, $0x00000a00
+DATA q6_KRunsAMX<>+108(SB)/4, $0x00000000
+DATA q6_KRunsAMX<>+112(SB)/4, $0x00000600
+DATA q6_KRunsAMX<>+116(SB)/4, $0x00000004
+DATA q6_KRunsAMX<>+120(SB)/4, $0x00000a00
+DATA q6_KRunsAMX<>+124(SB)/4, $0x00000002
+GLOBL q6_KRunsAMX<>(SB), RODATA|NOPTR, $128
+
+// func q6_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+// Requires: AMXINT8, AMXTILE, AVX, AVX512BW, AVX512F
+TEXT ·q6_KAMX(SB), $42320-104
+	LEAQ         1871(SP), BX
+	ANDQ         $-64, BX
+	LEAQ         6144(BX), R9
+	MOVQ         R9, (SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), SI
+	MOVQ         inner+16(FP), DI
+	MOVQ         panelBytes+24(FP), R8
+	MOVQ         blocks+32(FP), CX
+	MOVQ         CX, 8(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0x7f7f7f7f, R13
+	VMOVD        R13, X16
+	VPBROADCASTD X16, Z16
+	MOVL         $0x00ff00ff, R13
+	VMOVD        R13, X17
+	VPBROADCASTD X17, Z17
+	MOVL         $0x20202020, R13
+	VMOVD        R13, X18
+	VPBROADCASTD X18, Z18
+	MOVL         $0x30303030, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+
+unpack:
+	LEAQ q6_KRunsAMX<>+0(SB), R13
+	XORL CX, CX
+	MOVQ R9, R11
+
+run:
+	MOVL            (R13)(CX*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordAMX<>+0(SB), Z8
+	VPMOVSXBD       (DI), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPSUBB          Z18, Z0, Z0
+	VPSLLW          $0x08, Z0, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z0, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, (R11)
+	VMOVDQU32       Z22, 4096(R11)
+	VPSUBB          Z18, Z1, Z1
+	VPSLLW          $0x08, Z1, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z1, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 64(R11)
+	VMOVDQU32       Z22, 4160(R11)
+	VPSUBB          Z18, Z2, Z2
+	VPSLLW          $0x08, Z2, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z2, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 128(R11)
+	VMOVDQU32       Z22, 4224(R11)
+	VPSUBB          Z18, Z3, Z3
+	VPSLLW          $0x08, Z3, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z3, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 192(R11)
+	VMOVDQU32       Z22, 4288(R11)
+	VPSUBB          Z18, Z4, Z4
+	VPSLLW          $0x08, Z4, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z4, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 256(R11)
+	VMOVDQU32       Z22, 4352(R11)
+	VPSUBB          Z18, Z5, Z5
+	VPSLLW          $0x08, Z5, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z5, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 320(R11)
+	VMOVDQU32       Z22, 4416(R11)
+	VPSUBB          Z18, Z6, Z6
+	VPSLLW          $0x08, Z6, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z6, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 384(R11)
+	VMOVDQU32       Z22, 4480(R11)
+	VPSUBB          Z18, Z7, Z7
+	VPSLLW          $0x08, Z7, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z7, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 448(R11)
+	VMOVDQU32       Z22, 4544(R11)
+	MOVL            (R13)(CX*1), DX
+	LEAQ            (DX)(R8*1), DX
+	VPBROADCASTD    4(R13)(CX*1), Z11
+	VMOVDQU32       (AX)(DX*1), Z0
+	VPSRLVD         Z11, Z0, Z0
+	VPANDD          Z14, Z0, Z0
+	VMOVDQU32       64(AX)(DX*1), Z1
+	VPSRLVD         Z11, Z1, Z1
+	VPANDD          Z14, Z1, Z1
+	VMOVDQU32       128(AX)(DX*1), Z2
+	VPSRLVD         Z11, Z2, Z2
+	VPANDD          Z14, Z2, Z2
+	VMOVDQU32       192(AX)(DX*1), Z3
+	VPSRLVD         Z11, Z3, Z3
+	VPANDD          Z14, Z3, Z3
+	VMOVDQU32       256(AX)(DX*1), Z4
+	VPSRLVD         Z11, Z4, Z4
+	VPANDD          Z14, Z4, Z4
+	VMOVDQU32       320(AX)(DX*1), Z5
+	VPSRLVD         Z11, Z5, Z5
+	VPANDD          Z14, Z5, Z5
+	VMOVDQU32       384(AX)(DX*1), Z6
+	VPSRLVD         Z11, Z6, Z6
+	VPANDD          Z14, Z6, Z6
+	VMOVDQU32       448(AX)(DX*1), Z7
+	VPSRLVD         Z11, Z7, Z7
+	VPANDD          Z14, Z7, Z7
+	MOVL            8(R13)(CX*1), DX
+	LEAQ            (DX)(R8*1), DX
+	VPBROADCASTD    12(R13)(CX*1), Z12
+	VMOVDQU32       (AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z0
+	VMOVDQU32       64(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z1
+	VMOVDQU32       128(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z2
+	VMOVDQU32       192(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z3
+	VMOVDQU32       256(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z4
+	VMOVDQU32       320(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z5
+	VMOVDQU32       384(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z6
+	VMOVDQU32       448(AX)(DX*1), Z8
+	VPRORVD         Z12, Z8, Z8
+	VPTERNLOGD      $0xf8, Z15, Z8, Z7
+	VBROADCASTI32X4 lowerWordAMX<>+0(SB), Z8
+	VPMOVSXBD       (DI)(R8*1), Z11
+	VPSHUFB         Z8, Z11, Z11
+	VPMOVSXBD       16(DI)(R8*1), Z12
+	VPSHUFB         Z8, Z12, Z12
+	VPSUBB          Z18, Z0, Z0
+	VPSLLW          $0x08, Z0, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z0, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8192(R11)
+	VMOVDQU32       Z22, 12288(R11)
+	VPSUBB          Z18, Z1, Z1
+	VPSLLW          $0x08, Z1, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z1, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8256(R11)
+	VMOVDQU32       Z22, 12352(R11)
+	VPSUBB          Z18, Z2, Z2
+	VPSLLW          $0x08, Z2, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z2, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8320(R11)
+	VMOVDQU32       Z22, 12416(R11)
+	VPSUBB          Z18, Z3, Z3
+	VPSLLW          $0x08, Z3, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z3, Z21
+	VPMULLW         Z11, Z20, Z20
+	VPMULLW         Z11, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8384(R11)
+	VMOVDQU32       Z22, 12480(R11)
+	VPSUBB          Z18, Z4, Z4
+	VPSLLW          $0x08, Z4, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z4, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8448(R11)
+	VMOVDQU32       Z22, 12544(R11)
+	VPSUBB          Z18, Z5, Z5
+	VPSLLW          $0x08, Z5, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z5, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8512(R11)
+	VMOVDQU32       Z22, 12608(R11)
+	VPSUBB          Z18, Z6, Z6
+	VPSLLW          $0x08, Z6, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z6, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8576(R11)
+	VMOVDQU32       Z22, 12672(R11)
+	VPSUBB          Z18, Z7, Z7
+	VPSLLW          $0x08, Z7, Z20
+	VPSRAW          $0x08, Z20, Z20
+	VPSRAW          $0x08, Z7, Z21
+	VPMULLW         Z12, Z20, Z20
+	VPMULLW         Z12, Z21, Z21
+	VPSRAW          $0x07, Z21, Z22
+	VPSLLW          $0x08, Z21, Z21
+	VPTERNLOGD      $0xf8, Z17, Z20, Z21
+	VPANDD          Z16, Z21, Z21
+	VPSRAW          $0x07, Z20, Z20
+	VPSLLW          $0x08, Z22, Z22
+	VPTERNLOGD      $0xf8, Z17, Z20, Z22
+	VMOVDQU32       Z21, 8640(R11)
+	VMOVDQU32       Z22, 12736(R11)
+	ADDQ            $0x00000200, R11
+	ADDQ            $0x20, DI
+	ADDQ            $0x10, CX
+	CMPQ            CX, $0x00000080
+	JNE             run
+	VCVTPH2PS       (SI), Z8
+	VMOVUPS         Z8, 16384(R9)
+	VCVTPH2PS       (SI)(R8*1), Z8
+	VMOVUPS         Z8, 16768(R9)
+	ADDQ            $0x00000c00, AX
+	ADDQ            $0x20, SI
+	ADDQ            $0x00004300, R9
+	DECQ            8(SP)
+	JNE             unpack
+	LEAQ            shapes256AMX<>+0(SB), AX
+
+	// ldtilecfg [rax]
+	LONG $0x4978e2c4
+	LONG $0x00000080
+	BYTE $0x00
+	MOVQ k+72(FP), R8
+	MOVQ R8, R10
+	SHRQ $0x06, R10
+	LEAQ (R10)(R10*2), R11
+	MOVL $0x00000040, R13
+
+tile:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, 4096(BX)
+	VMOVUPS Z0, 4160(BX)
+	VMOVUPS Z0, 4224(BX)
+	VMOVUPS Z0, 4288(BX)
+	VMOVUPS Z0, 4352(BX)
+	VMOVUPS Z0, 4416(BX)
+	VMOVUPS Z0, 4480(BX)
+	VMOVUPS Z0, 4544(BX)
+	VMOVUPS Z0, 4608(BX)
+	VMOVUPS Z0, 4672(BX)
+	VMOVUPS Z0, 4736(BX)
+	VMOVUPS Z0, 4800(BX)
+	VMOVUPS Z0, 4864(BX)
+	VMOVUPS Z0, 4928(BX)
+	VMOVUPS Z0, 4992(BX)
+	VMOVUPS Z0, 5056(BX)
+	VMOVUPS Z0, 5120(BX)
+	VMOVUPS Z0, 5184(BX)
+	VMOVUPS Z0, 5248(BX)
+	VMOVUPS Z0, 5312(BX)
+	VMOVUPS Z0, 5376(BX)
+	VMOVUPS Z0, 5440(BX)
+	VMOVUPS Z0, 5504(BX)
+	VMOVUPS Z0, 5568(BX)
+	VMOVUPS Z0, 5632(BX)
+	VMOVUPS Z0, 5696(BX)
+	VMOVUPS Z0, 5760(BX)
+	VMOVUPS Z0, 5824(BX)
+	VMOVUPS Z0, 5888(BX)
+	VMOVUPS Z0, 5952(BX)
+	VMOVUPS Z0, 6016(BX)
+	VMOVUPS Z0, 6080(BX)
+	JMP     begun
+
+goOn:
+	MOVQ    out+80(FP), R12
+	MOVQ    stride+88(FP), AX
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4096(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5120(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4160(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5184(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4224(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5248(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4288(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5312(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4352(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5376(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4416(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5440(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4480(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5504(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4544(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5568(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4608(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5632(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4672(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5696(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4736(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5760(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4800(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5824(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4864(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5888(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4928(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 5952(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 4992(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 6016(BX)
+	LEAQ    (R12)(AX*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS Z0, 5056(BX)
+	VMOVUPS 64(R12), Z0
+	VMOVUPS Z0, 6080(BX)
+
+begun:
+	MOVQ (SP), AX
+	MOVQ q+40(FP), SI
+	MOVQ d+48(FP), DI
+	MOVQ sums+56(FP), DX
+	MOVQ blocks+32(FP), CX
+
+block:
+	// tilezero tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// tilezero tmm4
+	LONG $0x497be2c4
+	BYTE $0xe0
+
+	// tilezero tmm5
+	LONG $0x497be2c4
+	BYTE $0xe8
+
+	// tilezero tmm6
+	LONG $0x497be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 4096]
+	LONG $0x4b7ba2c4
+	LONG $0x10002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 8192]
+	LONG $0x4b7ba2c4
+	LONG $0x2000288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 12288]
+	LONG $0x4b7ba2c4
+	LONG $0x30002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 64]
+	LONG $0x4b7ba2c4
+	LONG $0x00400684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 1024]
+	LONG $0x4b7ba2c4
+	LONG $0x0400288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 5120]
+	LONG $0x4b7ba2c4
+	LONG $0x14002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 9216]
+	LONG $0x4b7ba2c4
+	LONG $0x2400288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 13312]
+	LONG $0x4b7ba2c4
+	LONG $0x34002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 128]
+	LONG $0x4b7ba2c4
+	LONG $0x00800684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 2048]
+	LONG $0x4b7ba2c4
+	LONG $0x0800288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 6144]
+	LONG $0x4b7ba2c4
+	LONG $0x18002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 10240]
+	LONG $0x4b7ba2c4
+	LONG $0x2800288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 14336]
+	LONG $0x4b7ba2c4
+	LONG $0x38002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tileloadd tmm0, [rsi + r8 + 192]
+	LONG $0x4b7ba2c4
+	LONG $0x00c00684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13 + 3072]
+	LONG $0x4b7ba2c4
+	LONG $0x0c00288c
+	WORD $0x0000
+
+	// tdpbssd tmm3, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd8
+
+	// tileloadd tmm2, [rax + r13 + 7168]
+	LONG $0x4b7ba2c4
+	LONG $0x1c002894
+	WORD $0x0000
+
+	// tdpbssd tmm4, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xe0
+
+	// tileloadd tmm1, [rax + r13 + 11264]
+	LONG $0x4b7ba2c4
+	LONG $0x2c00288c
+	WORD $0x0000
+
+	// tdpbssd tmm5, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xe8
+
+	// tileloadd tmm2, [rax + r13 + 15360]
+	LONG $0x4b7ba2c4
+	LONG $0x3c002894
+	WORD $0x0000
+
+	// tdpbssd tmm6, tmm0, tmm2
+	LONG $0x5e6be2c4
+	BYTE $0xf0
+
+	// tilestored [rbx + r13], tmm3
+	LONG $0x4b7aa2c4
+	LONG $0x00002b9c
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 1024], tmm4
+	LONG $0x4b7aa2c4
+	LONG $0x04002ba4
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 2048], tmm5
+	LONG $0x4b7aa2c4
+	LONG $0x08002bac
+	WORD $0x0000
+
+	// tilestored [rbx + r13 + 3072], tmm6
+	LONG        $0x4b7aa2c4
+	LONG        $0x0c002bb4
+	WORD        $0x0000
+	VMOVUPS     16384(AX), Z0
+	VPSLLD      $0x07, 1024(BX), Z6
+	VPADDD      (BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 4096(BX), Z7, Z6
+	VMOVUPS     Z6, 4096(BX)
+	VPSLLD      $0x07, 1088(BX), Z6
+	VPADDD      64(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 4160(BX), Z7, Z6
+	VMOVUPS     Z6, 4160(BX)
+	VPSLLD      $0x07, 1152(BX), Z6
+	VPADDD      128(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 4224(BX), Z7, Z6
+	VMOVUPS     Z6, 4224(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 1216(BX), Z6
+	VPADDD      192(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 4288(BX), Z7, Z6
+	VMOVUPS     Z6, 4288(BX)
+	VPSLLD      $0x07, 1280(BX), Z6
+	VPADDD      256(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 4352(BX), Z7, Z6
+	VMOVUPS     Z6, 4352(BX)
+	VPSLLD      $0x07, 1344(BX), Z6
+	VPADDD      320(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 4416(BX), Z7, Z6
+	VMOVUPS     Z6, 4416(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 1408(BX), Z6
+	VPADDD      384(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 4480(BX), Z7, Z6
+	VMOVUPS     Z6, 4480(BX)
+	VPSLLD      $0x07, 1472(BX), Z6
+	VPADDD      448(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 4544(BX), Z7, Z6
+	VMOVUPS     Z6, 4544(BX)
+	VPSLLD      $0x07, 1536(BX), Z6
+	VPADDD      512(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 4608(BX), Z7, Z6
+	VMOVUPS     Z6, 4608(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 1600(BX), Z6
+	VPADDD      576(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 4672(BX), Z7, Z6
+	VMOVUPS     Z6, 4672(BX)
+	VPSLLD      $0x07, 1664(BX), Z6
+	VPADDD      640(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 4736(BX), Z7, Z6
+	VMOVUPS     Z6, 4736(BX)
+	VPSLLD      $0x07, 1728(BX), Z6
+	VPADDD      704(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 4800(BX), Z7, Z6
+	VMOVUPS     Z6, 4800(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 1792(BX), Z6
+	VPADDD      768(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 4864(BX), Z7, Z6
+	VMOVUPS     Z6, 4864(BX)
+	VPSLLD      $0x07, 1856(BX), Z6
+	VPADDD      832(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 4928(BX), Z7, Z6
+	VMOVUPS     Z6, 4928(BX)
+	VPSLLD      $0x07, 1920(BX), Z6
+	VPADDD      896(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 4992(BX), Z7, Z6
+	VMOVUPS     Z6, 4992(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 1984(BX), Z6
+	VPADDD      960(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 5056(BX), Z7, Z6
+	VMOVUPS     Z6, 5056(BX)
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	VMOVUPS     16768(AX), Z0
+	VPSLLD      $0x07, 3072(BX), Z6
+	VPADDD      2048(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 5120(BX), Z7, Z6
+	VMOVUPS     Z6, 5120(BX)
+	VPSLLD      $0x07, 3136(BX), Z6
+	VPADDD      2112(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 5184(BX), Z7, Z6
+	VMOVUPS     Z6, 5184(BX)
+	VPSLLD      $0x07, 3200(BX), Z6
+	VPADDD      2176(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 5248(BX), Z7, Z6
+	VMOVUPS     Z6, 5248(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 3264(BX), Z6
+	VPADDD      2240(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 5312(BX), Z7, Z6
+	VMOVUPS     Z6, 5312(BX)
+	VPSLLD      $0x07, 3328(BX), Z6
+	VPADDD      2304(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 5376(BX), Z7, Z6
+	VMOVUPS     Z6, 5376(BX)
+	VPSLLD      $0x07, 3392(BX), Z6
+	VPADDD      2368(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 5440(BX), Z7, Z6
+	VMOVUPS     Z6, 5440(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 3456(BX), Z6
+	VPADDD      2432(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 5504(BX), Z7, Z6
+	VMOVUPS     Z6, 5504(BX)
+	VPSLLD      $0x07, 3520(BX), Z6
+	VPADDD      2496(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 5568(BX), Z7, Z6
+	VMOVUPS     Z6, 5568(BX)
+	VPSLLD      $0x07, 3584(BX), Z6
+	VPADDD      2560(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 5632(BX), Z7, Z6
+	VMOVUPS     Z6, 5632(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 3648(BX), Z6
+	VPADDD      2624(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 5696(BX), Z7, Z6
+	VMOVUPS     Z6, 5696(BX)
+	VPSLLD      $0x07, 3712(BX), Z6
+	VPADDD      2688(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 5760(BX), Z7, Z6
+	VMOVUPS     Z6, 5760(BX)
+	VPSLLD      $0x07, 3776(BX), Z6
+	VPADDD      2752(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 5824(BX), Z7, Z6
+	VMOVUPS     Z6, 5824(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 3840(BX), Z6
+	VPADDD      2816(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 5888(BX), Z7, Z6
+	VMOVUPS     Z6, 5888(BX)
+	VPSLLD      $0x07, 3904(BX), Z6
+	VPADDD      2880(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD213PS 5952(BX), Z7, Z6
+	VMOVUPS     Z6, 5952(BX)
+	VPSLLD      $0x07, 3968(BX), Z6
+	VPADDD      2944(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD213PS 6016(BX), Z7, Z6
+	VMOVUPS     Z6, 6016(BX)
+	ADDQ        R11, DI
+	VPSLLD      $0x07, 4032(BX), Z6
+	VPADDD      3008(BX), Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD213PS 6080(BX), Z7, Z6
+	VMOVUPS     Z6, 6080(BX)
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	ADDQ        $0x00004300, AX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x04, DI
+	ADDQ        $0x40, DX
+	DECQ        CX
+	JNE         block
+	MOVQ        out+80(FP), R12
+	MOVQ        stride+88(FP), AX
+	VMOVUPS     4096(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5120(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4160(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5184(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4224(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5248(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4288(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5312(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4352(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5376(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4416(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5440(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4480(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5504(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4544(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5568(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4608(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5632(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4672(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5696(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4736(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5760(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4800(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5824(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4864(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5888(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4928(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     5952(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     4992(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     6016(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	LEAQ        (R12)(AX*4), R12
+	VMOVUPS     5056(BX), Z0
+	VMOVUPS     Z0, (R12)
+	VMOVUPS     6080(BX), Z0
+	VMOVUPS     Z0, 64(R12)
+	IMUL3Q      $0x10, R8, SI
+	ADDQ        SI, q+40(FP)
+	IMUL3Q      $0x10, R10, SI
+	ADDQ        SI, d+48(FP)
+	MOVQ        R8, AX
+	SHRQ        $0x02, AX
+	IMUL3Q      $0x10, AX, SI
+	ADDQ        SI, sums+56(FP)
+	MOVQ        stride+88(FP), AX
+	IMUL3Q      $0x40, AX, SI
+	ADDQ        SI, out+80(FP)
+	DECQ        tiles+64(FP)
+	JNE         tile
 
 	// tilerelease
 	LONG $0x4978e2c4

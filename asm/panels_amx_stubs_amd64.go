@@ -4,23 +4,44 @@
 
 package asm
 
-// q4_0AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+// q4_0AMX multiplies some blocks of 2 panels with rows of activations, see amxRun:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+func q4_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 
-// q4_1AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+// q4_1AMX multiplies some blocks of 2 panels with rows of activations, see amxRun:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+func q4_1AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 
-// q8_0AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+// q8_0AMX multiplies some blocks of 2 panels with rows of activations, see amxRun:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+func q8_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q4_KAMX multiplies some blocks of 2 panels with rows of activations, see amxRun:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q5_KAMX multiplies some blocks of 2 panels with rows of activations, see amxRun:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q6_KAMX multiplies some blocks of 2 panels with rows of activations, see amxRun:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)

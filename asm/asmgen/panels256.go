@@ -127,9 +127,7 @@ func runTable(c *build.Context, u panelUnit, f format256) operand.Mem {
 // generate256 generates a tile for a format with blocks of 256.
 func generate256(c *build.Context, u panelUnit, f format256, shared patterns, table operand.Mem, panels, tokens int) {
 	g := &tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: true}, format256: f, shared: shared, table: table}
-	g.t0, g.t1, g.t2 = g.vec(8), g.vec(9), g.vec(10)
-	g.scaleA, g.scaleB, g.scaleAB = g.vec(11), g.vec(12), g.vec(13)
-	g.nibble, g.highMask = g.vec(14), g.vec(15)
+	g.registers()
 	minimum := ""
 	if f.decode {
 		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
@@ -154,6 +152,13 @@ func generate256(c *build.Context, u panelUnit, f format256, shared patterns, ta
 	g.endBlock()
 	g.JNE(operand.LabelRef("block"))
 	g.storeSums()
+}
+
+// registers names the vector registers.
+func (g *tile256) registers() {
+	g.t0, g.t1, g.t2 = g.vec(8), g.vec(9), g.vec(10)
+	g.scaleA, g.scaleB, g.scaleAB = g.vec(11), g.vec(12), g.vec(13)
+	g.nibble, g.highMask = g.vec(14), g.vec(15)
 }
 
 // endRun goes to the next run, if there is one.
@@ -374,8 +379,8 @@ func (g *tile256) loadOffset(entry operand.Mem) {
 	}
 }
 
-// loadScales loads the inner scales of a run.
-func (g *tile256) loadScales() {
+// loadInner loads the inner scales of a run: of all its quants, or of those of its first half and of its second.
+func (g *tile256) loadInner() {
 	if g.decode {
 		scale := g.decodedAt(0)
 		scale.Index, scale.Scale = regRun, uint8(g.width()/bytesOfRun)
@@ -386,6 +391,14 @@ func (g *tile256) loadScales() {
 	for i, r := range []reg.VecPhysical{g.scaleA, g.scaleB} {
 		g.VPMOVSXBD(g.inPart(operand.Mem{Base: regInner, Disp: 16 * i}, 1), r)
 		g.VPSHUFB(g.t0, r, r)
+	}
+}
+
+// loadScales loads the inner scales of a run, and where those go on that take off what quants are too great.
+func (g *tile256) loadScales() {
+	g.loadInner()
+	if g.decode {
+		return
 	}
 	if g.wide {
 		g.VPBLENDMW(g.scaleB, g.scaleA, maskOddWords, g.scaleAB)

@@ -65,9 +65,10 @@ func panelsOfAMX(c *build.Context) {
 	for _, f := range formatsAMX {
 		multiplyAMX(c, f, shapes)
 	}
+	panelsOfAMX256(c)
 }
 
-// shapesAMX writes the shapes of the tile registers, as LDTILECFG reads them.
+// shapesAMX writes the shapes of the tile registers.
 func shapesAMX(c *build.Context) operand.Mem {
 	var rows, bytesOfRow [8]int
 	for turn := range 2 {
@@ -77,13 +78,20 @@ func shapesAMX(c *build.Context) operand.Mem {
 			rows[tilesC[turn][p]], bytesOfRow[tilesC[turn][p]] = tokensAMX, 64
 		}
 	}
-	m := c.StaticGlobal("shapesAMX")
+	return shapesOf(c, "shapesAMX", func(i int) (int, int) { return rows[i], bytesOfRow[i] })
+}
+
+// shapesOf writes the shapes of the tile registers as LDTILECFG reads them.
+func shapesOf(c *build.Context, name string, shape func(i int) (rows, bytesOfRow int)) operand.Mem {
+	m := c.StaticGlobal(name)
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	c.AddDatum(0, operand.U8(1)) // the palette
-	for i, n := range bytesOfRow {
+	for i := range 8 {
+		_, n := shape(i)
 		c.AddDatum(16+2*i, operand.U16(n))
 	}
-	for i, n := range rows {
+	for i := range 8 {
+		n, _ := shape(i)
 		c.AddDatum(48+i, operand.U8(n))
 	}
 	c.AddDatum(63, operand.U8(0))
@@ -108,15 +116,11 @@ var (
 // multiplyAMX generates a format's kernel.
 func multiplyAMX(c *build.Context, f formatAMX, shapes operand.Mem) {
 	g := &tileAMX{tile: tile{Context: c, panelUnit: unitAMX, tokens: tokensAMX, panels: 1}, formatAMX: f}
-	c.Function(f.name + "AMX")
-	c.SignatureExpr("func(w, scales *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, tiles, k int, out *float32, stride, first int)")
-	c.Pragma("noescape")
 	term := ""
 	if f.minimum() {
 		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
 	}
-	c.Doc(f.name+"AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:", "",
-		"\tout[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
+	g.beginAMX(f.name, "out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
 	g.start(shapes)
 	c.Label("tile")
 	g.MOVQ(g.unpacked, amxW)
@@ -131,6 +135,14 @@ func multiplyAMX(c *build.Context, f formatAMX, shapes operand.Mem) {
 	releaseTiles(c)
 	g.VZEROUPPER()
 	g.RET()
+}
+
+// beginAMX starts the function of a format.
+func (g *tile) beginAMX(format, loop string) {
+	g.Function(format + "AMX")
+	g.SignatureExpr("func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, tiles, k int, out *float32, stride, first int)")
+	g.Pragma("noescape")
+	g.Doc(format+"AMX multiplies some blocks of 2 panels with rows of activations, see amxRun:", "", "\t"+loop)
 }
 
 // start unpacks the weights and fills the general registers that all tiles have.
@@ -327,7 +339,7 @@ func (g *tileAMX) addDots(steps []func()) {
 func (g *tileAMX) sumOf(t, panel int) reg.VecPhysical { return g.sum(panelsAMX*t + panel) }
 
 // forOut calls do for each token, with amxOut at its row.
-func (g *tileAMX) forOut(do func(t int)) {
+func (g *tile) forOut(do func(t int)) {
 	stride := amxW // not in use
 	g.Load(g.Param("out"), amxOut)
 	g.Load(g.Param("stride"), stride)
@@ -368,16 +380,18 @@ func (g *tileAMX) storeOut() {
 
 // nextTile goes to the next tokens, if there are any.
 func (g *tileAMX) nextTile() {
-	stride, step := reg.RAX, reg.RSI
-	advance := func(argument string, stride reg.GPPhysical, times int) {
-		g.IMUL3Q(operand.U8(times), stride, step)
-		g.ADDQ(step, g.argument(argument))
-	}
-	advance("q", cursorQ.stride, tokensAMX)
-	advance("d", cursorD.stride, tokensAMX)
-	advance("sums", cursorD.stride, tokensAMX)
-	g.Load(g.Param("stride"), stride)
-	advance("out", stride, 4*tokensAMX)
+	g.advance("q", cursorQ.stride, tokensAMX)
+	g.advance("d", cursorD.stride, tokensAMX)
+	g.advance("sums", cursorD.stride, tokensAMX)
+	g.Load(g.Param("stride"), reg.RAX)
+	g.advance("out", reg.RAX, 4*tokensAMX)
 	g.DECQ(g.argument("tiles"))
 	g.JNE(operand.LabelRef("tile"))
+}
+
+// advance adds a stride, some times, to an argument.
+func (g *tile) advance(argument string, stride reg.GPPhysical, times int) {
+	step := amxQ // not in use
+	g.IMUL3Q(operand.U8(times), stride, step)
+	g.ADDQ(step, g.argument(argument))
 }
