@@ -91,6 +91,7 @@ func (a *account) chunk(n int) {
 	k, keys := a.normal(n, kvHeads)
 	v, values := a.normal(n, kvHeads)
 	q, queries := a.normal(n, heads)
+	a.ok(a.cache.Anchor(k))
 	a.ok(a.cache.Update(k, v))
 	a.ok(a.cache.Observe(q))
 	a.ok(a.cache.Each(func(slot int, key, value []float32) { // as the cache's type has them
