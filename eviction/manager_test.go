@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +237,29 @@ func TestManagerPressure(t *testing.T) {
 				now.Time = now.Add(-3 * readEvery)
 			}
 		})
+	}
+}
+
+// TestManagerPressureGrowsBack lets memory stay short while a cache grows: it does not pass the length at which it was short.
+func TestManagerPressureGrowsBack(t *testing.T) {
+	m, now := managed(t, window(t, 1000), ManagerOptions{Monitor: &gauge{}, Threshold: 1})
+	x := newModel(t, 1, 1000)
+	x.add(100)
+	var evicted []int // at these lengths
+	for range 70 {
+		before := x.caches[0].Len()
+		result, err := m.MaybeEvict(x.caches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Slots > 0 {
+			evicted = append(evicted, before)
+		}
+		x.add(1)
+		now.Time = now.Add(relieveTime / 1000)
+	}
+	if want := []int{100, 100, 100}; !slices.Equal(evicted, want) {
+		t.Errorf("slots went at the lengths %v, want %v", evicted, want)
 	}
 }
 

@@ -142,7 +142,8 @@ var policies = []struct {
 	{"tova", eviction.Options{Budget: 20}, latestQuery, 0, 1},
 	{"tova", eviction.Options{Budget: 20, ProtectedPrefix: 4}, latestQuery, 4, 1},
 	{"keydiff", eviction.Options{Budget: 20}, perHead(difference), 0, 1},
-	{"expected", eviction.Options{Budget: 20}, anticipated(64), 4, 1},
+	{"expected", eviction.Options{Budget: 20}, anticipated(20), 4, 1},
+	{"expected", eviction.Options{Budget: 100}, anticipated(64), 4, 1},
 	{"expected", eviction.Options{Budget: 20, Observation: 7, ProtectedPrefix: -1}, anticipated(7), 0, 1},
 }
 

@@ -3,6 +3,7 @@ package kvcache_test
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -54,9 +55,20 @@ func TestCopies(t *testing.T) {
 				a := conversation(t, d, everything)
 				c, original := duplicate(a), a.cache
 				defer c.Free()
-				a.ok(original.Truncate(1)) // the copy has memory of its own
 				a.cache = c
 				a.compare()
+				a.ok(original.Reanchor(1, 99)) // both heads still hold the first token
+				a.ok(c.Reanchor(1, 99))
+				keys, _ := a.read()
+				a.cache = original
+				want, _ := a.read()
+				if !slices.Equal(keys, want) {
+					t.Error("the copy moved the first token elsewhere")
+				}
+				copy(a.slots[0][0].key, keys)
+				copy(a.slots[1][0].key, keys[headDim:])
+				a.ok(original.Truncate(1)) // the copy has memory of its own
+				a.cache = c
 				a.add(7, 3)
 				a.compare()
 				a.ok(a.cache.Keep(every(2, 32)))
