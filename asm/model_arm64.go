@@ -1,7 +1,7 @@
 //go:build ignore
 
 // Model prints a table of how many cycles the arm64 kernels' loops take by LLVM's models of processors: what a product of one
-// block of weights costs when all memory is in the first-level cache. Run it in this folder, with LLVM's tools in PATH:
+// block of weights costs when all memory is in the first-level cache. Run it in this folder, with LLVM's tools, 22 or later, in PATH:
 //
 //	go run model_arm64.go
 package main
@@ -78,6 +78,9 @@ var kernels = []kernel{
 
 func main() {
 	log.SetFlags(0)
+	if v := version(); v < 22 {
+		log.Fatalf("llvm-mca in PATH is of LLVM %d, whose models of these processors are not good: 22 is", v)
+	}
 	dir, err := os.MkdirTemp("", "model")
 	if err != nil {
 		log.Fatal(err)
@@ -102,6 +105,16 @@ func main() {
 		}
 		fmt.Println()
 	}
+}
+
+// version returns that of LLVM.
+func version() int {
+	m := regexp.MustCompile(`LLVM version (\d+)`).FindStringSubmatch(run("", nil, "llvm-mca", "--version"))
+	if m == nil {
+		return 0
+	}
+	v, _ := strconv.Atoi(m[1]) // digits
+	return v
 }
 
 // run returns what a command writes.

@@ -162,9 +162,9 @@ func (m *arrangedPanels) actBytes() int {
 	return arrangedBytes32
 }
 
-// arrange32 writes blocks of row t of eight, one every arrangedBytes32: elements at 32·t, d at 256+4·t, what an integer sum
-// begins at, in four lanes, at 288+16·t, and the activations' sum as binary32 at 416+4·t. A sum begins at bias times the sum
-// of the activations, what unsigned weights are too large by, and the bits of 1.5·2²³.
+// arrange32 writes blocks of row t of eight, one every arrangedBytes32: what an integer sum begins at, in four lanes, at 16·t,
+// elements at 128+32·t, d at 384+4·t, and the activations' sum as binary32 at 416+4·t. A sum begins at bias times the sum of
+// the activations, what unsigned weights are too large by, and the bits of 1.5·2²³.
 //
 //go:noescape
 func arrange32(dst *byte, t int, q *int8, d *float32, sums *int32, blocks, bias int)

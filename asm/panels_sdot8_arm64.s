@@ -16,9 +16,10 @@
 //	V30 0x0F in all bytes
 //	V31 1.5·2²³, see blocks_arm64.h
 
-// Where a block of activations has its parts: see arrange32.
-#define SCALES 256
-#define BEGIN 288
+// Where a block of activations has its parts, in the order of their use: see arrange32.
+#define BEGIN 0
+#define ACTS 128
+#define SCALES 384
 #define SUMS 416
 #define ACTBYTES 448
 
@@ -65,10 +66,10 @@
 
 // BEGINSUMS begins the sums of a block.
 #define BEGINSUMS \
-	FLDPQ BEGIN(R4), (F0, F1) \
-	FLDPQ (BEGIN+32)(R4), (F2, F3) \
-	FLDPQ (BEGIN+64)(R4), (F4, F5) \
-	FLDPQ (BEGIN+96)(R4), (F6, F7)
+	VLD1 (R4), [V0.S4, V1.S4, V2.S4, V3.S4] \
+	ADD  $64, R4 \
+	VLD1 (R4), [V4.S4, V5.S4, V6.S4, V7.S4] \
+	ADD  $64, R4
 
 // LINES loads quarters of four lines: sixteen bytes of four rows.
 #define LINES(at, f0, f1, f2, f3) \
@@ -95,9 +96,9 @@
 	LINES(256, F20, F21, F22, F23)
 
 // TWO multiplies the weights with two rows of activations.
-#define TWO(at, sum) \
-	FLDPQ (at)(R4), (F24, F25) \
-	FLDPQ (at+32)(R4), (F26, F27) \
+#define TWO(sum) \
+	VLD1 (R4), [V24.B16, V25.B16, V26.B16, V27.B16] \
+	ADD  $64, R4 \
 	SDOTE(sum, 16, 24, 0) \
 	SDOTE(sum+1, 16, 26, 0) \
 	SDOTE(sum, 17, 24, 1) \
@@ -116,10 +117,10 @@
 	SDOTE(sum+1, 23, 27, 3)
 
 #define EIGHT \
-	TWO(0, 0) \
-	TWO(64, 2) \
-	TWO(128, 4) \
-	TWO(192, 6)
+	TWO(0) \
+	TWO(2) \
+	TWO(4) \
+	TWO(6)
 
 // ACCUMULATE1 adds the sum of a block, i, to that of all blocks: scale·d times the sum, fused; d is element n of register x,
 // and t is scratch.
@@ -130,7 +131,8 @@
 
 #define ACCUMULATE \
 	FMOVD (R1), F28 \
-	FLDPQ SCALES(R4), (F24, F25) \
+	VLD1  (R4), [V24.S4, V25.S4] \
+	ADD   $32, R4 \
 	FCVTL4S(28, 28) \
 	ACCUMULATE1(0, 24, 0, 16) \
 	ACCUMULATE1(1, 24, 1, 17) \
@@ -148,7 +150,7 @@
 
 #define MINIMUMS \
 	FMOVD 32(R1), F28 \
-	FLDPQ SUMS(R4), (F26, F27) \
+	VLD1  (R4), [V26.S4, V27.S4] \
 	FCVTL4S(28, 28) \
 	MINIMUM1(0, 24, 26, 0, 16) \
 	MINIMUM1(1, 24, 26, 1, 17) \
@@ -170,7 +172,7 @@ block:
 	ACCUMULATE
 	ADD  $256, R0
 	ADD  $32, R1
-	ADD  $ACTBYTES, R4
+	ADD  $(ACTBYTES-SUMS), R4
 	SUBS $1, R3
 	BNE  block
 	STOREOUT
@@ -188,7 +190,7 @@ block:
 	MINIMUMS
 	ADD  $256, R0
 	ADD  $64, R1
-	ADD  $ACTBYTES, R4
+	ADD  $(ACTBYTES-SUMS), R4
 	SUBS $1, R3
 	BNE  block
 	STOREOUT
@@ -205,7 +207,7 @@ block:
 	ACCUMULATE
 	ADD  $512, R0
 	ADD  $32, R1
-	ADD  $ACTBYTES, R4
+	ADD  $(ACTBYTES-SUMS), R4
 	SUBS $1, R3
 	BNE  block
 	STOREOUT
@@ -230,7 +232,7 @@ block:
 	VLD1.P  32(R1), [V0.B16, V1.B16]
 	FMOVS.P 4(R3), F2
 	FMOVS.P 4(R5), F3
-	FSTPQ   (F0, F1), (R0)
+	FSTPQ   (F0, F1), ACTS(R0)
 	FMOVS   F2, SCALES(R4)
 	SCVTF4S(4, 3)
 	VDUP    V3.S[0], V3.S4
