@@ -35,8 +35,8 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 	}
 	options := fmt.Sprintf("-DHEAD_DIM=%d -DSHARE=%d -DKV_%v", s.headDim, s.share, s.cache)
 	p := &attentionPrograms{
-		attend: program{"common formats attention", fmt.Sprintf("-DGROUP=%d %s", attendGroup, options)},
-		weigh:  program{"common formats attention weigh", fmt.Sprintf("-DGROUP=%d %s", attendGroup, options)},
+		attend: program{"common formats cache attention", fmt.Sprintf("-DGROUP=%d %s", attendGroup, options)},
+		weigh:  program{"common formats cache weigh", fmt.Sprintf("-DGROUP=%d %s", attendGroup, options)},
 	}
 	switch s.headDim {
 	case 32, 64:
@@ -44,7 +44,7 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 	case 128:
 		p.flashRows = 16
 	}
-	p.flash = program{"common formats attention flash", fmt.Sprintf("-DGROUP=%d -DROWS=%d %s", flashGroup, p.flashRows, options)}
+	p.flash = program{"common formats cache flash", fmt.Sprintf("-DGROUP=%d -DROWS=%d %s", flashGroup, p.flashRows, options)}
 	b.programs.attention[s] = p
 	return p
 }
@@ -61,7 +61,7 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 		return err
 	}
 	query, keys, values, to := b.operand(q), b.operand(k), b.operand(v), b.operand(out)
-	if !query.ok || !keys.ok || !values.ok || !to.ok || d.HeadDim%4 != 0 {
+	if !aligned(d, query, keys, values, to) {
 		return b.onHost(func() error { return backend.Host{Base: b.Base}.Attention(q, k, v, out, n) })
 	}
 	b.mu.Lock()
@@ -79,6 +79,16 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 		return b.enqueued("Attention", kernel.Run([3]int{blocks, d.KVHeads, 1}, [3]int{flashGroup, 1, 1}))
 	}
 	return b.attend(p, d, query, keys, values, to, n, scale)
+}
+
+// aligned tells whether kernels can load four elements of the operands at once.
+func aligned(d backend.AttentionDims, operands ...operand) bool {
+	for _, o := range operands {
+		if !o.ok || !o.float4s() {
+			return false
+		}
+	}
+	return d.HeadDim%4 == 0
 }
 
 // attend enqueues attend and, where the slots are split, merge.
@@ -124,7 +134,7 @@ func (b *Backend) Weigh(q, k, sums *tensor.Tensor, n int) error {
 		return err
 	}
 	query, keys, to := b.operand(q), b.operand(k), b.operand(sums)
-	if !query.ok || !keys.ok || !to.ok || d.HeadDim%4 != 0 {
+	if !aligned(d, query, keys) || !to.ok {
 		return b.onHost(func() error { return b.Base.Weigh(q, k, sums, n) })
 	}
 	b.mu.Lock()

@@ -125,3 +125,43 @@ func BenchmarkLaunch(b *testing.B) {
 	b.ReportAllocs()
 	sustained(b, gpu, 0, 0, func() error { return gpu.Scale(x, 1) })
 }
+
+// BenchmarkDecode measures the operations of a 1B model's token one by one, each as it follows on itself.
+func BenchmarkDecode(b *testing.B) {
+	gpu := openTest(b, Options{})
+	const hidden, inner, kv, slots = 2048, 8192, 512, 512
+	device := func(d tensor.DType, dims ...int) *tensor.Tensor {
+		t, err := tensor.New(gpu, d, tensor.ShapeOf(dims...))
+		must(b, err)
+		return t
+	}
+	w := func(n, k int) *tensor.Tensor { return zeros(b, gpu, tensor.Q4_0, n, k) }
+	x, norm, normed, product := device(tensor.F32, 1, hidden), device(tensor.F32, hidden), device(tensor.F32, 1, hidden), device(tensor.F32, 1, hidden)
+	q, k, v := device(tensor.F32, 1, hidden), device(tensor.F32, 1, kv), device(tensor.F32, 1, kv)
+	gate, up := device(tensor.F32, 1, inner), device(tensor.F32, 1, inner)
+	table, cache := device(tensor.F32, 1, 64), device(tensor.F16, slots, 8, 64)
+	heads, err := q.Reshape(1, 32, 64)
+	must(b, err)
+	kvHeads, err := k.Reshape(1, 8, 64)
+	must(b, err)
+	slot, err := cache.Slice(7, 8)
+	must(b, err)
+	wq, wk, wv, wo, wg, wu, wd := w(hidden, hidden), w(kv, hidden), w(kv, hidden), w(hidden, hidden), w(inner, hidden), w(inner, hidden), w(hidden, inner)
+	for _, op := range []struct {
+		name string
+		run  func() error
+	}{
+		{"NormMatMul of q, k, v", func() error {
+			return gpu.NormMatMul(x, norm, 1e-5, normed, []*tensor.Tensor{wq, wk, wv}, []*tensor.Tensor{q, k, v})
+		}},
+		{"RoPE", func() error { return gpu.RoPE(heads, table) }},
+		{"Cast", func() error { return gpu.Cast(kvHeads, slot) }},
+		{"AttentionGen", func() error { return gpu.AttentionGen(heads, cache, cache, heads, slots) }},
+		{"MatMulAdd of o", func() error { return gpu.MatMulAdd(q, wo, product, x) }},
+		{"NormSwiGLU", func() error { return gpu.NormSwiGLU(x, norm, 1e-5, normed, wg, wu, up, gate) }},
+		{"MatMulAdd of down", func() error { return gpu.MatMulAdd(gate, wd, product, x) }},
+		{"RMSNorm", func() error { return gpu.RMSNorm(x, norm, 1e-5) }},
+	} {
+		b.Run(op.name, func(b *testing.B) { sustained(b, gpu, 0, 0, op.run) })
+	}
+}

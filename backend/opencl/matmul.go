@@ -115,7 +115,7 @@ func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, h
 
 // matvec enqueues the kernel.
 func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	kernel, err := b.kernel(b.tuning.program(w.format.macro, t), "matvec")
+	kernel, err := b.kernel(b.tuning.program("matvec", w.format.macro, t), "matvec")
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,8 @@ func TestCacheSurvivesDamage(t *testing.T) {
 func TestTuning(t *testing.T) {
 	folder := t.TempDir()
 	b := newBench(t, Options{Cache: folder})
-	const n, k = 2048, 1024
+	const n, k = 256, 1024
+	b.gpu.tuning.from, b.gpu.tuning.try = 1, candidates[:2]
 	stored, x, want := b.typed(tensor.Q4_0, n, k), b.floats(1, k), b.floats(1, n)
 	w := b.prepared(stored)
 	out := b.on(b.floats(1, n))

@@ -38,18 +38,23 @@ const tunedFrom = 1 << 20
 type tuning struct {
 	device   *cl.Device
 	cache    *binaryCache
+	from     int     // the least number of weights that are tuned for
+	try      []teams // the divisions that are tried
 	best     map[productShape]teams
 	programs map[productVariant]program
 }
 
 // productVariant is what programs of products are compiled for.
 type productVariant struct {
-	macro string
-	teams teams
+	kernel, macro string
+	teams         teams
 }
 
 func (t *tuning) init(d *cl.Device, cache *binaryCache) {
-	t.device, t.cache = d, cache
+	t.device, t.cache, t.from, t.try = d, cache, tunedFrom, candidates[:]
+	if d.Kind&cl.CPU != 0 { // which computes the work-items of a group one after the other, and compiles slowly
+		t.from = math.MaxInt
+	}
 	t.best, t.programs = map[productShape]teams{}, map[productVariant]program{}
 	data, err := cache.read(t.path())
 	if err != nil {
@@ -88,12 +93,12 @@ func (t *tuning) save() {
 	}
 }
 
-// program returns the program of a format's products, without making its options anew.
-func (t *tuning) program(macro string, of teams) program {
-	key := productVariant{macro, of}
+// program returns the program of a product's kernel for a format, without making its options anew.
+func (t *tuning) program(kernel, macro string, of teams) program {
+	key := productVariant{kernel, macro, of}
 	p, ok := t.programs[key]
 	if !ok {
-		p = program{"common formats matvec", fmt.Sprintf("-DGROUP=%d -DROWS=%d -D%s", of.Group, of.Rows, macro)}
+		p = program{"common formats product " + kernel, fmt.Sprintf("-DGROUP=%d -DROWS=%d -D%s", of.Group, of.Rows, macro)}
 		t.programs[key] = p
 	}
 	return p
@@ -104,13 +109,13 @@ func (t *tuning) known(s productShape) (best teams, ok bool) {
 	if best, ok = t.best[s]; ok {
 		return best, true
 	}
-	return candidates[0], s.n*s.k < tunedFrom
+	return candidates[0], s.n*s.k < t.from
 }
 
 // tune tries the divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device.
 func (b *Backend) tune(s productShape, run func(teams) error) teams {
 	best, least := candidates[0], time.Duration(math.MaxInt64)
-	for _, c := range candidates {
+	for _, c := range b.tuning.try {
 		if c.Group > b.device.GroupSize {
 			continue
 		}

@@ -13,20 +13,26 @@ import (
 
 // format is how the kernels have weights of a type.
 type format struct {
-	widen       string // the kernel that widens rows
-	macro       string // what names the format to the products' kernels; "": there are none
-	split       string // the kernel that rearranges a file's rows; "": rows stay as they are
-	quantPieces int    // pieces of 16 bytes that a lane has of a chunk
-	laneLen     int    // elements that a lane has of a chunk
+	macro      string // what names the format to the products' kernels; "": there are none
+	widen      string // the kernel that widens rows
+	split      string // the kernel that rearranges a file's rows; "": rows stay as they are
+	laneLen    int    // elements that a lane has of a chunk
+	laneBytes  int    // bytes of them
+	scaleLanes int    // lanes that have the scales of their groups in common
+	scaleBytes int    // bytes of these
 }
 
 // formats are those of prepared weights, and of plain tensors. Types that are missing become F16 when they are prepared.
+// Scales of K-quants are rounded to halves.
 var formats = map[tensor.DType]format{
-	tensor.F32:  {widen: "widen_f32", macro: "FORMAT_f32", quantPieces: 1, laneLen: 4},
-	tensor.F16:  {widen: "widen_f16", macro: "FORMAT_f16", quantPieces: 1, laneLen: 8},
-	tensor.BF16: {widen: "widen_bf16", macro: "FORMAT_bf16", quantPieces: 1, laneLen: 8},
-	tensor.Q4_0: {widen: "widen_split_q4_0", macro: "FORMAT_q4_0", split: "split_q4_0", quantPieces: 1, laneLen: 32},
-	tensor.Q8_0: {widen: "widen_split_q8_0", macro: "FORMAT_q8_0", split: "split_q8_0", quantPieces: 2, laneLen: 32},
+	tensor.F32:  {"FORMAT_f32", "widen_f32", "", 4, 16, 0, 0},
+	tensor.F16:  {"FORMAT_f16", "widen_f16", "", 8, 16, 0, 0},
+	tensor.BF16: {"FORMAT_bf16", "widen_bf16", "", 8, 16, 0, 0},
+	tensor.Q4_0: {"FORMAT_q4_0", "widen_split_q4_0", "split_q4_0", 32, 16, 8, 16},
+	tensor.Q4_1: {"FORMAT_q4_1", "widen_split_q4_1", "split_q4_1", 32, 16, 8, 32},
+	tensor.Q4_K: {"FORMAT_q4_1", "widen_split_q4_1", "split_q4_k", 32, 16, 8, 32},
+	tensor.Q6_K: {"FORMAT_q6_k", "widen_split_q6_k", "split_q6_k", 32, 24, 4, 16},
+	tensor.Q8_0: {"FORMAT_q8_0", "widen_split_q8_0", "split_q8_0", 32, 32, 8, 16},
 }
 
 // weights are the rows of a table [rows, k] as kernels take them, perhaps in several parts.
@@ -126,7 +132,7 @@ func (b *Backend) weightsOf(t *tensor.Tensor) (w weights, ok bool) {
 func plainWeights(t *tensor.Tensor, o operand) weights {
 	w := weights{format: formats[t.DType()], dtype: t.DType(), rowBytes: t.RowBytes()}
 	if w.split() { // only prepared ones are
-		w.format = format{laneLen: 32}
+		w.format = format{laneLen: 32, laneBytes: 16}
 	}
 	w.format.widen = wideners[t.DType()]
 	w.shapeFor(t.Shape().Dim(-1))
@@ -134,8 +140,8 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 	return w
 }
 
-// Prepare brings weights [N, K] into the device's memory and layout. Q4_0 and Q8_0 are split into quants and scales; F32, F16
-// and BF16 stay as they are, the K-quants and Q4_1 become F16. A table larger than the device's largest buffer is divided by
+// Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, F32, F16
+// and BF16 stay as they are, and Q5_K becomes F16. A table larger than the device's largest buffer is divided by
 // rows.
 func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
@@ -170,7 +176,7 @@ func (b *Backend) fill(w *weightBuffer, t *tensor.Tensor) error {
 	w.rowBytes = stored
 	quantBytes, scaleBytes := stored, 0
 	if w.split() {
-		quantBytes, scaleBytes = w.chunks*w.lanes*16*w.format.quantPieces, w.chunks*max(w.lanes/8, 1)*16
+		quantBytes, scaleBytes = w.chunks*w.lanes*w.format.laneBytes, w.chunks*max(w.lanes/w.format.scaleLanes, 1)*w.format.scaleBytes
 	}
 	perPart := int(min(b.maxAlloc/int64(quantBytes), 1<<31/int64(max(1, w.chunks*w.lanes))))
 	if perPart == 0 {
@@ -227,7 +233,7 @@ func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi 
 		return err
 	}
 	total := (hi - lo) * w.chunks * w.lanes
-	k.Mem(scratch).Int(w.k).Int(w.chunks).Int(w.lanes).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
+	k.Mem(scratch).Int(w.rowBytes).Int(w.k).Int(w.chunks).Int(w.lanes).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
 	return b.runFlat("Prepare", k, total)
 }
 

@@ -1,36 +1,5 @@
-// Attention to cached keys and values, with the softmax computed tile by tile (arXiv 2205.14135).
-//
-// HEAD_DIM and SHARE, the number of query heads that share a KV head, are constants, and KV_… names the cache's type. A cache
-// row is one head of one slot, in the layout of files: number slot·kv_heads + head.
-
-// kv4 returns elements 4i … 4i+3 of a cache row.
-inline float4 kv4(bytes cache, size_t row, int i) {
-#if defined(KV_f32)
-  return vload4(row * (HEAD_DIM / 4) + i, (input)cache);
-#elif defined(KV_f16)
-  return vload_half4(row * (HEAD_DIM / 4) + i, (__global const half *)cache);
-#elif defined(KV_q8_0)
-  bytes block = cache + (row * (HEAD_DIM / 32) + i / 8) * 34;
-  return half_at(block) * convert_float4(vload4(i % 8, (__global const char *)(block + 2)));
-#else
-  bytes block = cache + (row * (HEAD_DIM / 32) + i / 8) * 18;
-  const int4 q = convert_int4(vload4(i % 4, block + 2));
-  return half_at(block) * (convert_float4(i % 8 < 4 ? q & 15 : q >> 4) - 8.0f);
-#endif
-}
-
-// kv1 returns element i of a cache row.
-inline float kv1(bytes cache, size_t row, int i) {
-#if defined(KV_f32)
-  return f32_element(cache + row * HEAD_DIM * 4, i);
-#elif defined(KV_f16)
-  return f16_element(cache + row * HEAD_DIM * 2, i);
-#elif defined(KV_q8_0)
-  return q8_0_element(cache + row * (HEAD_DIM / 32) * 34, i);
-#else
-  return q4_0_element(cache + row * (HEAD_DIM / 32) * 18, i);
-#endif
-}
+// Attention of single tokens to cached keys and values, with the softmax computed tile by tile (arXiv 2205.14135) and the
+// tiles shared out among groups.
 
 // A part of an attention, over some of the slots: its largest score, its sum of weights, and the values' weighted sum.
 #define PART (HEAD_DIM + 2)
@@ -54,7 +23,7 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
   k += k_at;
   v += v_at;
   for (int i = id; i < SHARE * HEAD_DIM / 4; i += GROUP)
-    query[i] = vload4(i, q + q_at + at) * scale;
+    query[i] = LOAD4(q + q_at + at, i) * scale;
   for (int i = id; i < SHARE; i += GROUP)
     largest[i] = LOWEST;
   float sum[OWN * SHARE], total[SHARE];

@@ -37,3 +37,13 @@ inline float group_max(float v, __local float *part) {
 
 // half_at reads a half at any even address.
 inline float half_at(bytes p) { return vload_half(0, (__global const half *)p); }
+
+// Vector loads: the pointer is aligned to the vector, as vload4 would not assume.
+#define LOAD4(p, i) (((__global const float4 *)(p))[i])
+#define STORE4(v, p, i) (((__global float4 *)(p))[i] = (v))
+
+// bytes4_at loads four bytes from an even address.
+inline uint bytes4_at(bytes p) {
+  __global const ushort *pair = (__global const ushort *)p;
+  return (uint)pair[0] | (uint)pair[1] << 16;
+}

@@ -20,7 +20,7 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
   v += v_at;
 #define QUERY(r) (((size_t)((r) / SHARE) * kv_heads + head) * SHARE + (r) % SHARE)
   for (int i = id; i < ROWS * LANES; i += 128)
-    query[i / LANES * PADDED + i % LANES] = vload4(QUERY(min(first + i / LANES, rows - 1)) * LANES + i % LANES, q + q_at) * scale;
+    query[i / LANES * PADDED + i % LANES] = LOAD4(q + q_at, QUERY(min(first + i / LANES, rows - 1)) * LANES + i % LANES) * scale;
   if (id < ROWS)
     largest[id] = LOWEST;
   const int score_row = id / 16 * SCORE_ROWS, score_key = id % 16;
@@ -96,5 +96,5 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
 #pragma unroll
   for (int i = 0; i < SUM_ROWS; i++)
     if (first + sum_row + i < rows)
-      vstore4(sum[i] / total[i], QUERY(first + sum_row + i) * LANES + lane, out + out_at);
+      STORE4(sum[i] / total[i], out + out_at, QUERY(first + sum_row + i) * LANES + lane);
 }

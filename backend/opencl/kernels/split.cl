@@ -1,54 +1,102 @@
-// A file's rows to the split layout that formats.cl describes. A work-item moves the 32 elements of a lane.
+// A file's rows to the split layout that formats.cl describes. A work-item moves the 32 elements of a lane, four neighbours at
+// a time, which every format has in one block.
 
-#define SPLIT_ARGUMENTS bytes raw, int k, int chunks, int lanes, int total, __global uint4 *quants, __global half *scales, int row_at
+// A format's unpack_… returns elements at … at+3 of a row as quants, and stores their scale and, in q4_1, their minimum.
+typedef struct {
+  uint4 q;
+  float scale, minimum;
+} group;
 
-// split_scales stores the scales of a set of 8 lanes.
-inline void split_scales(bytes row, int k, int chunk, int lanes, int lane, int block_bytes, size_t row_chunk, __global half *scales) {
-  if (lane % 8 != 0)
-    return;
-  __global ushort *to = (__global ushort *)scales + split_scale(row_chunk, lanes, lane);
-  for (int j = 0; j < 8; j++) {
-    const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);
-    to[j] = at < k ? *(__global const ushort *)(row + (size_t)(at / 32) * block_bytes) : 0;
-  }
+inline group unpack_q4_0(bytes row, int at) {
+  bytes block = row + (size_t)(at / 32) * 18, q = block + 2 + at % 16;
+  const int shift = at % 32 / 16 * 4;
+  group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block), 0};
+  return g;
 }
 
-__kernel void split_q4_0(SPLIT_ARGUMENTS) {
-  const int id = get_global_id(0);
-  if (id >= total)
-    return;
-  const int lane = id % lanes, chunk = id / lanes % chunks, row = id / lanes / chunks;
-  bytes from = raw + (size_t)row * (k / 32) * 18;
-  const size_t row_chunk = (size_t)(row_at + row) * chunks + chunk;
-  uint word[4] = {0, 0, 0, 0};
-  for (int j = 0; j < 8; j++) {
-    const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);
-    uint group = 0x8888;
-    if (at < k) {
-      bytes q = from + (size_t)(at / 32) * 18 + 2 + at % 16;
-      const int shift = at % 32 / 16 * 4;
-      group = (q[0] >> shift & 15) | (q[1] >> shift & 15) << 4 | (q[2] >> shift & 15) << 8 | (q[3] >> shift & 15) << 12;
-    }
-    word[j / 2] |= group << (j % 2 * 16);
-  }
-  quants[row_chunk * lanes + lane] = (uint4)(word[0], word[1], word[2], word[3]);
-  split_scales(from, k, chunk, lanes, lane, 18, row_chunk, scales);
+inline group unpack_q4_1(bytes row, int at) {
+  bytes block = row + (size_t)(at / 32) * 20, q = block + 4 + at % 16;
+  const int shift = at % 32 / 16 * 4;
+  group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block), half_at(block + 2)};
+  return g;
 }
 
-__kernel void split_q8_0(SPLIT_ARGUMENTS) {
-  const int id = get_global_id(0);
-  if (id >= total)
-    return;
-  const int lane = id % lanes, chunk = id / lanes % chunks, row = id / lanes / chunks;
-  bytes from = raw + (size_t)row * (k / 32) * 34;
-  const size_t row_chunk = (size_t)(row_at + row) * chunks + chunk;
-  uint word[8];
-  for (int j = 0; j < 8; j++) {
-    const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);
-    bytes q = from + (size_t)(at / 32) * 34 + 2 + at % 32;
-    word[j] = at < k ? (uint)q[0] | (uint)q[1] << 8 | (uint)q[2] << 16 | (uint)q[3] << 24 : 0;
+inline group unpack_q4_k(bytes row, int at) {
+  bytes block = row + (size_t)(at / 256) * 144, scales = block + 4;
+  const int i = at % 256 / 32, shift = i % 2 * 4;
+  int scale, minimum;
+  if (i < 4) {
+    scale = scales[i] & 63;
+    minimum = scales[i + 4] & 63;
+  } else {
+    scale = (scales[i + 4] & 15) | (scales[i - 4] >> 6) << 4;
+    minimum = scales[i + 4] >> 4 | (scales[i] >> 6) << 4;
   }
-  quants[row_chunk * 2 * lanes + lane] = (uint4)(word[0], word[1], word[2], word[3]);
-  quants[(row_chunk * 2 + 1) * lanes + lane] = (uint4)(word[4], word[5], word[6], word[7]);
-  split_scales(from, k, chunk, lanes, lane, 34, row_chunk, scales);
+  bytes q = block + 16 + i / 2 * 32 + at % 32;
+  group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block) * scale, -half_at(block + 2) * minimum};
+  return g;
 }
+
+inline group unpack_q6_k(bytes row, int at) {
+  bytes block = row + (size_t)(at / 256) * 210;
+  const int half_block = at % 256 / 128, quarter = at % 128 / 32, i = at % 32;
+  bytes low = block + half_block * 64 + quarter % 2 * 32 + i, high = block + 128 + half_block * 32 + i;
+  const uint4 q = (convert_uint4(vload4(0, low)) >> (quarter / 2 * 4) & 15) | (convert_uint4(vload4(0, high)) >> (quarter * 2) & 3) << 4;
+  group g = {q, half_at(block + 208) * (char)block[192 + at % 256 / 16], 0};
+  return g;
+}
+
+inline group unpack_q8_0(bytes row, int at) {
+  bytes block = row + (size_t)(at / 32) * 34;
+  group g = {convert_uint4(vload4(0, block + 2 + at % 32)), half_at(block), 0};
+  return g;
+}
+
+inline uint pack4(uint4 q) { return q.x | q.y << 4 | q.z << 8 | q.w << 12; }
+inline uint pack2(uint4 q) { return q.x | q.y << 2 | q.z << 4 | q.w << 6; }
+inline uint pack8(uint4 q) { return q.x | q.y << 8 | q.z << 16 | q.w << 24; }
+
+#define SPLIT(TYPE, UNPACK, SCALE_LANES, NUMBERS, NOTHING, STORE)                                                    \
+  __kernel void split_##TYPE(bytes raw, int row_bytes, int k, int chunks, int lanes, int total,                      \
+                             __global uint4 *quants, __global half *scales, int row_at) {                            \
+    const int id = get_global_id(0);                                                                                 \
+    if (id >= total)                                                                                                 \
+      return;                                                                                                        \
+    const int lane = id % lanes, chunk = id / lanes % chunks, row = id / lanes / chunks;                             \
+    const size_t row_chunk = (size_t)(row_at + row) * chunks + chunk;                                                \
+    const size_t scale_at = split_scale(row_chunk, lanes, lane, SCALE_LANES, NUMBERS);                               \
+    uint4 q[8];                                                                                                      \
+    for (int j = 0; j < 8; j++) {                                                                                    \
+      const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);                                                    \
+      group g = {(uint4)(NOTHING), 0, 0};                                                                            \
+      if (at < k)                                                                                                    \
+        g = UNPACK(raw + (size_t)row * row_bytes, at);                                                               \
+      q[j] = g.q;                                                                                                    \
+      if (lane % SCALE_LANES == 0) {                                                                                 \
+        vstore_half_rte(g.scale, scale_at + j, scales);                                                              \
+        if (NUMBERS == 2)                                                                                            \
+          vstore_half_rte(g.minimum / 16, scale_at + 8 + j, scales);                                                 \
+      }                                                                                                              \
+    }                                                                                                                \
+    STORE                                                                                                            \
+  }
+
+#define FOUR_BITS(j) (pack4(q[j]) | pack4(q[j + 1]) << 16)
+#define STORE_4 quants[row_chunk * lanes + lane] = (uint4)(FOUR_BITS(0), FOUR_BITS(2), FOUR_BITS(4), FOUR_BITS(6));
+#define STORE_6                                                                                                      \
+  const size_t piece = row_chunk * (lanes / 2 * 3);                                                                  \
+  __global uint *upper = (__global uint *)(quants + piece + lanes) + lane * 2;                                       \
+  for (int j = 0; j < 8; j += 4)                                                                                     \
+    upper[j / 4] = pack2(q[j] >> 4) | pack2(q[j + 1] >> 4) << 8 | pack2(q[j + 2] >> 4) << 16 | pack2(q[j + 3] >> 4) << 24; \
+  for (int j = 0; j < 8; j++)                                                                                        \
+    q[j] &= 15;                                                                                                      \
+  quants[piece + lane] = (uint4)(FOUR_BITS(0), FOUR_BITS(2), FOUR_BITS(4), FOUR_BITS(6));
+#define STORE_8                                                                                                      \
+  quants[row_chunk * 2 * lanes + lane] = (uint4)(pack8(q[0]), pack8(q[1]), pack8(q[2]), pack8(q[3]));                \
+  quants[(row_chunk * 2 + 1) * lanes + lane] = (uint4)(pack8(q[4]), pack8(q[5]), pack8(q[6]), pack8(q[7]));
+
+SPLIT(q4_0, unpack_q4_0, 8, 1, 8, STORE_4)
+SPLIT(q4_1, unpack_q4_1, 8, 2, 0, STORE_4)
+SPLIT(q4_k, unpack_q4_k, 8, 2, 0, STORE_4)
+SPLIT(q6_k, unpack_q6_k, 4, 1, 32, STORE_6)
+SPLIT(q8_0, unpack_q8_0, 8, 1, 0, STORE_8)

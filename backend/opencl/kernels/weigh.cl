@@ -8,7 +8,7 @@ weigh_rows(input q, int q_at, bytes k, ulong k_at, output stats, int kv_heads, i
   __local float part[GROUP];
   const int id = get_local_id(0), row = get_group_id(0), token = row / (kv_heads * SHARE), head = row / SHARE % kv_heads;
   for (int i = id; i < HEAD_DIM / 4; i += GROUP)
-    query[i] = vload4((size_t)row * (HEAD_DIM / 4) + i, q + q_at) * scale;
+    query[i] = LOAD4(q + q_at, (size_t)row * (HEAD_DIM / 4) + i) * scale;
   barrier(CLK_LOCAL_MEM_FENCE);
   float largest = LOWEST, total = 0;
   for (int slot = id; slot < n - tokens + token + 1; slot += GROUP) {
@@ -38,7 +38,7 @@ weigh_keys(input q, int q_at, bytes k, ulong k_at, input stats, output sums, int
     const int token = row / SHARE, number = (token * kv_heads + head) * SHARE + row % SHARE;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = id; i < HEAD_DIM / 4; i += GROUP)
-      query[i] = vload4((size_t)number * (HEAD_DIM / 4) + i, q + q_at) * scale;
+      query[i] = LOAD4(q + q_at, (size_t)number * (HEAD_DIM / 4) + i) * scale;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (slot < n - tokens + token + 1) {
       float score = 0;

@@ -30,27 +30,47 @@ WIDEN(q4_0)
       return;                                                                                                        \
     const int chunk = column / lanes, lane = column % lanes;                                                         \
     const size_t row_chunk = (size_t)(row - lo) * chunks + chunk;                                                    \
-    const float8 scale = load_scales(split_scale(row_chunk, lanes, lane), scales);                                   \
-    float d[8];                                                                                                      \
-    vstore8(scale, 0, d);                                                                                            \
     for (int j = 0; j < 8; j++) {                                                                                    \
       const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);                                                    \
       if (at < dim)                                                                                                  \
-        vstore4(d[j] * split_##TYPE(quants, row_chunk, lanes, lane, j), 0, out + out_at + (size_t)i * dim + at);     \
+        STORE4(split_##TYPE(quants, scales, row_chunk, lanes, lane, j), out + out_at + (size_t)i * dim + at, 0);     \
     }                                                                                                                \
   }
 
-inline float8 load_scales(size_t at, __global const half *p) { return vload_half8(0, p + at); }
+#define SPLIT_LANE                                                                                                   \
+  __global const uint4 *quants, __global const half *scales, size_t row_chunk, int lanes, int lane, int j
 
-inline float4 split_q4_0(__global const uint4 *quants, size_t row_chunk, int lanes, int lane, int j) {
-  const uint q = ((__global const ushort *)(quants + row_chunk * lanes + lane))[j];
-  return convert_float4((int4)(q & 15, q >> 4 & 15, q >> 8 & 15, q >> 12)) - 8.0f;
+inline int4 nibbles(__global const uint4 *quants, size_t piece, int j) {
+  const uint q = ((__global const ushort *)(quants + piece))[j];
+  return (int4)(q & 15, q >> 4 & 15, q >> 8 & 15, q >> 12);
 }
 
-inline float4 split_q8_0(__global const uint4 *quants, size_t row_chunk, int lanes, int lane, int j) {
+inline float4 split_q4_0(SPLIT_LANE) {
+  const float scale = vload_half(split_scale(row_chunk, lanes, lane, 8, 1) + j, scales);
+  return scale * (convert_float4(nibbles(quants, row_chunk * lanes + lane, j)) - 8.0f);
+}
+
+inline float4 split_q4_1(SPLIT_LANE) {
+  const size_t at = split_scale(row_chunk, lanes, lane, 8, 2) + j;
+  const float scale = vload_half(at, scales), minimum = 16.0f * vload_half(at + 8, scales);
+  return scale * convert_float4(nibbles(quants, row_chunk * lanes + lane, j)) + minimum;
+}
+
+inline float4 split_q6_k(SPLIT_LANE) {
+  const float scale = vload_half(split_scale(row_chunk, lanes, lane, 4, 1) + j, scales);
+  const size_t piece = row_chunk * (lanes / 2 * 3);
+  const int upper = ((bytes)(quants + piece + lanes))[lane * 8 + j];
+  const int4 q = nibbles(quants, piece + lane, j) | ((int4)(upper, upper >> 2, upper >> 4, upper >> 6) & 3) << 4;
+  return scale * (convert_float4(q) - 32.0f);
+}
+
+inline float4 split_q8_0(SPLIT_LANE) {
+  const float scale = vload_half(split_scale(row_chunk, lanes, lane, 8, 1) + j, scales);
   const uint q = ((__global const uint *)(quants + (row_chunk * 2 + j / 4) * lanes + lane))[j % 4];
-  return convert_float4(as_char4(q));
+  return scale * convert_float4(as_char4(q));
 }
 
 WIDEN_SPLIT(q4_0)
+WIDEN_SPLIT(q4_1)
+WIDEN_SPLIT(q6_k)
 WIDEN_SPLIT(q8_0)
