@@ -83,6 +83,7 @@ func (e expected) queries(c *kvcache.Cache) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Unturn(x)
 	d := c.HeadDim()
 	queries := make([][]float32, recent.Shape().Dim(1))
 	turn, step := futureRotation(c.Rotation(), d), rotation(c.Rotation(), 1, d)

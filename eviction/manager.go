@@ -186,6 +186,9 @@ func (m *Manager) watch() error {
 func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (result Result, err error) {
 	began := m.now()
 	layered, _ := m.policy.(Layered)
+	if layered != nil {
+		target = min(target, m.policy.Budget()) // or the layers with the most slots would grow past what Slots says
+	}
 	for i, c := range caches {
 		slots, bytes := c.Len(), c.MemoryUsage()
 		layerTarget := target

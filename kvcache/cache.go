@@ -24,8 +24,9 @@ type Cache struct {
 	keys, values  *tensor.Tensor // [capacity, kvHeads, headDim]
 	target        tensor.Tensor  // view of the slots being written, kept to spare an allocation per token
 	len, capacity int
-	seen          int     // tokens so far, evicted ones included
-	record        *record // nil unless tracking
+	seen          int       // tokens so far, evicted ones included
+	record        *record   // nil unless tracking
+	hadamard      *Hadamard // nil unless keys are turned
 }
 
 // New makes an empty cache of type F32, F16, Q8_0 or Q4_0 on a device. Memory is reserved for the whole capacity; on the
@@ -83,6 +84,12 @@ func (c *Cache) Update(k, v *tensor.Tensor) error {
 	}
 	if tokens > c.capacity-c.len {
 		return fmt.Errorf("kvcache: %d tokens after %d of %d slots: %w", tokens, c.len, c.capacity, ErrFull)
+	}
+	if c.hadamard != nil {
+		var err error
+		if k, err = c.hadamard.turn(&c.hadamard.keys, k); err != nil {
+			return fmt.Errorf("kvcache: update of slots %d+%d: turn keys: %w", c.len, tokens, err)
+		}
 	}
 	for _, pair := range [2][2]*tensor.Tensor{{k, c.keys}, {v, c.values}} {
 		if err := pair[1].SliceInto(&c.target, c.len, c.len+tokens); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Clone returns a copy with memory of its own, on the same device.
+// Clone returns a copy with memory of its own, on the same device, for the same session.
 func (c *Cache) Clone() (*Cache, error) {
 	n, err := New(c.backend, c.DType(), c.capacity, c.KVHeads(), c.HeadDim())
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Cache) copyFrom(from *Cache) error {
 			return err
 		}
 	}
-	c.len, c.seen = from.len, from.seen
+	c.len, c.seen, c.hadamard = from.len, from.seen, from.hadamard
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (c *Cache) rows(x []float32, width int) [][]float32 {
 }
 
 // RecentQueries returns the queries of the latest tokens, F32 [n, heads, headDim] with n up to window, in the order of the
-// tokens, which are the latest n. It is a view of the cache's own, valid until the cache changes, or nil when there are none.
+// tokens, which are the latest n, as Query returned them. It is a view of the cache's own, valid until the cache changes, or nil when there are none.
 func (c *Cache) RecentQueries(window int) (*tensor.Tensor, error) {
 	r := c.record
 	if r == nil || r.queries == nil {
@@ -133,6 +133,7 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
 		}
+		c.Unturn(floats[0][:n*width])
 		for j := range n {
 			for i := range sides {
 				rows[i] = floats[i][j*width:][:width]

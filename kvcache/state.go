@@ -17,7 +17,8 @@ type stateHeader struct {
 	Len, Seen        uint32
 	Tracked          uint8 // the record follows
 	Attention        uint8
-	Recent, Anchored uint32 // rows of queries and anchors
+	Queries, Anchors uint32 // how many are recorded at most
+	Recent, Anchored uint32 // how many are
 	Heads            uint32
 }
 
@@ -28,6 +29,7 @@ func (c *Cache) WriteState(w io.Writer) error {
 	r := c.record
 	if r != nil {
 		header.Tracked, header.Heads = 1, uint32(r.heads)
+		header.Queries, header.Anchors = uint32(r.Queries), uint32(r.Anchors)
 		header.Recent, header.Anchored = uint32(min(r.recent, r.Queries)), uint32(r.anchored)
 		if r.received != nil {
 			header.Attention = 1
@@ -108,10 +110,10 @@ func (c *Cache) checkHeader(h *stateHeader) error {
 	switch r := c.record; {
 	case int64(h.Len) > int64(c.capacity) || h.Len > h.Seen || h.Seen > 1<<31-1:
 		return fmt.Errorf("%d slots of %d tokens, for a cache of %d", h.Len, h.Seen, c.capacity)
-	case h.Tracked > 1 || h.Attention > 1 || h.Recent > most || h.Anchored > most:
+	case h.Tracked > 1 || h.Attention > 1 || h.Recent > min(h.Queries, most) || h.Anchored > min(h.Anchors, most):
 		return fmt.Errorf("header %+v", *h)
 	case r == nil || h.Len == 0 || h.Tracked == 1 && int(h.Heads) == r.heads && (h.Attention == 1 || r.received == nil) &&
-		(h.Recent > 0 || r.queries == nil) && (h.Anchored > 0 || r.Anchors == 0):
+		(h.Queries > 0 || r.queries == nil) && int64(h.Anchors) >= int64(r.Anchors):
 		return nil
 	}
 	return fmt.Errorf("it was saved without the record that is wanted now (%+v): save with the same eviction policy", c.record.Tracking)

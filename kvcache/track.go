@@ -173,16 +173,22 @@ func (c *Cache) Reanchor(n, start int) error {
 	if err := r.rotated.SliceInto(&r.view, 0, n); err != nil {
 		return err
 	}
+	keys := &r.view
+	if c.hadamard != nil {
+		if keys, err = c.hadamard.turn(&c.hadamard.keys, keys); err != nil {
+			return fmt.Errorf("kvcache: reanchor: turn keys: %w", err)
+		}
+	}
 	if err := c.keys.SliceInto(&c.target, 0, n); err != nil {
 		return err
 	}
-	if err := c.backend.Cast(&r.view, &c.target); err != nil {
+	if err := c.backend.Cast(keys, &c.target); err != nil {
 		return fmt.Errorf("kvcache: reanchor: %w", err)
 	}
 	return nil
 }
 
-// Observe records the queries of the latest tokens, F32 [tokens, heads, headDim] with RoPE applied. It is called after the
+// Observe records the queries of the latest tokens, F32 [tokens, heads, headDim] as Query returned them. It is called after the
 // Update that cached the tokens' keys. Without tracking it does nothing.
 func (c *Cache) Observe(q *tensor.Tensor) error {
 	r := c.record

@@ -25,10 +25,14 @@ func (l *layer) forward(d *device, ws *workspace, cache *kvcache.Cache, eps floa
 		return err
 	}
 	k, v := cache.View()
-	if err := d.attend.Attention(&ws.q, k, v, &ws.attention, cache.Len()); err != nil {
+	q, err := cache.Query(&ws.q)
+	if err != nil {
 		return err
 	}
-	if err := cache.Observe(&ws.q); err != nil {
+	if err := d.attend.Attention(q, k, v, &ws.attention, cache.Len()); err != nil {
+		return err
+	}
+	if err := cache.Observe(q); err != nil {
 		return err
 	}
 	return l.output(d, ws, eps)
@@ -40,10 +44,14 @@ func (l *layer) forwardGen(d *device, ws *workspace, cache *kvcache.Cache, eps f
 		return err
 	}
 	k, v := cache.View()
-	if err := d.AttentionGen(&ws.q, k, v, &ws.attention, cache.Len()); err != nil {
+	q, err := cache.Query(&ws.q)
+	if err != nil {
 		return err
 	}
-	if err := cache.Observe(&ws.q); err != nil {
+	if err := d.AttentionGen(q, k, v, &ws.attention, cache.Len()); err != nil {
+		return err
+	}
+	if err := cache.Observe(q); err != nil {
 		return err
 	}
 	return l.output(d, ws, eps)

@@ -66,8 +66,9 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 
 // memory is what a session has on a model's device.
 type memory struct {
-	ws     *workspace
-	caches []*kvcache.Cache
+	ws       *workspace
+	hadamard *kvcache.Hadamard // nil where keys are not turned
+	caches   []*kvcache.Cache
 }
 
 // allocate makes the workspace, the layers' caches, and the records that the eviction policy needs, on a model's device.
@@ -80,6 +81,11 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 	if mem.ws, err = newWorkspace(m.device, &m.config, min(s.options.Chunk, s.options.MaxTokens)); err != nil {
 		return mem, err
 	}
+	rows := max(mem.ws.chunk, s.sinks())
+	if mem.hadamard, err = kvcache.NewHadamard(m.device.Backend, s.options.KV, rows, m.config.Heads, m.config.KVHeads, m.config.HeadDim); err != nil {
+		return mem, fmt.Errorf("llama: a cache of %v: %w", s.options.KV, err)
+	}
+	mem.ws.bytes += mem.hadamard.Bytes()
 	tracking, track := s.manager.Tracking()
 	if s.options.Positions == ReanchorSinks {
 		track, tracking.Anchors = true, s.sinks()
@@ -90,6 +96,9 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 			return mem, fmt.Errorf("llama: a cache for %d tokens: %w", s.options.MaxTokens, err)
 		}
 		mem.caches = append(mem.caches, c)
+		if err := c.UseHadamard(mem.hadamard); err != nil {
+			return mem, fmt.Errorf("llama: a cache of %v: %w", s.options.KV, err)
+		}
 		if !track {
 			continue
 		}
@@ -101,7 +110,7 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 }
 
 func (m *memory) free() error {
-	var errs []error
+	errs := []error{m.hadamard.Free()}
 	if m.ws != nil {
 		errs = append(errs, m.ws.free())
 	}

@@ -332,6 +332,10 @@ func (s *Session) Fork() (*Session, error) {
 		}
 		f.caches[i].Free()
 		f.caches[i] = clone
+		if err := clone.UseHadamard(f.hadamard); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("llama: fork a session of %d tokens: layer %d: %w", len(s.tokens), i, err)
+		}
 	}
 	f.tokens = append(f.tokens, s.tokens...)
 	f.position, f.evicted, f.current = s.position, s.evicted, s.current

@@ -1,0 +1,120 @@
+package kvcache_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// outlying makes rows in which one element of each head is far larger than the others, as keys of models have.
+func outlying(t *testing.T, r *rand.Rand, n, heads int) *tensor.Tensor {
+	t.Helper()
+	values := make([]float32, n*heads*headDim)
+	for i := range values {
+		if values[i] = float32(r.NormFloat64()); i%headDim == 5 {
+			values[i] *= 30
+		}
+	}
+	x, err := tensor.FromFloats(values, n, heads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func floatsOf(t *testing.T, x *tensor.Tensor) []float32 {
+	t.Helper()
+	v, err := tensor.As[float32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v = slices.Clone(v)
+	runtime.KeepAlive(x)
+	return v
+}
+
+// worst returns the largest error of the products of a query with the keys that a cache keeps.
+func worst(t *testing.T, b *cpu.Backend, h *kvcache.Hadamard) (products, keys float64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 40
+	c, err := kvcache.New(b, tensor.Q4_0, n, kvHeads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Free()
+	if err := c.UseHadamard(h); err != nil {
+		t.Fatal(err)
+	}
+	k, q := outlying(t, r, n, kvHeads), rows(t, 1, 1)
+	if err := c.Update(k, k); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := c.Query(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := tensor.New(b, tensor.F32, k.Shape())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, _ := c.View()
+	if err := b.Cast(stored, kept); err != nil {
+		t.Fatal(err)
+	}
+	inner := func(q, k []float32) (sum float64) {
+		for i := range q {
+			sum += float64(q[i]) * float64(k[i])
+		}
+		return sum
+	}
+	original, query, turned, key := floatsOf(t, k), floatsOf(t, q), floatsOf(t, asked), floatsOf(t, kept)
+	for slot := range n {
+		for head := range kvHeads {
+			at := (slot*kvHeads + head) * headDim
+			want := inner(query[head*headDim:][:headDim], original[at:][:headDim])
+			got := inner(turned[head*headDim:][:headDim], key[at:][:headDim])
+			products = max(products, math.Abs(got-want))
+		}
+	}
+	if err := c.EachKey(func(slot int, key []float32) {
+		for i, v := range key {
+			keys = max(keys, math.Abs(float64(v-original[slot*kvHeads*headDim+i])))
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return products, keys
+}
+
+func TestHadamardKeepsProducts(t *testing.T) {
+	b := cpu.New(2)
+	defer b.Close()
+	h, err := kvcache.NewHadamard(b, tensor.Q4_0, 64, kvHeads, kvHeads, headDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Free()
+	plain, _ := worst(t, b, nil)
+	turned, keys := worst(t, b, h)
+	if turned > plain*0.6 {
+		t.Errorf("products are off by %v with turned keys, by %v without", turned, plain)
+	}
+	if keys > 10 { // of about 90: they come back as they were, within rounding
+		t.Errorf("keys read are off by %v", keys)
+	}
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0} {
+		if h, err := kvcache.NewHadamard(b, d, 1, 1, 1, headDim); h != nil || err != nil {
+			t.Errorf("%v: a matrix that does not help, %v", d, err)
+		}
+	}
+	if h, err := kvcache.NewHadamard(b, tensor.Q4_0, 1, 1, 1, 96); h != nil || err != nil {
+		t.Errorf("heads of 96: %v", err)
+	}
+}
