@@ -4,17 +4,20 @@ package opencl_test
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/opencl"
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -190,6 +193,83 @@ func TestPebbleAnswers(t *testing.T) {
 	}
 	if accuracy := float64(right) / float64(asked); accuracy < want {
 		t.Errorf("%d of %d answers are right: %g, want %g", right, asked, accuracy, want)
+	}
+}
+
+// TestPebbleEviction feeds the device and the CPU the same tokens under every policy that forgets, with the weights as floats
+// so that both choose alike, and compares the logits.
+func TestPebbleEviction(t *testing.T) {
+	var models [2]*llama.Model
+	for i, o := range []*llama.LoadOptions{{Weights: tensor.F32, Backend: device(t)}, {Weights: tensor.F32}} {
+		var err error
+		if models[i], err = pebble.Load(o); err != nil {
+			t.Fatal(err)
+		}
+		defer models[i].Close()
+	}
+	tokens := models[0].Tokenizer().EncodeSpecial(strings.Repeat("Once upon a time there was a sleepy fox. ", 20), true)[:130]
+	for _, name := range eviction.Names() {
+		var logits [2][]float32
+		var slots [2]int
+		for i, m := range models {
+			policy, err := eviction.ByName(name, eviction.Options{Budget: 48})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := session(t, m, &llama.SessionOptions{MaxTokens: 160, Eviction: policy})
+			for at := 0; at < len(tokens); at += 13 {
+				if err := s.Prefill(context.Background(), tokens[at:at+13]); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+			logits[i], slots[i] = slices.Clone(s.Logits()), s.CacheLen()
+		}
+		worst, largest := 0.0, 0.0
+		for i, want := range logits[1] {
+			worst = max(worst, math.Abs(float64(logits[0][i]-want)))
+			largest = max(largest, math.Abs(float64(want)))
+		}
+		t.Logf("%s: %d slots, logits within %.2g", name, slots[0], worst/largest)
+		if slots[0] != slots[1] || !(worst <= 0.02*largest) {
+			t.Errorf("%s: %d slots, want %d; logits differ by %g of %g", name, slots[0], slots[1], worst, largest)
+		}
+	}
+}
+
+// TestPebbleState saves a conversation in the middle, restores it, and forks it: all go on alike.
+func TestPebbleState(t *testing.T) {
+	m := load(t, device(t))
+	first := session(t, m, nil)
+	if err := first.Prefill(context.Background(), m.Tokenizer().EncodeSpecial("Once upon a time", true)); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := first.Fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fork.Close()
+	var state bytes.Buffer
+	if err := first.Save(&state); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := m.Restore(&state, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	var texts []string
+	for _, s := range []*llama.Session{first, fork, restored} {
+		var text strings.Builder
+		for piece, err := range s.Generate(context.Background(), m.Tokenizer().EncodeSpecial(" there was", false), llama.Params{MaxTokens: 40}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString(piece.Text)
+		}
+		texts = append(texts, text.String())
+	}
+	if texts[0] == "" || texts[1] != texts[0] || texts[2] != texts[0] {
+		t.Errorf("the session says %q, its fork %q, the restored one %q", texts[0], texts[1], texts[2])
 	}
 }
 

@@ -2,7 +2,7 @@
 // row is one head of one slot, in the layout of files: number slot·kv_heads + head.
 
 // kv4 returns elements 4i … 4i+3 of a cache row.
-inline float4 kv4(bytes cache, size_t row, int i) {
+static inline float4 kv4(bytes cache, size_t row, int i) {
 #if defined(KV_f32)
   return LOAD4(cache, row * (HEAD_DIM / 4) + i);
 #elif defined(KV_f16)
@@ -18,7 +18,7 @@ inline float4 kv4(bytes cache, size_t row, int i) {
 }
 
 // kv1 returns element i of a cache row.
-inline float kv1(bytes cache, size_t row, int i) {
+static inline float kv1(bytes cache, size_t row, int i) {
 #if defined(KV_f32)
   return f32_element(cache + row * HEAD_DIM * 4, i);
 #elif defined(KV_f16)

@@ -10,7 +10,7 @@ typedef __global const uchar *bytes;
 #define LOWEST -3e38f // stands for -infinity, which compilers may assume away
 
 // group_sum returns the sum of v over the group to all of it. The caller has a barrier before it uses part again.
-inline float group_sum(float v, __local float *part) {
+static inline float group_sum(float v, __local float *part) {
   const int id = get_local_id(0);
   part[id] = v;
   for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
@@ -23,7 +23,7 @@ inline float group_sum(float v, __local float *part) {
 }
 
 // group_max is group_sum for the largest.
-inline float group_max(float v, __local float *part) {
+static inline float group_max(float v, __local float *part) {
   const int id = get_local_id(0);
   part[id] = v;
   for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
@@ -36,14 +36,14 @@ inline float group_max(float v, __local float *part) {
 }
 
 // half_at reads a half at any even address.
-inline float half_at(bytes p) { return vload_half(0, (__global const half *)p); }
+static inline float half_at(bytes p) { return vload_half(0, (__global const half *)p); }
 
 // Vector loads: the pointer is aligned to the vector, as vload4 would not assume.
 #define LOAD4(p, i) (((__global const float4 *)(p))[i])
 #define STORE4(v, p, i) (((__global float4 *)(p))[i] = (v))
 
 // bytes4_at loads four bytes from an even address.
-inline uint bytes4_at(bytes p) {
+static inline uint bytes4_at(bytes p) {
   __global const ushort *pair = (__global const ushort *)p;
   return (uint)pair[0] | (uint)pair[1] << 16;
 }

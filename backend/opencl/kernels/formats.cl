@@ -13,20 +13,20 @@
 // scales. Elements past the row's end have a scale of 0.
 
 // element returns element i of a row of a file's or cache's layout, TYPE telling which.
-inline float f32_element(bytes row, int i) { return ((input)row)[i]; }
-inline float f16_element(bytes row, int i) { return half_at(row + 2 * (size_t)i); }
-inline float bf16_element(bytes row, int i) { return as_float((uint)((__global const ushort *)row)[i] << 16); }
-inline float q8_0_element(bytes row, int i) {
+static inline float f32_element(bytes row, int i) { return ((input)row)[i]; }
+static inline float f16_element(bytes row, int i) { return half_at(row + 2 * (size_t)i); }
+static inline float bf16_element(bytes row, int i) { return as_float((uint)((__global const ushort *)row)[i] << 16); }
+static inline float q8_0_element(bytes row, int i) {
   bytes block = row + (size_t)(i / 32) * 34;
   return half_at(block) * (char)block[2 + i % 32];
 }
-inline float q4_0_element(bytes row, int i) {
+static inline float q4_0_element(bytes row, int i) {
   bytes block = row + (size_t)(i / 32) * 18;
   const int nibble = block[2 + i % 16] >> (i % 32 / 16 * 4) & 15;
   return half_at(block) * (nibble - 8);
 }
 
 // split_scale returns where the scales of a lane are, in halves, for blocks of scale_lanes lanes and numbers for each group.
-inline size_t split_scale(size_t row_chunk, int lanes, int lane, int scale_lanes, int numbers) {
+static inline size_t split_scale(size_t row_chunk, int lanes, int lane, int scale_lanes, int numbers) {
   return (row_chunk * max(lanes / scale_lanes, 1) + lane / scale_lanes) * 8 * numbers;
 }

@@ -27,7 +27,7 @@
 #endif
 
 // group_index returns which group of four activations is number j of a lane.
-inline int group_index(int chunk, int lanes, int lane, int j) {
+static inline int group_index(int chunk, int lanes, int lane, int j) {
 #if PIECES == 8
   return (chunk * 8 + j) * lanes + lane;
 #else
@@ -37,7 +37,7 @@ inline int group_index(int chunk, int lanes, int lane, int j) {
 
 // row_product returns a lane's part of the product of a row of weights with the activations x; correction[j] is what the
 // format wants of group j.
-inline float row_product(__global const uint4 *quants, __global const half *scales, size_t row_chunk, int lanes, int lane,
+static inline float row_product(__global const uint4 *quants, __global const half *scales, size_t row_chunk, int lanes, int lane,
                          const float4 *x, const float *correction) {
   float sum = 0;
 #if defined(FORMAT_q4_0) || defined(FORMAT_q4_1)
@@ -109,7 +109,7 @@ inline float row_product(__global const uint4 *quants, __global const half *scal
 
 // team_sums leaves in totals[team·(ROWS+1) + r] the product of row r, and after the rows the sum of squares of x, where norm
 // is 1. A plain format's rows have `stride` lanes' pieces, the last of which may be fewer than lanes.
-inline void team_sums(__global const uint4 *quants, __global const half *scales, int row, int rows, TEAM_ARGUMENTS, int stride,
+static inline void team_sums(__global const uint4 *quants, __global const half *scales, int row, int rows, TEAM_ARGUMENTS, int stride,
                       __global const float4 *x, __global const float4 *gain, int norm, __local float *part, __local float *totals) {
   const int id = get_local_id(0), lane = id % lanes;
   float sums[ROWS + 1];
@@ -163,7 +163,7 @@ inline void team_sums(__global const uint4 *quants, __global const half *scales,
 }
 
 // norm_factor returns 1/r of a team's sum of squares.
-inline float norm_factor(__local const float *totals, int team, int k, float eps) {
+static inline float norm_factor(__local const float *totals, int team, int k, float eps) {
   return 1.0f / sqrt(totals[team * (ROWS + 1) + ROWS] / k + eps);
 }
 

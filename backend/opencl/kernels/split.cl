@@ -7,21 +7,21 @@ typedef struct {
   float scale, minimum;
 } group;
 
-inline group unpack_q4_0(bytes row, int at) {
+static inline group unpack_q4_0(bytes row, int at) {
   bytes block = row + (size_t)(at / 32) * 18, q = block + 2 + at % 16;
   const int shift = at % 32 / 16 * 4;
   group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block), 0};
   return g;
 }
 
-inline group unpack_q4_1(bytes row, int at) {
+static inline group unpack_q4_1(bytes row, int at) {
   bytes block = row + (size_t)(at / 32) * 20, q = block + 4 + at % 16;
   const int shift = at % 32 / 16 * 4;
   group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block), half_at(block + 2)};
   return g;
 }
 
-inline group unpack_q4_k(bytes row, int at) {
+static inline group unpack_q4_k(bytes row, int at) {
   bytes block = row + (size_t)(at / 256) * 144, scales = block + 4;
   const int i = at % 256 / 32, shift = i % 2 * 4;
   int scale, minimum;
@@ -37,7 +37,7 @@ inline group unpack_q4_k(bytes row, int at) {
   return g;
 }
 
-inline group unpack_q6_k(bytes row, int at) {
+static inline group unpack_q6_k(bytes row, int at) {
   bytes block = row + (size_t)(at / 256) * 210;
   const int half_block = at % 256 / 128, quarter = at % 128 / 32, i = at % 32;
   bytes low = block + half_block * 64 + quarter % 2 * 32 + i, high = block + 128 + half_block * 32 + i;
@@ -46,15 +46,15 @@ inline group unpack_q6_k(bytes row, int at) {
   return g;
 }
 
-inline group unpack_q8_0(bytes row, int at) {
+static inline group unpack_q8_0(bytes row, int at) {
   bytes block = row + (size_t)(at / 32) * 34;
   group g = {convert_uint4(vload4(0, block + 2 + at % 32)), half_at(block), 0};
   return g;
 }
 
-inline uint pack4(uint4 q) { return q.x | q.y << 4 | q.z << 8 | q.w << 12; }
-inline uint pack2(uint4 q) { return q.x | q.y << 2 | q.z << 4 | q.w << 6; }
-inline uint pack8(uint4 q) { return q.x | q.y << 8 | q.z << 16 | q.w << 24; }
+static inline uint pack4(uint4 q) { return q.x | q.y << 4 | q.z << 8 | q.w << 12; }
+static inline uint pack2(uint4 q) { return q.x | q.y << 2 | q.z << 4 | q.w << 6; }
+static inline uint pack8(uint4 q) { return q.x | q.y << 8 | q.z << 16 | q.w << 24; }
 
 #define SPLIT(TYPE, UNPACK, SCALE_LANES, NUMBERS, NOTHING, STORE)                                                    \
   __kernel void split_##TYPE(bytes raw, int row_bytes, int k, int chunks, int lanes, int total,                      \

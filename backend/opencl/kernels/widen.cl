@@ -40,23 +40,23 @@ WIDEN(q4_0)
 #define SPLIT_LANE                                                                                                   \
   __global const uint4 *quants, __global const half *scales, size_t row_chunk, int lanes, int lane, int j
 
-inline int4 nibbles(__global const uint4 *quants, size_t piece, int j) {
+static inline int4 nibbles(__global const uint4 *quants, size_t piece, int j) {
   const uint q = ((__global const ushort *)(quants + piece))[j];
   return (int4)(q & 15, q >> 4 & 15, q >> 8 & 15, q >> 12);
 }
 
-inline float4 split_q4_0(SPLIT_LANE) {
+static inline float4 split_q4_0(SPLIT_LANE) {
   const float scale = vload_half(split_scale(row_chunk, lanes, lane, 8, 1) + j, scales);
   return scale * (convert_float4(nibbles(quants, row_chunk * lanes + lane, j)) - 8.0f);
 }
 
-inline float4 split_q4_1(SPLIT_LANE) {
+static inline float4 split_q4_1(SPLIT_LANE) {
   const size_t at = split_scale(row_chunk, lanes, lane, 8, 2) + j;
   const float scale = vload_half(at, scales), minimum = 16.0f * vload_half(at + 8, scales);
   return scale * convert_float4(nibbles(quants, row_chunk * lanes + lane, j)) + minimum;
 }
 
-inline float4 split_q6_k(SPLIT_LANE) {
+static inline float4 split_q6_k(SPLIT_LANE) {
   const float scale = vload_half(split_scale(row_chunk, lanes, lane, 4, 1) + j, scales);
   const size_t piece = row_chunk * (lanes / 2 * 3);
   const int upper = ((bytes)(quants + piece + lanes))[lane * 8 + j];
@@ -64,7 +64,7 @@ inline float4 split_q6_k(SPLIT_LANE) {
   return scale * (convert_float4(q) - 32.0f);
 }
 
-inline float4 split_q8_0(SPLIT_LANE) {
+static inline float4 split_q8_0(SPLIT_LANE) {
   const float scale = vload_half(split_scale(row_chunk, lanes, lane, 8, 1) + j, scales);
   const uint q = ((__global const uint *)(quants + (row_chunk * 2 + j / 4) * lanes + lane))[j % 4];
   return scale * convert_float4(as_char4(q));
