@@ -188,12 +188,12 @@ func (p *product) Do(worker, piece int) {
 	}
 }
 
-// cut returns where a piece begins, among the rows of all terms: between panels, which are whole in each term.
+// cut returns where a piece begins, among the rows of all terms: between pairs of panels, which some kernels take together.
 func (p *product) cut(piece int) int {
 	if piece == p.pieces {
 		return p.rows
 	}
-	return piece * p.rows / p.pieces / asm.PanelRows * asm.PanelRows
+	return piece * p.rows / p.pieces / rowsPerPiece * rowsPerPiece
 }
 
 // prepare normalises and quantises rows of the activation.
