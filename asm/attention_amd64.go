@@ -5,10 +5,15 @@ package asm
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/antigravity-go/antigravity/quant"
 )
 
-// rowsTogether is how many query rows one call works on: they share what it reads.
-const rowsTogether = 4
+// rowsTogether is how many query rows one call works on: they share what it reads. Scores with wide registers take manyRows.
+const (
+	rowsTogether = 4
+	manyRows     = 8
+)
 
 // Attend is the unit's attend. Scores are computed with a key in each lane, which needs the keys transposed, and sums of
 // values with an element of the head in each lane; so every sum keeps the order that the portable form has.
@@ -38,11 +43,23 @@ func (u *vectorUnit) Attend(t *AttentionTile) {
 	}
 	switch {
 	case t.V == nil:
-	case s.floats != nil:
-		s.sum(0, s.n, &t.V[0], t.Stride)
+	case s.floats == nil:
+		s.sumWidened(s.blocks.widen, s.blocks.values)
+	case len(visible) >= manyRows && s.floats != s.unit.float32s() && t.HeadDim%16 == 0: // widened once for all of them
+		s.sumWidened(s.floats.widen, s.unit.float32s().values)
 	default:
-		s.sumWidened()
+		s.sum(0, s.n, &t.V[0], t.Stride, s.floats.values)
 	}
+}
+
+// float32s returns the reader of float32.
+func (u *vectorUnit) float32s() *floatReader {
+	for i := range u.floats {
+		if u.floats[i].format == quant.F32 {
+			return &u.floats[i]
+		}
+	}
+	return nil
 }
 
 // slots is a tile with what the assembly needs to know of it. One of the readers is set.
@@ -89,8 +106,11 @@ func (s *slots) score() {
 		for at := j; at < min(j+s.together, s.n); at += s.unit.width {
 			s.transpose(&k[at*s.Stride], at-j, min(s.unit.width, s.n-at))
 		}
-		for r := 0; r < len(s.visible); r += rowsTogether {
-			rows := min(rowsTogether, len(s.visible)-r)
+		for r, rows := 0, 0; r < len(s.visible); r += rows {
+			rows = min(rowsTogether, len(s.visible)-r)
+			if s.unit.width == 16 && s.floats != nil && r+manyRows <= len(s.visible) {
+				rows = manyRows
+			}
 			if slices.Max(s.visible[r:r+rows]) > j {
 				s.scoreRows(&s.Scores[r*TileKeys+j], r, rows)
 			}
@@ -138,23 +158,25 @@ func (s *slots) scoreRows(out *float32, row, rows int) {
 	s.unit.scores32(out, numbers, &scales[0], queries, &factors[0], d, rows)
 }
 
+// valuesKernel is assembly that adds weighted values; see the stubs.
+type valuesKernel = func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
+
 // sumWidened adds the weighted values, which it widens some slots at a time.
-func (s *slots) sumWidened() {
+func (s *slots) sumWidened(widen func(dst *float32, src *byte, n int), values valuesKernel) {
 	d := s.HeadDim
 	for first := 0; first < s.n; first += PanelKeys {
 		n := min(PanelKeys, s.n-first)
 		for j := range n {
-			s.blocks.widen(&s.Panel[j*d], &s.V[(first+j)*s.Stride], d)
+			widen(&s.Panel[j*d], &s.V[(first+j)*s.Stride], d)
 		}
-		s.sum(first, n, (*byte)(unsafe.Pointer(&s.Panel[0])), 4*d)
+		s.sum(first, n, (*byte)(unsafe.Pointer(&s.Panel[0])), 4*d, values)
 	}
 }
 
 // sum adds the weighted values of n slots from the first on, which lie at v: first the slots that all rows of a call see, then
 // what a row sees beyond.
-func (s *slots) sum(first, n int, v *byte, stride int) {
+func (s *slots) sum(first, n int, v *byte, stride int, values valuesKernel) {
 	d := s.HeadDim
-	values := valuesOf(s)
 	for r := 0; r < len(s.visible); r += rowsTogether {
 		seen := s.visible[r:min(r+rowsTogether, len(s.visible))]
 		var out [rowsTogether]*float32
@@ -173,14 +195,6 @@ func (s *slots) sum(first, n int, v *byte, stride int) {
 			}
 		}
 	}
-}
-
-// valuesOf returns the assembly that adds weighted values.
-func valuesOf(s *slots) func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int) {
-	if s.floats != nil {
-		return s.floats.values
-	}
-	return s.blocks.values
 }
 
 // Merge is the unit's merge.

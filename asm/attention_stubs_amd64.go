@@ -60,7 +60,7 @@ func transposeBF16AVX2(panel *float32, k *byte, stride int, n int, headDim int)
 func valuesBF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
 
 // scoresAVX512 computes
-// out[r·TileKeys + j] = Σ panel[i·32 + j]·q[r·headDim + i] for j < 32, r < rows ≤ 4, in order of i < headDim,
+// out[r·TileKeys + j] = Σ panel[i·32 + j]·q[r·headDim + i] for j < 32, r < rows ≤ 4 or = 8, in order of i < headDim,
 // each step one fma.
 //
 //go:noescape

@@ -148,20 +148,28 @@ func (u *unit) transposeLanes(r []reg.VecVirtual) []reg.VecVirtual {
 	return out
 }
 
-// scores generates the scores of some rows with the keys of a panel. The chains of eight sums hide the latency of the
-// multiply-add.
+// scores generates the scores of some rows with the keys of a panel. The chains of eight sums, or sixteen, hide the latency of
+// the multiply-add.
 func (u *unit) scores() {
+	counts, most := []int{4, 3, 2, 1}, "rows ≤ 4"
+	if u.width == 16 { // twice the registers
+		counts, most = append([]int{8}, counts...), "rows ≤ 4 or = 8"
+	}
 	u.function("scores", "func(out, panel, q *float32, headDim, rows int)",
-		fmt.Sprintf("out[r·TileKeys + j] = Σ panel[i·%d + j]·q[r·headDim + i] for j < %d, r < rows ≤ 4, in order of i < headDim,", 2*u.width, 2*u.width),
+		fmt.Sprintf("out[r·TileKeys + j] = Σ panel[i·%d + j]·q[r·headDim + i] for j < %d, r < %s, in order of i < headDim,", 2*u.width, 2*u.width, most),
 		"each step one fma.")
 	out, panel, q, size, rows := u.integer("out"), u.integer("panel"), u.integer("q"), u.integer("headDim"), u.integer("rows")
-	left, last := u.GP64(), u.GP64()
+	left, third, fifth := u.GP64(), u.GP64(), u.GP64()
 	u.MOVQ(size, left)
 	u.SHLQ(Imm(2), size)
-	u.LEAQ(Mem{Base: size, Index: size, Scale: 2}, last)
-	u.ADDQ(q, last)
-	queries := []Mem{{Base: q}, {Base: q, Index: size, Scale: 1}, {Base: q, Index: size, Scale: 2}, {Base: last}}
-	u.byRows(rows, func(n int) {
+	u.LEAQ(Mem{Base: size, Index: size, Scale: 2}, third)
+	u.ADDQ(q, third)
+	u.LEAQ(Mem{Base: third, Index: size, Scale: 2}, fifth)
+	queries := []Mem{
+		{Base: q}, {Base: q, Index: size, Scale: 1}, {Base: q, Index: size, Scale: 2}, {Base: third},
+		{Base: q, Index: size, Scale: 4}, {Base: fifth}, {Base: fifth, Index: size, Scale: 1}, {Base: fifth, Index: size, Scale: 2},
+	}
+	u.byRows(rows, counts, func(n int) {
 		label := fmt.Sprintf("elements%d", n)
 		sums := make([][2]reg.VecVirtual, n)
 		for r := range sums {
@@ -181,7 +189,10 @@ func (u *unit) scores() {
 		}
 		u.ADDQ(U32(2*u.width*4), panel)
 		u.ADDQ(Imm(4), q)
-		u.ADDQ(Imm(4), last)
+		u.ADDQ(Imm(4), third)
+		if n > 4 {
+			u.ADDQ(Imm(4), fifth)
+		}
 		u.DECQ(left)
 		u.JNZ(LabelRef(label))
 		for r := range sums {
@@ -192,9 +203,9 @@ func (u *unit) scores() {
 	})
 }
 
-// byRows generates code for one to four rows, and ends the function after each.
-func (u *unit) byRows(rows reg.GPVirtual, code func(rows int)) {
-	for n := 4; n > 1; n-- {
+// byRows generates code for several numbers of rows, the last of which is 1, and ends the function after each.
+func (u *unit) byRows(rows reg.GPVirtual, counts []int, code func(rows int)) {
+	for _, n := range counts[:len(counts)-1] {
 		next := fmt.Sprintf("below%d", n)
 		u.CMPQ(rows, U32(n))
 		u.JLT(LabelRef(next))
@@ -220,7 +231,7 @@ func (u *unit) values(s source) {
 	if u.width == 16 {
 		wide = 4
 	}
-	u.byRows(rows, func(n int) {
+	u.byRows(rows, []int{4, 3, 2, 1}, func(n int) {
 		for _, registers := range []int{wide, 1} {
 			columns := registers * u.width
 			columnsLabel, done := fmt.Sprintf("columns%dx%d", n, columns), fmt.Sprintf("done%dx%d", n, columns)

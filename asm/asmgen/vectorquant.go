@@ -224,7 +224,7 @@ func (u *unit) scores32() {
 	}
 	queries, queryScales := fourth(q, size, last), fourth(d, sizeD, lastD)
 	sumAt := func(r, i int) Mem { return Mem{Base: out, Disp: (r*tileKeys + i*u.width) * 4} }
-	u.byRows(rows, func(n int) {
+	u.byRows(rows, []int{4, 3, 2, 1}, func(n int) {
 		zero := u.zero()
 		for r := range n {
 			for i := range 2 {
