@@ -17,7 +17,7 @@ const (
 
 // Attend is the unit's attend. Scores are computed with a key in each lane, which needs the keys transposed, and sums of
 // values with an element of the head in each lane; so every sum keeps the order that the portable form has.
-func (u *vectorUnit) Attend(t *AttentionTile) {
+func (u *wideUnit) Attend(t *AttentionTile) {
 	visible := t.Visible[:t.Queries.Rows]
 	s := slots{unit: u, AttentionTile: t, visible: visible, together: 2 * u.width}
 	for _, n := range visible {
@@ -53,7 +53,7 @@ func (u *vectorUnit) Attend(t *AttentionTile) {
 }
 
 // float32s returns the reader of float32.
-func (u *vectorUnit) float32s() *floatReader {
+func (u *wideUnit) float32s() *floatReader {
 	for i := range u.floats {
 		if u.floats[i].format == quant.F32 {
 			return &u.floats[i]
@@ -65,7 +65,7 @@ func (u *vectorUnit) float32s() *floatReader {
 // slots is a tile with what the assembly needs to know of it. One of the readers is set.
 type slots struct {
 	*AttentionTile
-	unit     *vectorUnit
+	unit     *wideUnit
 	floats   *floatReader
 	blocks   *blockReader
 	visible  []int // of each row
@@ -195,15 +195,4 @@ func (s *slots) sum(first, n int, v *byte, stride int, values valuesKernel) {
 			}
 		}
 	}
-}
-
-// Merge is the unit's merge.
-func (u *vectorUnit) Merge(dst, src *Partial) {
-	if src.Sum == 0 || dst.Sum == 0 || len(src.Out) == 0 {
-		merge(dst, src)
-		return
-	}
-	a, b := dst.join(src)
-	out := dst.Out[:len(src.Out)]
-	u.axpby(&out[0], &src.Out[0], len(out), b, a)
 }

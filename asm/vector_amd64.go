@@ -2,11 +2,7 @@
 
 package asm
 
-import (
-	"math"
-
-	"github.com/antigravity-go/antigravity/quant"
-)
+import "github.com/antigravity-go/antigravity/quant"
 
 // vectorAVX2 sets the kernels over vectors of floats, and attention.
 func vectorAVX2(k *Kernels) { unitAVX2.improve(k) }
@@ -14,22 +10,9 @@ func vectorAVX2(k *Kernels) { unitAVX2.improve(k) }
 // vectorAVX512 sets the kernels over vectors of floats, and attention.
 func vectorAVX512(k *Kernels) { unitAVX512.improve(k) }
 
-// vectorUnit is the assembly over vectors of floats for one width of registers. The stubs' comments say what each computes;
-// the methods check lengths and cut long vectors into calls that are short enough for a thread that cannot be preempted.
-type vectorUnit struct {
-	add          func(dst, src *float32, n int)
-	scale        func(x *float32, n int, v float32)
-	axpy         func(dst, x *float32, n int, a float32)
-	axpby        func(dst, x *float32, n int, a, b float32)
-	siluMul      func(dst, gate, up *float32, n int)
-	rope         func(lo, hi, cos, sin *float32, n int)
-	sumOfSquares func(x *float32, n int) float32
-	norm         func(dst, x, w *float32, n int, s float32)
-	maximum      func(x *float32, n int) float32
-	exponentials func(x *float32, n int, max float32) float32
-	divide       func(x *float32, n int, v float32)
-	prepare      [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int) // by quant.Partner
-
+// wideUnit is a vectorUnit with the assembly that reads and writes element types.
+type wideUnit struct {
+	vectorUnit
 	width  int // elements of a register
 	floats []floatReader
 	blocks []blockReader
@@ -58,11 +41,13 @@ type blockReader struct {
 	values    func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
 }
 
-var unitAVX2 = vectorUnit{
-	add: addAVX2, scale: scaleAVX2, axpy: axpyAVX2, axpby: axpbyAVX2, siluMul: siluMulAVX2, rope: ropeAVX2,
-	sumOfSquares: sumOfSquaresAVX2, norm: normAVX2, maximum: maximumAVX2, exponentials: exponentialsAVX2, divide: divideAVX2,
-	prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
-		quant.Int8x32: prepare32AVX2, quant.Int8x256: prepare256AVX2,
+var unitAVX2 = wideUnit{
+	vectorUnit: vectorUnit{
+		add: addAVX2, scale: scaleAVX2, axpy: axpyAVX2, axpby: axpbyAVX2, siluMul: siluMulAVX2, rope: ropeAVX2,
+		sumOfSquares: sumOfSquaresAVX2, norm: normAVX2, maximum: maximumAVX2, exponentials: exponentialsAVX2, divide: divideAVX2,
+		prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
+			quant.Int8x32: prepare32AVX2, quant.Int8x256: prepare256AVX2,
+		},
 	},
 	width: 8, scores: scoresAVX2, scores32: scores32AVX2, widen16: widen16AVX2,
 	floats: []floatReader{
@@ -77,11 +62,13 @@ var unitAVX2 = vectorUnit{
 	},
 }
 
-var unitAVX512 = vectorUnit{
-	add: addAVX512, scale: scaleAVX512, axpy: axpyAVX512, axpby: axpbyAVX512, siluMul: siluMulAVX512, rope: ropeAVX512,
-	sumOfSquares: sumOfSquaresAVX512, norm: normAVX512, maximum: maximumAVX512, exponentials: exponentialsAVX512, divide: divideAVX512,
-	prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
-		quant.Int8x32: prepare32AVX512, quant.Int8x256: prepare256AVX512,
+var unitAVX512 = wideUnit{
+	vectorUnit: vectorUnit{
+		add: addAVX512, scale: scaleAVX512, axpy: axpyAVX512, axpby: axpbyAVX512, siluMul: siluMulAVX512, rope: ropeAVX512,
+		sumOfSquares: sumOfSquaresAVX512, norm: normAVX512, maximum: maximumAVX512, exponentials: exponentialsAVX512, divide: divideAVX512,
+		prepare: [3]func(x *float32, q *int8, d *float32, sums *int32, blocks int){
+			quant.Int8x32: prepare32AVX512, quant.Int8x256: prepare256AVX512,
+		},
 	},
 	width: 16, scores: scoresAVX512, scores32: scores32AVX512, widen16: widen16AVX512,
 	floats: []floatReader{
@@ -97,99 +84,13 @@ var unitAVX512 = vectorUnit{
 }
 
 // improve sets the kernels that the unit has.
-func (u *vectorUnit) improve(k *Kernels) {
-	k.Add, k.Scale, k.Axpy, k.SiLUMul, k.RoPE = u.Add, u.Scale, u.Axpy, u.SiLUMul, u.RoPE
-	k.Narrow, k.Widen = u.Narrow, u.Widen
-	k.RMSNorm, k.Softmax, k.Prepare, k.Merge, k.Attend = u.RMSNorm, u.Softmax, u.Prepare, u.Merge, u.Attend
-}
-
-// longest is how many elements one call of assembly works on: a few microseconds in the cache, some ten outside.
-const longest = 1 << 14
-
-// Add is the unit's add.
-func (u *vectorUnit) Add(dst, src []float32) {
-	src = src[:len(dst)]
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		u.add(&dst[0], &src[0], n)
-		dst, src = dst[n:], src[n:]
-	}
-}
-
-// Scale is the unit's scale.
-func (u *vectorUnit) Scale(x []float32, v float32) {
-	for len(x) > 0 {
-		n := min(len(x), longest)
-		u.scale(&x[0], n, v)
-		x = x[n:]
-	}
-}
-
-// Axpy is the unit's axpy.
-func (u *vectorUnit) Axpy(dst []float32, a float32, x []float32) {
-	x = x[:len(dst)]
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		u.axpy(&dst[0], &x[0], n, a)
-		dst, x = dst[n:], x[n:]
-	}
-}
-
-// SiLUMul is the unit's siluMul.
-func (u *vectorUnit) SiLUMul(dst, gate, up []float32) {
-	gate, up = gate[:len(dst)], up[:len(dst)]
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		u.siluMul(&dst[0], &gate[0], &up[0], n)
-		dst, gate, up = dst[n:], gate[n:], up[n:]
-	}
-}
-
-// RoPE is the unit's rope.
-func (u *vectorUnit) RoPE(x, cos, sin []float32) {
-	half := len(x) / 2
-	if half == 0 {
-		return
-	}
-	cos, sin = cos[:half], sin[:half]
-	u.rope(&x[0], &x[half], &cos[0], &sin[0], half)
-}
-
-// RMSNorm is the unit's rmsNorm.
-func (u *vectorUnit) RMSNorm(dst, x, w []float32, eps float32) {
-	if len(x) == 0 {
-		return
-	}
-	dst, w = dst[:len(x)], w[:len(x)]
-	mean := u.sumOfSquares(&x[0], len(x)) / float32(len(x))
-	s := 1 / float32(math.Sqrt(float64(mean+eps)))
-	u.norm(&dst[0], &x[0], &w[0], len(x), s)
-}
-
-// Softmax is the unit's softmax.
-func (u *vectorUnit) Softmax(x []float32) {
-	if len(x) == 0 {
-		return
-	}
-	sum := u.exponentials(&x[0], len(x), u.maximum(&x[0], len(x)))
-	u.divide(&x[0], len(x), sum)
-}
-
-// Prepare is Activation.Prepare.
-func (u *vectorUnit) Prepare(a *quant.Activation, t int, x []float32) {
-	block := a.Partner.BlockLen()
-	prepare := u.prepare[a.Partner]
-	if prepare == nil || a.K == 0 || a.K%block != 0 {
-		a.Prepare(t, x)
-		return
-	}
-	row := a.Row(t)
-	x = x[:a.K]
-	prepare(&x[0], &row.Q[0], &row.D[0], &row.Sums[0], len(row.D))
+func (u *wideUnit) improve(k *Kernels) {
+	u.vectorUnit.improve(k)
+	k.Narrow, k.Widen, k.Attend = u.Narrow, u.Widen, u.Attend
 }
 
 // Widen is the unit's widen.
-func (u *vectorUnit) Widen(f *quant.Format, dst []float32, src []byte) {
+func (u *wideUnit) Widen(f *quant.Format, dst []float32, src []byte) {
 	if len(src) != f.Bytes(len(dst)) || len(dst)%f.BlockLen != 0 {
 		return // as the portable form
 	}
@@ -204,7 +105,7 @@ func (u *vectorUnit) Widen(f *quant.Format, dst []float32, src []byte) {
 }
 
 // Narrow is the unit's narrow.
-func (u *vectorUnit) Narrow(f *quant.Format, dst []byte, src []float32) {
+func (u *wideUnit) Narrow(f *quant.Format, dst []byte, src []float32) {
 	if len(dst) != f.Bytes(len(src)) || len(src)%f.BlockLen != 0 {
 		return // as the portable form
 	}
@@ -225,7 +126,7 @@ type converter struct {
 }
 
 // converterOf returns a format's converter, and how many of n elements it can do: whole strips or blocks.
-func (u *vectorUnit) converterOf(f *quant.Format, n int) (c converter, whole int) {
+func (u *wideUnit) converterOf(f *quant.Format, n int) (c converter, whole int) {
 	for i := range u.floats {
 		if r := &u.floats[i]; r.format == f {
 			return converter{r.narrow, r.widen}, n &^ (Lanes - 1)
