@@ -3,7 +3,9 @@
 package opencl
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -333,7 +335,57 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestInterfaces is a compile-time check.
+// TestSameEveryTime repeats what meets in local memory on many groups: without a race the results are the same, bit for bit.
+func TestSameEveryTime(t *testing.T) {
+	b := newBench(t, Options{})
+	const n, k = 2048, 256
+	few, many, norm := b.on(b.floats(1, k)), b.on(b.floats(100, k)), b.on(b.floats(k))
+	normed, normedMany := b.on(b.floats(1, k)), b.on(b.floats(100, k))
+	out, product, outMany := b.on(b.floats(1, n)), b.on(b.floats(1, n)), b.on(b.floats(100, n))
+	q, k1, v := b.on(b.floats(100, 8, 64)), b.on(b.typed(tensor.F16, 700, 4, 64)), b.on(b.typed(tensor.F16, 700, 4, 64))
+	one, err := q.Slice(0, 1)
+	must(t, err)
+	attention, oneOut, sums, rows := b.on(b.floats(100, 8, 64)), b.on(b.floats(1, 8, 64)), b.on(b.floats(4, 700)), b.on(b.floats(1000, 96))
+	type operation struct {
+		name string
+		out  *tensor.Tensor
+		run  func() error
+	}
+	list := []operation{
+		{"attention of one", oneOut, func() error { return b.gpu.AttentionGen(one, k1, v, oneOut, 700) }},
+		{"attention of many", attention, func() error { return b.gpu.Attention(q, k1, v, attention, 700) }},
+		{"Weigh", sums, func() error { return errors.Join(b.gpu.Scale(sums, 0), b.gpu.Weigh(q, k1, sums, 700)) }},
+		{"RMSNorm", normedMany, func() error {
+			return errors.Join(b.gpu.CopySlice(many, normedMany, 0, 0, 100*k), b.gpu.RMSNorm(normedMany, norm, 1e-5))
+		}},
+		{"Softmax", rows, func() error { return errors.Join(b.gpu.Scale(rows, 0), b.gpu.Softmax(rows)) }},
+	}
+	for _, d := range []tensor.DType{tensor.Q4_0, tensor.F16} {
+		w := b.prepared(b.typed(d, n, k))
+		list = append(list,
+			operation{fmt.Sprint("product with ", d), out, func() error { return b.gpu.MatMulTransposed(few, w, out) }},
+			operation{fmt.Sprint("products with ", d), outMany, func() error { return b.gpu.MatMulTransposed(many, w, outMany) }},
+			operation{fmt.Sprint("NormMatMul with ", d), out, func() error {
+				return b.gpu.NormMatMul(few, norm, 1e-5, normed, []*tensor.Tensor{w, w}, []*tensor.Tensor{product, out})
+			}},
+			operation{fmt.Sprint("NormSwiGLU with ", d), out, func() error {
+				return b.gpu.NormSwiGLU(few, norm, 1e-5, normed, w, w, product, out)
+			}})
+	}
+	for _, op := range list {
+		must(t, op.run())
+		want := slices.Clone(b.read(op.out))
+		for range 30 {
+			must(t, op.run())
+			if got := b.read(op.out); !slices.Equal(got, want) {
+				t.Errorf("%s differs from time to time", op.name)
+				break
+			}
+		}
+	}
+}
+
+// The optional interfaces are all there.
 var (
 	_ backend.Backend         = (*Backend)(nil)
 	_ backend.Preparer        = (*Backend)(nil)

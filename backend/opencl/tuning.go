@@ -98,7 +98,11 @@ func (t *tuning) program(kernel, macro string, of teams) program {
 	key := productVariant{kernel, macro, of}
 	p, ok := t.programs[key]
 	if !ok {
-		p = program{"common formats product " + kernel, fmt.Sprintf("-DGROUP=%d -DROWS=%d -D%s", of.Group, of.Rows, macro)}
+		sets := 1
+		if kernel == "norm_swiglu" {
+			sets = 2
+		}
+		p = program{"common formats product " + kernel, fmt.Sprintf("-DGROUP=%d -DROWS=%d -DSETS=%d -D%s", of.Group, of.Rows, sets, macro)}
 		t.programs[key] = p
 	}
 	return p

@@ -3,20 +3,20 @@
 KERNEL norm_matvec(WEIGHT_ARGUMENTS(0), WEIGHT_ARGUMENTS(1), WEIGHT_ARGUMENTS(2), int blocks1, int blocks2, TEAM_ARGUMENTS,
                    int stride, __global const float4 *x, int x_at, __global const float4 *gain, int gain_at, float eps,
                    output out0, int out0_at, output out1, int out1_at, output out2, int out2_at) {
-  __local float part[GROUP * (ROWS + 1)], totals[GROUP * (ROWS + 1)];
+  __local float part[GROUP * SUMS], totals[GROUP * SUMS];
   const int id = get_local_id(0), group = get_group_id(0), m = get_group_id(1);
   const int term = (group >= blocks1) + (group >= blocks2);
-  __global const uint4 *quants = term == 0 ? quants0 : term == 1 ? quants1 : quants2;
-  __global const half *scales = term == 0 ? scales0 : term == 1 ? scales1 : scales2;
-  const int first = term == 0 ? first0 : term == 1 ? first1 : first2, rows = term == 0 ? rows0 : term == 1 ? rows1 : rows2;
+  __global const uint4 *quants[SETS] = {term == 0 ? quants0 : term == 1 ? quants1 : quants2};
+  __global const half *scales[SETS] = {term == 0 ? scales0 : term == 1 ? scales1 : scales2};
+  const int first = term == 0 ? first0 : term == 1 ? first1 : first2, count = term == 0 ? rows0 : term == 1 ? rows1 : rows2;
   output out = term == 0 ? out0 + out0_at : term == 1 ? out1 + out1_at : out2 + out2_at;
   const int block = (group - (term == 0 ? 0 : term == 1 ? blocks1 : blocks2)) * ROWS_OF_GROUP;
+  const int row0[SETS] = {first + block + id / lanes * ROWS}, rows[SETS] = {first + count};
   x += x_at + (size_t)m * (k / 4);
-  team_sums(quants, scales, first + block + id / lanes * ROWS, first + rows, k, chunks, lanes, stride, x, gain + gain_at, 1,
-            part, totals);
+  team_sums(quants, scales, row0, rows, k, chunks, lanes, stride, x, gain + gain_at, 1, part, totals);
   for (int i = id; i < ROWS_OF_GROUP; i += GROUP) {
     const int row = block + i;
-    if (row < rows)
-      out[(size_t)m * rows + row] = totals[i / ROWS * (ROWS + 1) + i % ROWS] * norm_factor(totals, i / ROWS, k, eps);
+    if (row < count)
+      out[(size_t)m * count + row] = totals[i / ROWS * SUMS + i % ROWS] * norm_factor(totals, i / ROWS, k, eps);
   }
 }

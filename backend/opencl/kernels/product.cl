@@ -107,14 +107,22 @@ static inline float row_product(__global const uint4 *quants, __global const hal
   return sum;
 }
 
-// team_sums leaves in totals[team·(ROWS+1) + r] the product of row r, and after the rows the sum of squares of x, where norm
-// is 1. A plain format's rows have `stride` lanes' pieces, the last of which may be fewer than lanes.
-static inline void team_sums(__global const uint4 *quants, __global const half *scales, int row, int rows, TEAM_ARGUMENTS, int stride,
-                      __global const float4 *x, __global const float4 *gain, int norm, __local float *part, __local float *totals) {
+// A team computes SETS sets of ROWS rows, of as many weights, with the same activations.
+#ifndef SETS
+#define SETS 1
+#endif
+#define SUMS (SETS * ROWS + 1)
+
+// team_sums leaves in totals[team·SUMS + i] the product of row i, counted through the sets, and last the sum of squares of x,
+// where norm is 1. A plain format's rows have `stride` lanes' pieces, the last of which may be fewer than lanes. The rows of a
+// weight end at `rows`.
+static inline void team_sums(__global const uint4 *quants[SETS], __global const half *scales[SETS], const int row[SETS],
+                             const int rows[SETS], TEAM_ARGUMENTS, int stride, __global const float4 *x,
+                             __global const float4 *gain, int norm, __local float *part, __local float *totals) {
   const int id = get_local_id(0), lane = id % lanes;
-  float sums[ROWS + 1];
-  for (int r = 0; r <= ROWS; r++)
-    sums[r] = 0;
+  float sums[SUMS];
+  for (int i = 0; i < SUMS; i++)
+    sums[i] = 0;
   for (int chunk = 0; chunk < chunks; chunk++) {
     float4 v[PIECES];
     float correction[PIECES];
@@ -123,7 +131,7 @@ static inline void team_sums(__global const uint4 *quants, __global const half *
       const int i = group_index(chunk, lanes, lane, j);
       v[j] = i * 4 < k ? x[i] : (float4)(0);
       if (norm) {
-        sums[ROWS] += dot(v[j], v[j]);
+        sums[SUMS - 1] += dot(v[j], v[j]);
         v[j] *= i * 4 < k ? gain[i] : (float4)(0);
       }
 #if defined(FORMAT_q4_1)
@@ -133,28 +141,29 @@ static inline void team_sums(__global const uint4 *quants, __global const half *
 #endif
     }
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      const size_t at = (size_t)min(row + r, rows - 1);
+    for (int i = 0; i < SETS * ROWS; i++) {
+      const int set = i / ROWS;
+      const size_t at = (size_t)min(row[set] + i % ROWS, rows[set] - 1);
 #if PIECES == 8
-      sums[r] += row_product(quants, scales, at * stride + chunk, lanes, lane, v, correction);
+      sums[i] += row_product(quants[set], scales[set], at * stride + chunk, lanes, lane, v, correction);
 #else
       if ((chunk * lanes + lane) * PIECES * 4 < k) // a plain row: pieces count through
-        sums[r] += row_product(quants, scales, at * stride + chunk * lanes + lane, 1, 0, v, correction);
+        sums[i] += row_product(quants[set], scales[set], at * stride + chunk * lanes + lane, 1, 0, v, correction);
 #endif
     }
   }
 #pragma unroll
-  for (int r = 0; r <= ROWS; r++)
-    part[r * GROUP + id] = sums[r];
+  for (int i = 0; i < SUMS; i++)
+    part[i * GROUP + id] = sums[i];
   barrier(CLK_LOCAL_MEM_FENCE);
   const int teams = GROUP / lanes;
-  for (int i = id; i < teams * (ROWS + 1); i += GROUP) {
-    const int team = i / (ROWS + 1), r = i % (ROWS + 1);
+  for (int i = id; i < teams * SUMS; i += GROUP) {
+    const int team = i / SUMS, r = i % SUMS;
     float sum = 0;
     for (int l = 0; l < lanes; l++)
       sum += part[r * GROUP + team * lanes + l];
 #if defined(FACTOR)
-    if (r < ROWS)
+    if (r < SUMS - 1)
       sum *= FACTOR;
 #endif
     totals[i] = sum;
@@ -164,7 +173,7 @@ static inline void team_sums(__global const uint4 *quants, __global const half *
 
 // norm_factor returns 1/r of a team's sum of squares.
 static inline float norm_factor(__local const float *totals, int team, int k, float eps) {
-  return 1.0f / sqrt(totals[team * (ROWS + 1) + ROWS] / k + eps);
+  return 1.0f / sqrt(totals[team * SUMS + SUMS - 1] / k + eps);
 }
 
 #define KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
