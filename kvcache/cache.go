@@ -15,8 +15,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// ErrFull is wrapped by the error of an Update that does not fit.
-var ErrFull = errors.New("the cache is full")
+var (
+	// ErrFull is wrapped by the error of an Update that does not fit.
+	ErrFull = errors.New("the cache is full")
+	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were on the move, so that they no longer
+	// hold what they should. Only Reset helps.
+	ErrBroken = errors.New("the cache was broken by a failed move of its slots")
+)
 
 // Cache is one layer's keys and values. It is not safe for concurrent use.
 type Cache struct {
@@ -27,6 +32,7 @@ type Cache struct {
 	seen          int       // tokens so far, evicted ones included
 	record        *record   // nil unless tracking
 	hadamard      *Hadamard // nil unless keys are turned
+	broken        error     // why slots do not hold what they should, nil if they do
 }
 
 // New makes an empty cache of type F32, F16, Q8_0 or Q4_0 on a device. Memory is reserved for the whole capacity; on the
@@ -78,6 +84,9 @@ func (c *Cache) View() (keys, values *tensor.Tensor) { return c.keys, c.values }
 // Update appends the keys and values of new tokens, F32 [tokens, kvHeads, headDim] with RoPE applied, converting them to
 // the cache's type. When they do not fit, the error wraps ErrFull and the cache is unchanged.
 func (c *Cache) Update(k, v *tensor.Tensor) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	tokens := k.Shape().Dim(0)
 	if v.Shape() != k.Shape() {
 		return fmt.Errorf("kvcache: update with keys %v and values %v: the shapes must be equal", k, v)

@@ -1,12 +1,12 @@
 package kvcache
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Clone returns a copy with memory of its own, on the same device, for the same session.
 func (c *Cache) Clone() (*Cache, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	n, err := New(c.backend, c.DType(), c.capacity, c.KVHeads(), c.HeadDim())
 	if err != nil {
 		return nil, err
@@ -18,6 +18,7 @@ func (c *Cache) Clone() (*Cache, error) {
 	return n, nil
 }
 
+// copyFrom fills an empty cache of the same shape and type.
 func (c *Cache) copyFrom(from *Cache) error {
 	if r := from.record; r != nil {
 		if err := c.Track(r.Tracking, r.heads, r.rotation); err != nil {
@@ -37,18 +38,5 @@ func (c *Cache) copyFrom(from *Cache) error {
 		}
 	}
 	c.len, c.seen, c.hadamard = from.len, from.seen, from.hadamard
-	return nil
-}
-
-func (r *record) copyFrom(from *record) error {
-	for h, p := range from.positions {
-		r.positions[h] = slices.Clone(p)
-	}
-	r.recent, r.anchored = from.recent, from.anchored
-	for i, t := range from.tensors {
-		if err := r.backend.CopySlice(t, r.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
-			return err
-		}
-	}
 	return nil
 }

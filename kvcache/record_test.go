@@ -153,14 +153,21 @@ func (a *account) truncate(n int) {
 	gone := len(a.slots[0]) - n
 	for h := range a.slots {
 		a.slots[h] = a.slots[h][:n]
+		for i := range a.slots[h] {
+			s := &a.slots[h][i]
+			s.received *= float64(a.seen-gone-s.position) / float64(a.seen-s.position)
+		}
 	}
 	if gone > 0 {
 		a.queries = a.queries[max(len(a.queries)-a.track.Queries, 0):]
 		a.queries = a.queries[:max(len(a.queries)-gone, 0)]
 	}
-	if a.seen -= gone; n == 0 {
-		a.seen = 0
-	}
+	a.seen -= gone
+}
+
+// reset forgets everything.
+func (a *account) reset() {
+	a.seen, a.slots, a.queries = 0, [kvHeads][]slot{}, nil
 }
 
 func (a *account) ok(err error) {
@@ -296,8 +303,13 @@ func TestRecord(t *testing.T) {
 				a.compare()
 				a.add(30, chunk)
 				a.compare()
-				a.ok(a.cache.Truncate(0))
+				a.ok(a.cache.Truncate(0)) // evicted tokens stay seen
 				a.truncate(0)
+				a.compare()
+				a.add(3, chunk)
+				a.compare()
+				a.ok(a.cache.Reset())
+				a.reset()
 				a.compare()
 				a.add(9, chunk)
 				a.compare()
@@ -480,7 +492,7 @@ func TestAnchorsBeginAnew(t *testing.T) {
 	if want := a.rotated(a.tensor(slices.Clone(floats[2*row:4*row]), 2, kvHeads), 52, tensor.F32); !slices.Equal(keys[2*row:4*row], want) {
 		t.Error("keys of tokens that were forgotten came back")
 	}
-	a.ok(a.cache.Truncate(0))
+	a.ok(a.cache.Reset())
 	if err := a.cache.Reanchor(1, 0); err == nil {
 		t.Error("a token of none was moved")
 	}
@@ -511,7 +523,7 @@ func TestRecordRefuses(t *testing.T) {
 	refused("received without a record", received(), "not tracked")
 	refused("queries without a record", queries(), "not tracked")
 	refused("attention without a record", attention(), "not tracked")
-	refused("reanchor without a record", c.Reanchor(1, 0), "not recorded")
+	refused("reanchor without a record", c.Reanchor(1, 0), "of 0 were recorded")
 	if err := c.Observe(q); err != nil || c.Anchor(x) != nil || c.Positions(0) != nil || c.RecordBytes() != 0 || c.Rotation() != nil {
 		t.Errorf("without a record: %v, %v, %d", err, c.Positions(0), c.RecordBytes())
 	}
@@ -524,7 +536,7 @@ func TestRecordRefuses(t *testing.T) {
 	if err := c.Track(kvcache.Tracking{}, heads, angles); err != nil {
 		t.Fatal(err)
 	}
-	refused("a second record", c.Track(kvcache.Tracking{}, heads, angles), "empty")
+	refused("a second record", c.Track(kvcache.Tracking{}, heads, angles), "already")
 	refused("received without attention", received(), "not tracked")
 	refused("queries without queries", queries(), "not tracked")
 	if err := c.Update(x, x); err != nil {
@@ -593,18 +605,19 @@ func TestObserveAllocatesNothing(t *testing.T) {
 func FuzzCache(f *testing.F) {
 	f.Add([]byte{0, 20, 1, 3, 0, 5, 2, 2, 0, 1, 3, 77, 4, 6, 0, 9})
 	f.Add([]byte{0, 31, 3, 200, 0, 1, 0, 1, 3, 13, 0, 1, 4, 0, 0, 7, 2, 3})
+	f.Add([]byte{0, 20, 1, 9, 4, 0, 0, 5, 6, 0, 0, 8, 4, 3, 0, 7})
 	f.Add([]byte{0, 9, 2, 255, 0, 3, 1, 200, 4, 200, 0, 30, 5, 1, 5, 2, 4, 3, 5, 9})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		const capacity = 32
 		a := newAccount(t, tensor.F32, capacity, kvcache.Tracking{Queries: 4, Attention: true})
 		for ; len(program) >= 2 && len(program) < 60; program = program[2:] {
 			n, amount := a.cache.Len(), int(program[1])
-			switch program[0] % 6 {
+			switch program[0] % 7 {
 			case 0:
 				if amount %= capacity; n+amount > capacity || amount == 0 {
 					continue
 				}
-				a.add(amount, 1+int(program[0])/6)
+				a.add(amount, 1+int(program[0])/7)
 			case 1:
 				if err := a.cache.PrunePrefix(amount); (err == nil) != (amount <= n) {
 					t.Fatalf("prune %d of %d: %v", amount, n, err)
@@ -633,6 +646,9 @@ func FuzzCache(f *testing.F) {
 				} else if err == nil {
 					a.keep(list)
 				}
+			case 6:
+				a.ok(a.cache.Reset())
+				a.reset()
 			}
 			a.compare()
 		}

@@ -25,6 +25,9 @@ type stateHeader struct {
 // WriteState writes the slots in use, with the record if there is one, in the cache's type. It is not a format for other
 // programs: the shape is not part of it.
 func (c *Cache) WriteState(w io.Writer) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	header := stateHeader{Len: uint32(c.len), Seen: uint32(c.seen)}
 	r := c.record
 	if r != nil {
@@ -101,6 +104,9 @@ func (c *Cache) ReadState(reader io.Reader) error {
 		}
 	}
 	c.len, c.seen = n, int(header.Seen)
+	if c.record != nil {
+		c.record.observed = c.seen
+	}
 	return nil
 }
 

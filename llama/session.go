@@ -273,11 +273,13 @@ func (s *Session) truncate(n int) error {
 		return ErrClosed
 	}
 	for _, c := range s.caches {
-		slots := 0
-		if n > 0 {
-			slots = c.Len() - (len(s.tokens) - n)
+		var err error
+		if n == 0 {
+			err = c.Reset()
+		} else {
+			err = c.Truncate(c.Len() - (len(s.tokens) - n))
 		}
-		if err := c.Truncate(slots); err != nil {
+		if err != nil {
 			return fmt.Errorf("llama: truncate to %d tokens: %w", n, err)
 		}
 	}

@@ -1,0 +1,108 @@
+package kvcache_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+var errDevice = errors.New("the device is lost")
+
+// failing is a device that fails once, after so many calls that move slots or sums.
+type failing struct {
+	*cpu.Backend
+	left int // negative: never
+}
+
+func (f *failing) step() error {
+	f.left--
+	if f.left == -1 {
+		return errDevice
+	}
+	return nil
+}
+
+func (f *failing) CopySlice(src, dst *tensor.Tensor, from, to, n int) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.Backend.CopySlice(src, dst, from, to, n)
+}
+
+func (f *failing) Compact(t *tensor.Tensor, keep []int32) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.Backend.Compact(t, keep)
+}
+
+func (f *failing) ReadBuffer(t *tensor.Tensor, dst []byte) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.Backend.ReadBuffer(t, dst)
+}
+
+// TestBroken lets a device fail at each call of what moves slots: a cache that may hold something wrong refuses to be used
+// until it begins anew, and never says that it holds what it does not.
+func TestBroken(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		run  func(c *kvcache.Cache) error
+		left int // slots
+	}{
+		{"prune", func(c *kvcache.Cache) error { return c.PrunePrefix(4) }, 16},
+		{"keep", func(c *kvcache.Cache) error { return c.Keep(every(2, 20)) }, 10},
+		{"keep per head", func(c *kvcache.Cache) error { return c.KeepPerHead([][]int{every(2, 20), every(1, 10)}) }, 10},
+		{"truncate", func(c *kvcache.Cache) error { return c.Truncate(7) }, 7},
+		{"reset", func(c *kvcache.Cache) error { return c.Reset() }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for calls := 0; ; calls++ {
+				a := newAccount(t, tensor.F16, 32, kvcache.Tracking{Queries: 4, Attention: true})
+				device := &failing{Backend: a.backend, left: -1}
+				cache, err := kvcache.New(device, tensor.F16, 32, kvHeads, headDim)
+				a.ok(err)
+				defer cache.Free()
+				a.ok(cache.Track(a.track, heads, angles))
+				a.cache = cache
+				a.add(20, 7)
+				device.left = calls
+				err = c.run(cache)
+				device.left = -1
+				if err == nil {
+					if calls == 0 || cache.Len() != c.left {
+						t.Fatalf("%d slots after %d calls", cache.Len(), calls)
+					}
+					return
+				}
+				if !errors.Is(err, errDevice) {
+					t.Fatalf("call %d: %v", calls, err)
+				}
+				k, _ := a.normal(1, kvHeads)
+				_, cloned := cache.Clone()
+				for what, err := range map[string]error{
+					"update": cache.Update(k, k), "prune": cache.PrunePrefix(1), "keep": cache.Keep([]int{}), "clone": cloned,
+					"keep per head": cache.KeepPerHead([][]int{{}, {}}), "write": cache.WriteState(io.Discard),
+				} {
+					if !errors.Is(err, kvcache.ErrBroken) || !errors.Is(err, errDevice) {
+						t.Errorf("%s after call %d failed: %v", what, calls, err)
+					}
+				}
+				for h := range kvHeads {
+					if len(cache.Positions(h)) != cache.Len() {
+						t.Errorf("%d positions of %d slots after call %d failed", len(cache.Positions(h)), cache.Len(), calls)
+					}
+				}
+				a.ok(cache.Reset())
+				a.reset()
+				a.add(9, 2)
+				a.compare()
+			}
+		})
+	}
+}

@@ -1,0 +1,258 @@
+package kvcache
+
+import (
+	"errors"
+	"slices"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// record is what a cache keeps beside keys and values. It moves with the slots.
+type record struct {
+	Tracking
+	backend   backend.Backend
+	heads     int // of queries
+	rotation  Rotation
+	positions [][]int32      // [kvHeads][len]: of the token in each slot
+	queries   *tensor.Tensor // [2·Queries, heads, headDim]: room for a while of appending
+	recent    int            // rows of queries in use, of which the last Queries count
+	received  *tensor.Tensor // [kvHeads, capacity], 0 behind the slots in use
+	observed  int            // tokens seen when the latest queries came: those that queries and received know of
+	anchors   *tensor.Tensor // [Anchors, kvHeads, headDim], before RoPE
+	rotated   *tensor.Tensor // anchors with RoPE
+	table     *tensor.Tensor // [Anchors, headDim] on the host, and on the device
+	angles    *tensor.Tensor
+	anchored  int // rows of anchors that are known
+	view      tensor.Tensor
+	tensors   []*tensor.Tensor // all of these
+}
+
+// newRecord makes the record of an empty cache.
+func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, err error) {
+	kvHeads, headDim, attended := c.KVHeads(), c.HeadDim(), 0
+	if t.Attention {
+		attended = kvHeads
+	}
+	r = &record{Tracking: t, backend: c.backend, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads)}
+	defer func() {
+		if err != nil {
+			r.free()
+		}
+	}()
+	for _, w := range []struct {
+		to   **tensor.Tensor
+		on   tensor.Device
+		dims []int
+	}{
+		{&r.queries, c.backend, []int{2 * t.Queries, heads, headDim}},
+		{&r.anchors, c.backend, []int{t.Anchors, kvHeads, headDim}},
+		{&r.rotated, c.backend, []int{t.Anchors, kvHeads, headDim}},
+		{&r.table, nil, []int{t.Anchors, headDim}},
+		{&r.angles, c.backend, []int{t.Anchors, headDim}},
+		{&r.received, c.backend, []int{attended, c.capacity}},
+	} {
+		if w.dims[0] == 0 {
+			continue
+		}
+		shape, err := tensor.NewShape(w.dims...)
+		if err != nil {
+			return r, err
+		}
+		if *w.to, err = tensor.New(w.on, tensor.F32, shape); err != nil {
+			return r, err
+		}
+		r.tensors = append(r.tensors, *w.to)
+	}
+	return r, r.reset() // device memory need not begin with zeros
+}
+
+// bytes returns the memory that it takes.
+func (r *record) bytes() (bytes int64) {
+	for _, t := range r.tensors {
+		bytes += int64(t.Size())
+	}
+	for _, p := range r.positions {
+		bytes += 4 * int64(cap(p))
+	}
+	return bytes
+}
+
+// free releases the memory.
+func (r *record) free() error {
+	var errs []error
+	for _, t := range r.tensors {
+		errs = append(errs, t.Free())
+	}
+	return errors.Join(errs...)
+}
+
+// copyFrom takes over another cache's record, made for the same.
+func (r *record) copyFrom(from *record) error {
+	for h, p := range from.positions {
+		r.positions[h] = slices.Clone(p)
+	}
+	r.recent, r.anchored, r.observed = from.recent, from.anchored, from.observed
+	for i, t := range from.tensors {
+		if err := r.backend.CopySlice(t, r.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append notes tokens in new slots.
+func (r *record) append(position, tokens int) {
+	for h := range r.positions {
+		for i := range tokens {
+			r.positions[h] = append(r.positions[h], int32(position+i))
+		}
+	}
+}
+
+// rotatedAnchors returns the first n anchors with RoPE for positions start, start+1, …, in memory that is valid until the
+// next call.
+func (r *record) rotatedAnchors(n, start int) (*tensor.Tensor, error) {
+	rows, err := tensor.Mut[float32](r.table)
+	if err != nil {
+		return nil, err
+	}
+	d := r.table.Shape().Dim(1)
+	for i := range r.Anchors {
+		r.rotation(rows[i*d:][:d], start+i)
+	}
+	if err := r.backend.CopySlice(r.table, r.angles, 0, 0, len(rows)); err != nil {
+		return nil, err
+	}
+	if err := r.backend.CopySlice(r.anchors, r.rotated, 0, 0, r.anchors.Shape().NumElements()); err != nil {
+		return nil, err
+	}
+	if err := r.backend.RoPE(r.rotated, r.angles); err != nil {
+		return nil, err
+	}
+	return &r.view, r.rotated.SliceInto(&r.view, 0, n)
+}
+
+// keepQueries appends the latest rows of q, making room first.
+func (r *record) keepQueries(q *tensor.Tensor) error {
+	tokens := q.Shape().Dim(0)
+	n := min(tokens, r.Queries)
+	if r.recent+n > 2*r.Queries {
+		if err := r.dropQueries(r.Queries - n); err != nil {
+			return err
+		}
+	}
+	row := r.queryElements()
+	if err := r.backend.CopySlice(q, r.queries, (tokens-n)*row, r.recent*row, n*row); err != nil {
+		return err
+	}
+	r.recent += n
+	return nil
+}
+
+// dropQueries forgets all but the latest n rows of queries and moves these to the front.
+func (r *record) dropQueries(n int) error {
+	if r.recent <= n {
+		return nil
+	}
+	row := r.queryElements()
+	if err := r.backend.CopySlice(r.queries, r.queries, (r.recent-n)*row, 0, n*row); err != nil {
+		return err
+	}
+	r.recent = n
+	return nil
+}
+
+// queryElements returns the elements of a token's queries.
+func (r *record) queryElements() int { return r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2) }
+
+// truncate forgets what came after n slots and seen tokens.
+func (r *record) truncate(n, seen int) error {
+	for h := range r.positions {
+		r.positions[h] = r.positions[h][:n]
+	}
+	r.anchored = min(r.anchored, seen)
+	gone, observed := r.observed-seen, r.observed
+	if gone <= 0 {
+		return nil
+	}
+	r.observed = seen
+	if r.queries != nil { // how many more than are asked for happen to be there depends on how the tokens were cut into chunks
+		if err := r.dropQueries(r.Queries); err != nil {
+			return err
+		}
+		r.recent = max(0, r.recent-gone)
+	}
+	return r.rewriteReceived(n, func(head, i int, sums []float32) float32 {
+		position := int(r.positions[head][i])
+		return sums[i] * (float32(seen-position) / float32(observed-position))
+	})
+}
+
+// reset forgets everything.
+func (r *record) reset() error {
+	for h := range r.positions {
+		r.positions[h] = r.positions[h][:0]
+	}
+	r.anchored, r.observed, r.recent = 0, 0, 0
+	if r.received == nil {
+		return nil
+	}
+	return r.writeReceived(make([]float32, r.received.Shape().NumElements()))
+}
+
+// keep moves the record of the slots from(head, 0…n-1) to the front.
+func (r *record) keep(n int, from func(head, i int) int) error {
+	for h, p := range r.positions {
+		for i := range n {
+			p[i] = p[from(h, i)]
+		}
+		r.positions[h] = p[:n]
+	}
+	return r.rewriteReceived(n, func(head, i int, sums []float32) float32 { return sums[from(head, i)] })
+}
+
+// rewriteReceived gives n slots, one after the other, new sums, computed from a head's, and clears those behind.
+func (r *record) rewriteReceived(n int, sum func(head, i int, sums []float32) float32) error {
+	if r.received == nil {
+		return nil
+	}
+	sums, err := r.readReceived()
+	if err != nil {
+		return err
+	}
+	width := r.received.Shape().Dim(1)
+	for h := range r.positions {
+		row := sums[h*width : (h+1)*width]
+		for i := range n {
+			row[i] = sum(h, i, row)
+		}
+		clear(row[n:])
+	}
+	return r.writeReceived(sums)
+}
+
+// readReceived copies the sums to the host, [kvHeads·capacity].
+func (r *record) readReceived() ([]float32, error) {
+	sums := make([]float32, r.received.Shape().NumElements())
+	return sums, r.backend.ReadBuffer(r.received, floatBytes(sums))
+}
+
+// writeReceived replaces the sums.
+func (r *record) writeReceived(sums []float32) error {
+	host, err := tensor.FromFloats(sums, r.received.Shape().Dims()...)
+	if err != nil {
+		return err
+	}
+	defer host.Free()
+	if err := r.backend.CopySlice(host, r.received, 0, 0, len(sums)); err != nil {
+		return err
+	}
+	return r.backend.Synchronize() // the host's side goes away
+}
+
+// floatBytes views floats as bytes.
+func floatBytes(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}
