@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// source is a model to convert: what a GGUF file says of it, and its tensors where they lie in mapped files.
+type source struct {
+	metadata []gguf.KeyValue
+	tensors  []weight // in the order to write
+	paths    []string
+	files    []*mmap.File
+}
+
+// weight is a tensor of a source.
+type weight struct {
+	name   string // GGUF's
+	dtype  tensor.DType
+	shape  []int // outermost dimension first
+	data   []byte
+	halves int        // where not 0: heads whose halves RoPE rotates, as Hugging Face has them; GGUF has pairs
+	file   *mmap.File // nil: data are in memory
+	offset int64      // of data in the file
+}
+
+// open opens a Hugging Face folder or a GGUF file.
+func open(path string) (s *source, err error) {
+	defer mmap.Catch(&err)()
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	s = &source{}
+	switch {
+	case info.IsDir():
+		err = s.readFolder(path)
+	case isGGUF(path):
+		err = s.readGGUF(path)
+	default:
+		err = errors.New("neither a folder nor a .gguf file")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// mapFile maps a file until Close.
+func (s *source) mapFile(path string) (*mmap.File, error) {
+	f, err := mmap.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	s.paths, s.files = append(s.paths, path), append(s.files, f)
+	return f, nil
+}
+
+// Close closes the files.
+func (s *source) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// set gives a key of the metadata a value, and adds the key where it is missing.
+func (s *source) set(key string, value gguf.Value) {
+	if i := slices.IndexFunc(s.metadata, func(kv gguf.KeyValue) bool { return kv.Key == key }); i >= 0 {
+		s.metadata[i].Value = value
+		return
+	}
+	s.metadata = append(s.metadata, gguf.KeyValue{Key: key, Value: value})
+}
+
+func text(v string) gguf.Value { return gguf.ValueOf(v) }
+
+func number[T ~int | ~int32](v T) gguf.Value { return gguf.ValueOf(uint32(v)) }
+
+func float[T ~float32 | ~float64](v T) gguf.Value { return gguf.ValueOf(float32(v)) }
+
+// release tells the system that a tensor has been read.
+func (w *weight) release() {
+	if w.file != nil {
+		_ = w.file.Release(int(w.offset), len(w.data)) // a hint
+	}
+}
+
+// rows returns how many rows a tensor has, and how long each is. A vector is one row, unless its elements change places.
+func (w *weight) rows() (rows, cols int) {
+	cols = w.shape[len(w.shape)-1]
+	switch {
+	case w.halves != 0:
+		rows, cols = w.shape[0], 1
+		if len(w.shape) > 1 {
+			cols = w.shape[1]
+		}
+	case len(w.data) > 0:
+		rows = len(w.data) / w.dtype.Format().Bytes(cols)
+	}
+	return rows, cols
+}
+
+// stored returns the row of the source that becomes row i of the file. llama.cpp rotates neighbouring pairs of a head's
+// elements where Hugging Face rotates halves: rows i and i+half of a head become its rows 2i and 2i+1.
+func (w *weight) stored(i int) int {
+	if w.halves == 0 {
+		return i
+	}
+	size := w.shape[0] / w.halves
+	head, in := i/size, i%size
+	return head*size + in%2*(size/2) + in/2
+}
