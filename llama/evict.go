@@ -22,8 +22,9 @@ type CacheUsage struct {
 // CacheUsage returns the present figures. It is for the goroutine that uses the session.
 func (s *Session) CacheUsage() CacheUsage { return s.usage }
 
-// Evict shrinks the cache to targetLen slots now, by the session's policy: for host programs that need memory at once, and for
-// experiments. A cache that is no longer is left as it is.
+// Evict shrinks each layer's cache to targetLen slots now, by the session's policy: for host programs that need memory at once,
+// and for experiments. A cache with no more slots is left as it is. Should the device fail half-way, further calls give errors
+// that wrap kvcache.ErrBroken until Truncate(0).
 func (s *Session) Evict(targetLen int) (eviction.Result, error) {
 	if err := s.begin(); err != nil {
 		return eviction.Result{}, err
@@ -57,11 +58,10 @@ func (s *Session) maybeEvict(last bool) error {
 
 // evict runs an eviction and follows it up.
 func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, error) {
-	s.compute.Lock()
-	defer s.compute.Unlock()
-	if s.closed {
-		return eviction.Result{}, ErrClosed
+	if err := s.hold(); err != nil {
+		return eviction.Result{}, err
 	}
+	defer s.compute.Unlock()
 	result, err := run()
 	if result.Slots > 0 {
 		s.evicted = len(s.tokens)

@@ -96,7 +96,7 @@ func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.S
 	})
 }
 
-// sequence claims the session for one call and delivers the call's error.
+// sequence claims the session for one call and delivers the call's error. While the loop's body runs, the session may be moved.
 func (s *Session) sequence(call func(yield func(Piece, error) bool) error) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := s.begin(); err != nil {
@@ -105,12 +105,14 @@ func (s *Session) sequence(call func(yield func(Piece, error) bool) error) iter.
 		}
 		defer s.end()
 		gone := false // the loop was left: it must not be called again
-		err := call(func(p Piece, err error) bool {
+		deliver := func(p Piece, err error) bool {
+			s.turn.Unlock()
+			defer s.turn.Lock()
 			gone = !yield(p, err)
 			return !gone
-		})
-		if err != nil && !gone {
-			yield(Piece{}, err)
+		}
+		if err := call(deliver); err != nil && !gone {
+			deliver(Piece{}, err)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (m *Model) Close() error {
 	}
 	for w := range open {
 		if s := w.Value(); s != nil {
-			keep(s.Close())
+			keep(s.closeOn(m))
 		}
 	}
 	if m.owned {

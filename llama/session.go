@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// Session is one conversation: one cache, one history. It is for one goroutine at a time, a second gets ErrBusy; any number
-// of sessions of a model may run at once. A session that is no longer reachable gives its memory back, Close does so at
-// once.
+// Session is one conversation: one cache, one history. It is for one goroutine at a time, a second gets ErrBusy; only Close
+// may be called by any, at any time. Any number of sessions of a model may run at once. A session that is no longer
+// reachable gives its memory back, Close does so at once.
 type Session struct {
 	model   *Model         // on whose device the session is
 	origin  *Model         // from which it was moved, nil if it was not
@@ -26,7 +27,8 @@ type Session struct {
 	cacheBytes, workspaceBytes atomic.Int64 // for Model.MemoryUsage
 
 	busy    atomic.Bool // some call is under way
-	compute sync.Mutex  // held while memory is in use: a step, or Close
+	turn    sync.Mutex  // held by that call, but not while a loop's body runs: there the session may be moved
+	compute sync.Mutex  // held while memory is in use: a step, or Close; taken after turn, and before a model's mutex
 	closed  bool        // guarded by compute
 
 	tokens   []Token
@@ -53,14 +55,17 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{model: m, options: options, manager: manager, logits: make([]float32, m.config.VocabSize)}
+	s.compute.Lock() // from here on the model's Close waits
+	defer s.compute.Unlock()
+	if err := m.register(s); err != nil {
+		return nil, err
+	}
 	if s.memory, err = s.allocate(m); err != nil {
+		s.closed = true
+		m.unregister(s)
 		return nil, err
 	}
 	s.workspaceBytes.Store(s.ws.bytes)
-	if err := m.register(s); err != nil {
-		s.free()
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -120,20 +125,31 @@ func (m *memory) free() error {
 	return errors.Join(errs...)
 }
 
-// Close releases the session's memory. A call that is computing ends at its next token or chunk with ErrClosed. It is
-// idempotent.
+// Close releases the session's memory. A call that is computing ends at its next token or chunk with ErrClosed, as every
+// later call does. It is idempotent.
 func (s *Session) Close() error {
 	s.compute.Lock()
 	defer s.compute.Unlock()
+	return s.close()
+}
+
+// closeOn is Close for a model that goes away. It leaves a session alone that has moved to another meanwhile.
+func (s *Session) closeOn(m *Model) error {
+	s.compute.Lock()
+	defer s.compute.Unlock()
+	if s.model != m {
+		return nil
+	}
+	return s.close()
+}
+
+// close is Close with compute held.
+func (s *Session) close() error {
 	if s.closed {
 		return nil
 	}
 	s.closed = true
 	s.model.unregister(s)
-	return s.free()
-}
-
-func (s *Session) free() error {
 	s.cacheBytes.Store(0)
 	return s.memory.free()
 }
@@ -143,13 +159,32 @@ func (s *Session) begin() error {
 	if s.busy.Swap(true) {
 		return ErrBusy
 	}
+	s.turn.Lock()
+	if err := s.hold(); err != nil {
+		s.end()
+		return err
+	}
+	s.compute.Unlock()
 	return nil
 }
 
-func (s *Session) end() { s.busy.Store(false) }
+func (s *Session) end() {
+	s.turn.Unlock()
+	s.busy.Store(false)
+}
+
+// hold locks compute for the use of memory, unless the session is closed.
+func (s *Session) hold() error {
+	s.compute.Lock()
+	if s.closed {
+		s.compute.Unlock()
+		return ErrClosed
+	}
+	return nil
+}
 
 // Tokens returns all tokens that the cache has seen, in a new slice.
-func (s *Session) Tokens() []Token { return append([]Token(nil), s.tokens...) }
+func (s *Session) Tokens() []Token { return slices.Clone(s.tokens) }
 
 // Position returns the position that the next token will have.
 func (s *Session) Position() int { return s.position }
@@ -203,6 +238,9 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 		return nil, err
 	}
 	defer s.end()
+	if err := s.check(t); err != nil {
+		return nil, err
+	}
 	if err := s.ensureLogits(); err != nil {
 		return nil, err
 	}
@@ -210,9 +248,6 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	score := func(logits []float32) {
 		next := t[len(scores)]
 		scores = append(scores, float32(float64(logits[next])-logSumExp(logits)))
-	}
-	if err := s.check(t); err != nil {
-		return nil, err
 	}
 	if len(t) > 0 {
 		if s.current {
@@ -247,40 +282,47 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 }
 
 // Truncate forgets all but the first n tokens. Where tokens have been evicted, it can go back as far as the last eviction, or
-// to 0.
+// to 0, which begins anew.
 func (s *Session) Truncate(n int) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
 	defer s.end()
-	if n > 0 && n < s.evicted {
+	switch {
+	case n < 0 || n > len(s.tokens):
+		return fmt.Errorf("llama: truncate to %d tokens: 0 to %d are possible", n, len(s.tokens))
+	case n > 0 && n < s.evicted:
 		return fmt.Errorf("llama: truncate to %d of %d tokens: of the first %d some were evicted; go back to no fewer, or to 0", n, len(s.tokens), s.evicted)
 	}
 	return s.truncate(n)
 }
 
-// truncate goes back to n tokens. An eviction keeps the latest token, so that one too can be taken back.
+// truncate goes back to n tokens, where the cache still has them. An eviction keeps the latest token, so that one too can be
+// taken back.
 func (s *Session) truncate(n int) error {
-	if n < 0 || n > len(s.tokens) || n > 0 && n < s.evicted-1 {
-		return fmt.Errorf("llama: truncate to %d of %d tokens", n, len(s.tokens))
-	}
 	if n == len(s.tokens) {
 		return nil
 	}
-	s.compute.Lock()
-	defer s.compute.Unlock()
-	if s.closed {
-		return ErrClosed
+	if err := s.hold(); err != nil {
+		return err
 	}
-	for _, c := range s.caches {
+	defer s.compute.Unlock()
+	return s.forget(n)
+}
+
+// forget is truncate with compute held. All layers go back, whatever fails.
+func (s *Session) forget(n int) error {
+	gone := len(s.tokens) - n
+	var errs []error
+	for i, c := range s.caches {
 		var err error
 		if n == 0 {
 			err = c.Reset()
 		} else {
-			err = c.Truncate(c.Len() - (len(s.tokens) - n))
+			err = c.Truncate(c.Len() - gone)
 		}
 		if err != nil {
-			return fmt.Errorf("llama: truncate to %d tokens: %w", n, err)
+			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
 		}
 	}
 	if n == 0 {
@@ -288,6 +330,9 @@ func (s *Session) truncate(n int) error {
 	}
 	s.tokens, s.position, s.current = s.tokens[:n], n, false
 	s.countCache()
+	if len(errs) > 0 {
+		return fmt.Errorf("llama: truncate to %d tokens: %w", n, errors.Join(errs...))
+	}
 	return nil
 }
 
@@ -325,7 +370,7 @@ func (s *Session) room() int {
 	if !s.bounded() {
 		room = min(room, s.options.MaxTokens-s.CacheLen())
 	}
-	return room
+	return max(room, 0) // a restored conversation may be longer than these options would have let it become
 }
 
 // prefill computes tokens in chunks, and the logits after the last. Where each is not nil, it is called instead for every
@@ -353,11 +398,10 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 
 // step computes one chunk and, if wanted, the logits after it.
 func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) error {
-	s.compute.Lock()
-	defer s.compute.Unlock()
-	if s.closed {
-		return ErrClosed
+	if err := s.hold(); err != nil {
+		return err
 	}
+	defer s.compute.Unlock()
 	began := time.Now()
 	s.current = false
 	if err := s.forward(t); err != nil {

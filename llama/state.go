@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -40,11 +41,10 @@ func (s *Session) Save(w io.Writer) (err error) {
 		return err
 	}
 	defer s.end()
-	s.compute.Lock()
-	defer s.compute.Unlock()
-	if s.closed {
-		return ErrClosed
+	if err := s.hold(); err != nil {
+		return err
 	}
+	defer s.compute.Unlock()
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("llama: save a session of %d tokens: %w", len(s.tokens), err)
@@ -131,11 +131,18 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 	if err := s.read(in, header); err != nil {
 		return nil, err
 	}
+	if s.bounded() { // the session may have been saved without a budget, or with a larger one
+		return s, s.maybeEvict(true)
+	}
 	return s, nil
 }
 
 // read fills an empty session.
 func (s *Session) read(in *stateReader, header *stateHeader) error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	defer s.compute.Unlock()
 	const batch = 1 << 12 // tokens read at once: a damaged length must not cost memory
 	for left := header.Tokens; left > 0; {
 		part := make([]Token, min(left, batch))
@@ -163,6 +170,8 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 			return in.damaged(fmt.Errorf("layer %d: %w", i, err))
 		case c.Seen() != len(s.tokens):
 			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, c.Seen(), len(s.tokens)))
+		case c.Len() < c.Seen()-max(int(header.Evicted)-1, 0): // evictions keep the latest token
+			return in.damaged(fmt.Errorf("layer %d has %d slots of %d tokens, %d after an eviction", i, c.Len(), c.Seen(), c.Seen()-int(header.Evicted)))
 		}
 	}
 	if err := in.end(); err != nil {
@@ -309,37 +318,49 @@ func (m *Model) hashRows(h hash.Hash, w *tensor.Tensor) error {
 }
 
 // Fork returns a session with a copy of the conversation, to go on from here in two ways. The cache is copied, so the memory
-// doubles. The copy has the same options, policy and monitor.
+// doubles. The copy has the same options, policy and monitor, and is where the session is: a copy of a moved session has
+// nowhere to go back to.
 func (s *Session) Fork() (*Session, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
 	defer s.end()
-	s.compute.Lock()
-	defer s.compute.Unlock()
-	if s.closed {
-		return nil, ErrClosed
+	if err := s.hold(); err != nil {
+		return nil, err
 	}
+	defer s.compute.Unlock()
 	f, err := s.model.NewSession(&s.options)
+	if err == nil {
+		if err = f.copyFrom(s); err != nil {
+			f.Close()
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("llama: fork a session of %d tokens: %w", len(s.tokens), err)
 	}
-	for i, c := range s.caches {
+	return f, nil
+}
+
+// copyFrom makes an empty session what another of the same options is, whose compute is held.
+func (s *Session) copyFrom(from *Session) error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	defer s.compute.Unlock()
+	for i, c := range from.caches {
 		clone, err := c.Clone()
 		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("llama: fork a session of %d tokens: layer %d: %w", len(s.tokens), i, err)
+			return fmt.Errorf("layer %d: %w", i, err)
 		}
-		f.caches[i].Free()
-		f.caches[i] = clone
-		if err := clone.UseHadamard(f.hadamard); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("llama: fork a session of %d tokens: layer %d: %w", len(s.tokens), i, err)
+		s.caches[i].Free()
+		s.caches[i] = clone
+		if err := clone.UseHadamard(s.hadamard); err != nil {
+			return fmt.Errorf("layer %d: %w", i, err)
 		}
 	}
-	f.tokens = append(f.tokens, s.tokens...)
-	f.position, f.evicted, f.current = s.position, s.evicted, s.current
-	copy(f.logits, s.logits)
-	f.usage.PeakBytes = f.countCache()
-	return f, nil
+	s.tokens = slices.Clone(from.tokens)
+	s.position, s.evicted, s.current = from.position, from.evicted, from.current
+	copy(s.logits, from.logits)
+	s.usage.PeakBytes = s.countCache()
+	return nil
 }
