@@ -57,7 +57,7 @@ func (f *fragile) ReadBuffer(t *tensor.Tensor, dst []byte) error {
 	return f.Backend.ReadBuffer(t, dst)
 }
 
-func otherModel(t *testing.T, b backend.Backend) *llama.Model {
+func otherModel(t testing.TB, b backend.Backend) *llama.Model {
 	t.Helper()
 	m, err := pebble.Load(&llama.LoadOptions{Backend: b})
 	if err != nil {
