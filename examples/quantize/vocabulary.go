@@ -118,7 +118,7 @@ func (s *source) addVocabulary(dir string, c *llama.Config) error {
 	}
 	if data == nil {
 		s.set("tokenizer.ggml.model", text("none"))
-		s.addEnds(c, c.EOS)
+		s.addEnds(c.BOS, c.EOS)
 		return nil
 	}
 	k, err := llama.LoadTokenizer(dir)
@@ -141,7 +141,6 @@ func (s *source) addVocabulary(dir string, c *llama.Config) error {
 	s.set("tokenizer.ggml.tokens", gguf.ArrayOf(tokens))
 	s.set("tokenizer.ggml.token_type", gguf.ArrayOf(types))
 	s.set("tokenizer.ggml.merges", gguf.ArrayOf(v.merges()))
-	s.set("tokenizer.ggml.add_bos_token", gguf.ValueOf(len(k.EncodeSpecial("", true)) > 0))
 	return s.addChat(dir, c, k)
 }
 
@@ -188,7 +187,13 @@ func (s *source) addChat(dir string, c *llama.Config, k *llama.Tokenizer) error 
 	if id, ok := k.ID(string(t.EOS)); ok {
 		ends = append([]llama.Token{id}, ends...)
 	}
-	s.addEnds(c, ends)
+	begin := c.BOS
+	prefix := k.EncodeSpecial("", true) // what the tokenizer itself puts before a text
+	if len(prefix) > 0 {
+		begin = prefix[0]
+	}
+	s.addEnds(begin, ends)
+	s.set("tokenizer.ggml.add_bos_token", gguf.ValueOf(len(prefix) > 0))
 	for _, special := range []struct{ key, text string }{
 		{"eot", "<|eot_id|>"}, {"eom", "<|eom_id|>"}, {"padding", string(t.Padding)},
 	} {
@@ -209,9 +214,9 @@ func (s *source) addChat(dir string, c *llama.Config, k *llama.Tokenizer) error 
 }
 
 // addEnds adds the token that begins a text, and the first of those that end one.
-func (s *source) addEnds(c *llama.Config, ends []llama.Token) {
-	if c.BOS >= 0 {
-		s.set("tokenizer.ggml.bos_token_id", number(c.BOS))
+func (s *source) addEnds(begin llama.Token, ends []llama.Token) {
+	if begin >= 0 {
+		s.set("tokenizer.ggml.bos_token_id", number(begin))
 	}
 	if len(ends) > 0 {
 		s.set("tokenizer.ggml.eos_token_id", number(ends[0]))

@@ -1,0 +1,469 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// quantized runs the program and returns the path of what it wrote.
+func quantized(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out.gguf")
+	if err := run(t.Context(), append([]string{"-in", in, "-out", out}, args...), nil, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func parseGGUF(t *testing.T, data []byte) *gguf.File {
+	t.Helper()
+	f, err := gguf.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestAsLlamaCpp compares Pebble's folder, converted here, with the file that llama.cpp's tools made of it.
+func TestAsLlamaCpp(t *testing.T) {
+	data, err := pebble.FS.ReadFile(pebble.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := parseGGUF(t, data)
+	got := parseGGUF(t, readFile(t, quantized(t, fixture.Path(t, "pebble/hf"), "-type", "q4_0", "-name", "Pebble")))
+	for _, kv := range want.Metadata() {
+		if v, ok := got.Value(kv.Key); !ok || v != kv.Value {
+			t.Errorf("the key %s has another value than llama.cpp's, or none", kv.Key)
+		}
+	}
+	same := 0
+	for _, w := range want.Tensors() {
+		g, ok := got.Tensor(w.Name)
+		switch {
+		case !ok || !slices.Equal(g.Shape, w.Shape):
+			t.Errorf("tensor %s is %v, want %v", w.Name, g.Shape, w.Shape)
+		case w.Type == gguf.Q6_K: // the embedding
+		case g.Type != w.Type || !bytes.Equal(g.Data, w.Data):
+			t.Errorf("tensor %s of type %v differs from llama.cpp's of type %v", w.Name, g.Type, w.Type)
+		default:
+			same++
+		}
+	}
+	if n := len(got.Tensors()); n != len(want.Tensors()) || same != n-1 {
+		t.Errorf("%d of %d tensors are llama.cpp's; all %d but the embedding should be", same, n, len(want.Tensors()))
+	}
+}
+
+// logits returns a model's logits after some tokens.
+func logits(t *testing.T, path string, o *llama.LoadOptions) []float32 {
+	t.Helper()
+	m, err := llama.Load(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession(&llama.SessionOptions{KV: tensor.F32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Prefill(t.Context(), []llama.Token{1, 20, 300, 4, 50, 60, 7, 8, 90, 100}); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(s.Logits())
+}
+
+// withoutScaling copies a folder, with RoPE as it was before it was stretched: GGUF has divisors of 32 bits for that, which
+// cannot give the same angles to the last bit.
+func withoutScaling(t *testing.T, from string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	var config map[string]any
+	if err := json.Unmarshal(readFile(t, filepath.Join(to, "config.json")), &config); err != nil {
+		t.Fatal(err)
+	}
+	delete(config, "rope_scaling")
+	delete(config, "rope_parameters")
+	writeJSON(t, filepath.Join(to, "config.json"), config)
+	return to
+}
+
+func writeJSON(t *testing.T, path string, content any) {
+	t.Helper()
+	data, err := json.Marshal(content)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLogits holds the logits of the file and of the folder, rounded while it is loaded, equal.
+func TestLogits(t *testing.T) {
+	tests := []struct {
+		folder string
+		types  []tensor.DType // with which nothing is lost, or as much as by LoadOptions.Weights
+	}{
+		{"pebble/hf", []tensor.DType{tensor.F32, tensor.BF16, tensor.F16, tensor.Q8_0, tensor.Q4_1, tensor.Q4_0}},
+		{"hf/llama32-tied-bf16", []tensor.DType{tensor.F32, tensor.BF16}},
+		{"hf/llama32-sharded-f16", []tensor.DType{tensor.F32, tensor.F16}},
+		{"hf/llama2-mha-f32", []tensor.DType{tensor.F32}},
+	}
+	for _, tt := range tests {
+		folder := fixture.Path(t, tt.folder)
+		plain := withoutScaling(t, folder)
+		for _, d := range tt.types {
+			t.Run(tt.folder+" "+d.String(), func(t *testing.T) {
+				o := &llama.LoadOptions{Weights: d}
+				got, want := logits(t, quantized(t, plain, "-type", d.String()), nil), logits(t, plain, o)
+				if !slices.Equal(got, want) {
+					t.Errorf("the logits differ by up to %g", difference(got, want))
+				}
+				got, want = logits(t, quantized(t, folder, "-type", d.String()), nil), logits(t, folder, o)
+				if e := difference(got, want); !(e < 1e-3) && !d.Quantized() {
+					t.Errorf("with stretched RoPE the logits differ by up to %g", e)
+				}
+			})
+		}
+	}
+}
+
+// difference returns the largest difference between two lists, NaN where they are not as long.
+func difference(a, b []float32) (worst float64) {
+	if len(a) != len(b) {
+		return math.NaN()
+	}
+	for i := range a {
+		worst = max(worst, math.Abs(float64(a[i])-float64(b[i])))
+	}
+	return worst
+}
+
+// TestTokenizer converts a folder with Llama 3's vocabulary, and encodes what Hugging Face's library has encoded.
+func TestTokenizer(t *testing.T) {
+	dir := t.TempDir()
+	vocabulary := readGzip(t, fixture.Path(t, "tokenizer/llama3-tokenizer.json.gz"))
+	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), vocabulary, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	writeModel(t, dir, 128256, 128001, 128008, 128009)
+	path := quantized(t, dir, "-type", "q8_0")
+	k, err := llama.LoadTokenizer(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := json.NewDecoder(bytes.NewReader(readGzip(t, fixture.Path(t, "tokenizer/encodings.jsonl.gz"))))
+	n := 0
+	for ; ; n++ {
+		var want struct {
+			Text    string
+			IDs     []llama.Token
+			Decoded string
+		}
+		if err := lines.Decode(&want); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if got := k.EncodeSpecial(want.Text, true); !slices.Equal(got, want.IDs) {
+			t.Errorf("%q encodes as %v, want %v", want.Text, got, want.IDs)
+		}
+		if got := k.Decode(want.IDs...); got != want.Decoded {
+			t.Errorf("%v decodes as %q, want %q", want.IDs, got, want.Decoded)
+		}
+	}
+	if n < 1000 {
+		t.Errorf("only %d texts", n)
+	}
+}
+
+func readGzip(t *testing.T, path string) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(readFile(t, path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// writeModel writes the configuration and the weights, all zero, of a folder: one layer, 32 wide, and the tokens that end a
+// text.
+func writeModel(t *testing.T, dir string, vocab int, ends ...int) {
+	t.Helper()
+	writeJSON(t, filepath.Join(dir, "config.json"), map[string]any{
+		"model_type": "llama", "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+		"vocab_size": vocab, "max_position_embeddings": 64, "tie_word_embeddings": true, "attention_bias": true,
+		"bos_token_id": 1, "eos_token_id": ends, "rope_scaling": map[string]any{"type": "linear", "factor": 2},
+	})
+	c, err := readConfig(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var infos []safetensors.TensorInfo
+	size := map[string]int{}
+	for _, e := range expected(c) {
+		infos = append(infos, safetensors.TensorInfo{Name: e.huggingFace, DType: "BF16", Shape: e.shape})
+		size[e.huggingFace] = 2
+		for _, d := range e.shape {
+			size[e.huggingFace] *= d
+		}
+	}
+	var file bytes.Buffer
+	w, err := safetensors.NewWriter(&file, nil, infos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infos {
+		if err := w.WriteTensor(info.Name, make([]byte, size[info.Name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), os.WriteFile(filepath.Join(dir, "model.safetensors"), file.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWithoutTokenizer converts what the fixtures of Hugging Face lack: biases, linear scaling; and no tokenizer.
+func TestWithoutTokenizer(t *testing.T) {
+	dir := t.TempDir()
+	writeModel(t, dir, 8, 2, 3)
+	m, err := llama.Load(quantized(t, dir, "-type", "f16"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c := m.Config()
+	if !c.AttentionBias || !c.TiedEmbeddings || c.RoPE.Scaling != "linear" || c.RoPE.Factor != 2 || c.BOS != 1 || !slices.Equal(c.EOS, []llama.Token{2}) {
+		t.Errorf("the configuration became %+v", c)
+	}
+}
+
+// TestRows checks where rows of heads go, biases among them.
+func TestRows(t *testing.T) {
+	tests := []struct {
+		name   string
+		halves int
+		want   []int
+	}{
+		{"one head", 1, []int{0, 4, 1, 5, 2, 6, 3, 7}},
+		{"two heads", 2, []int{0, 2, 1, 3, 4, 6, 5, 7}},
+		{"not rotated", 0, []int{0, 1, 2, 3, 4, 5, 6, 7}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := weight{shape: []int{8}, halves: tt.halves}
+			for i, want := range tt.want {
+				if got := w.stored(i); got != want {
+					t.Errorf("row %d comes from row %d, want %d", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestChatTemplateStays(t *testing.T) {
+	folder := fixture.Path(t, "pebble/hf")
+	var config map[string]any
+	if err := json.Unmarshal(readFile(t, filepath.Join(folder, "tokenizer_config.json")), &config); err != nil {
+		t.Fatal(err)
+	}
+	original := config["chat_template"].(string)
+	tests := []struct {
+		name, want string
+		change     func(dir string)
+	}{
+		{"plain", original, func(string) {}},
+		{"named default among several", "{{ 'b' }}", func(dir string) {
+			config["chat_template"] = []map[string]string{{"name": "tool_use", "template": "{{ 'a' }}"}, {"name": "default", "template": "{{ 'b' }}"}}
+			writeJSON(t, filepath.Join(dir, "tokenizer_config.json"), config)
+		}},
+		{"file of its own", "{{ 'c' }}", func(dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "chat_template.jinja"), []byte("{{ 'c' }}"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"none", "", func(dir string) {
+			if err := os.Remove(filepath.Join(dir, "tokenizer_config.json")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := withoutScaling(t, folder)
+			tt.change(dir)
+			if got, _ := parseGGUF(t, readFile(t, quantized(t, dir))).String("tokenizer.chat_template"); got != tt.want {
+				t.Errorf("the template became %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestSameFile converts in one step and in two, with one thread and with several: the bytes are the same.
+func TestSameFile(t *testing.T) {
+	folder := fixture.Path(t, "pebble/hf")
+	want := readFile(t, quantized(t, folder, "-type", "q4_1"))
+	for name, path := range map[string]string{
+		"one thread":  quantized(t, folder, "-type", "q4_1", "-threads", "1"),
+		"through f32": quantized(t, quantized(t, folder, "-type", "f32"), "-type", "q4_1"),
+		"no change":   quantized(t, quantized(t, folder, "-type", "q4_1"), "-type", "q4_1"),
+	} {
+		if !bytes.Equal(readFile(t, path), want) {
+			t.Errorf("%s: other bytes", name)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	folder := fixture.Path(t, "hf/llama32-sharded-f16")
+	tests := []struct {
+		name            string
+		args            []string
+		head, embedding gguf.GGMLType
+	}{
+		{"usual", nil, gguf.Q8_0, gguf.Q4_0},
+		{"f16", []string{"-type", "f16"}, gguf.F16, gguf.F16},
+		{"chosen", []string{"-type", "q8_0", "-head-type", "f32"}, gguf.F32, gguf.Q8_0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := parseGGUF(t, readFile(t, quantized(t, folder, tt.args...)))
+			head, _ := f.Tensor("output.weight")
+			embedding, _ := f.Tensor("token_embd.weight")
+			if head.Type != tt.head || embedding.Type != tt.embedding {
+				t.Errorf("the head is %v, the embedding %v; want %v, %v", head.Type, embedding.Type, tt.head, tt.embedding)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	folder := fixture.Path(t, "pebble/hf")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "in.gguf")
+	if err := os.Rename(quantized(t, folder), file); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out.gguf")
+	changed := func(name, old, new string) string {
+		copied := withoutScaling(t, folder)
+		path := filepath.Join(copied, name)
+		if err := os.WriteFile(path, bytes.Replace(readFile(t, path), []byte(old), []byte(new), 1), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return copied
+	}
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no input", []string{"-out", out}, "-in is missing"},
+		{"no output", []string{"-in", file}, "-out is missing"},
+		{"another ending", []string{"-in", file, "-out", "model.bin"}, "must end in .gguf"},
+		{"unknown type", []string{"-in", file, "-out", out, "-type", "q9"}, "must be one of"},
+		{"absent input", []string{"-in", file + "x", "-out", out}, "no such file"},
+		{"neither folder nor GGUF", []string{"-in", filepath.Join(folder, "config.json"), "-out", out}, "neither"},
+		{"no model in the folder", []string{"-in", dir, "-out", out}, "config.json"},
+		{"the input", []string{"-in", file, "-out", dir + "/./in.gguf"}, "is the file that is read"},
+		{"a folder in the way", []string{"-in", file, "-out", filepath.Join(dir, "folder.gguf")}, "no regular file"},
+		{"no such folder", []string{"-in", file, "-out", filepath.Join(dir, "absent", "out.gguf")}, "no such file"},
+		{"other sizes", []string{"-in", changed("config.json", `"hidden_size":256`, `"hidden_size":512`), "-out", out}, "has the shape"},
+		{"a tensor missing", []string{"-in", changed("config.json", `"num_hidden_layers":8`, `"num_hidden_layers":9`), "-out", out}, "missing"},
+		{"another kind of tokenizer", []string{"-in", changed("tokenizer.json", `"ignore_merges": true`, `"ignore_merges": false`), "-out", out}, "another kind"},
+		{"a broken merge", []string{"-in", changed("tokenizer.json", `"merges": [`, `"merges": [1,`), "-out", out}, "merge"},
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.gguf"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	before := readFile(t, file)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := run(t.Context(), tt.args, nil, io.Discard, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 || !bytes.Equal(readFile(t, file), before) {
+		t.Errorf("left behind: %v, %v; want the input, as it was, and a folder", left, err)
+	}
+}
+
+// TestInterrupted ends the work before it is complete: neither the file nor a part of it stays.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	err := run(ctx, []string{"-in", fixture.Path(t, "pebble/hf"), "-out", filepath.Join(dir, "out.gguf")}, nil, io.Discard, io.Discard)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestHelpNamesTypes(t *testing.T) {
+	var help strings.Builder
+	if err := run(t.Context(), []string{"-h"}, nil, &help, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"q4_0", "f16", "-head-type"} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("the help lacks %q:\n%s", want, help.String())
+		}
+	}
+}
+
+// FuzzVocabulary reads arbitrary JSON as the two files that describe a tokenizer.
+func FuzzVocabulary(f *testing.F) {
+	f.Add([]byte(`{"added_tokens":[{"id":1,"special":true}],"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split"}]},"model":{"merges":["a b",["a","b"]]}}`))
+	f.Add([]byte(`{"eos_token":{"content":"</s>"},"pad_token":null,"chat_template":[{"name":"default","template":"x"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var v vocabularyJSON
+		if json.Unmarshal(data, &v) == nil {
+			v.PreTokenizer.splits(llama3Pattern)
+			v.merges()
+		}
+		var c tokenizerConfig
+		_ = json.Unmarshal(data, &c)
+	})
+}
