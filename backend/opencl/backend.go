@@ -37,6 +37,7 @@ type Options struct {
 	Cache string
 
 	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says
+	normal   bool  // pretends that the device has no denormal floats
 }
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
@@ -78,6 +79,9 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
 	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc}
+	if o.normal {
+		device.Denormals = false
+	}
 	if o.maxAlloc > 0 {
 		b.maxAlloc = o.maxAlloc
 	}

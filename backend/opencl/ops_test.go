@@ -54,16 +54,16 @@ var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_
 
 // TestProducts compares products with prepared weights of every type with those of the same weights as floats.
 func TestProducts(t *testing.T) {
+	few := []tensor.DType{tensor.F16, tensor.Q4_0, tensor.Q4_1, tensor.Q6_K}
 	for _, parts := range []struct {
 		name     string
 		maxAlloc int64
-	}{{"whole", 0}, {"in parts", 1 << 16}} {
+		normal   bool
+		types    []tensor.DType
+	}{{"whole", 0, false, weightTypes}, {"in parts", 1 << 16, false, few}, {"without denormals", 1 << 16, true, few}} {
 		t.Run(parts.name, func(t *testing.T) {
-			b := newBench(t, Options{maxAlloc: parts.maxAlloc})
-			types := weightTypes
-			if parts.maxAlloc > 0 {
-				types = []tensor.DType{tensor.F16, tensor.Q4_0, tensor.Q6_K}
-			}
+			b := newBench(t, Options{maxAlloc: parts.maxAlloc, normal: parts.normal})
+			types := parts.types
 			for _, d := range types {
 				for _, c := range []struct{ m, n, k int }{{1, 70, 256}, {2, 33, 768}, {9, 80, 512}, {70, 130, 256}, {1, 30, 1024 + 256}, {3, 20, 96}} {
 					if c.k%d.BlockLen() != 0 || (parts.maxAlloc > 0 && c.m > 9) {

@@ -22,7 +22,7 @@ func (t teams) blocks(n, lanes int) int { return groups(n, t.Group/lanes*t.Rows)
 
 // candidates are the divisions that are tried, the one for a start first: the more rows a team computes at once the fewer
 // activations are loaded, but the device wants work-items enough to hide its memory's latency.
-var candidates = [...]teams{{128, 1}, {64, 1}, {256, 1}, {64, 2}, {128, 2}, {256, 2}, {64, 4}, {128, 4}, {256, 4}}
+var candidates = [...]teams{{128, 1}, {64, 1}, {256, 1}, {64, 2}, {128, 2}, {256, 2}, {64, 4}, {128, 4}, {256, 4}, {64, 8}, {128, 8}}
 
 // productShape is what divisions are tuned for.
 type productShape struct {
@@ -102,7 +102,11 @@ func (t *tuning) program(kernel, macro string, of teams) program {
 		if kernel == "norm_swiglu" {
 			sets = 2
 		}
-		p = program{"common formats product " + kernel, fmt.Sprintf("-DGROUP=%d -DROWS=%d -DSETS=%d -D%s", of.Group, of.Rows, sets, macro)}
+		options := fmt.Sprintf("-DGROUP=%d -DROWS=%d -DSETS=%d -D%s", of.Group, of.Rows, sets, macro)
+		if t.device.Denormals {
+			options += " -DDENORMALS"
+		}
+		p = program{"common formats product " + kernel, options}
 		t.programs[key] = p
 	}
 	return p

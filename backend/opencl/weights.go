@@ -150,6 +150,9 @@ func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.Shape().NDim() != 2 || t.DType().Format() == nil || t.Size() == 0 {
 		return t.ToDevice(b)
 	}
+	if f, ok := formats[t.DType()]; ok && f.split == "" && t.Shape().Dim(1)%f.laneLen != 0 {
+		return t.ToDevice(b) // whose rows no kernel multiplies: the reference does, and so must see them
+	}
 	w := &weightBuffer{backend: b, dtype: t.DType(), size: t.Size()}
 	if err := b.fill(w, t); err != nil {
 		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())

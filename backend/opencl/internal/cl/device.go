@@ -52,6 +52,7 @@ type Device struct {
 	Kind         Kind
 	Units        int   // compute units
 	GroupSize    int   // largest work-group
+	Denormals    bool  // floats below the normal range are computed with
 	LocalBytes   int64 // local memory of a work-group
 	GlobalBytes  int64
 	MaxAlloc     int64 // the largest single buffer
@@ -135,13 +136,13 @@ func (d *Device) ask() error {
 		}
 		*q.to = text
 	}
-	var kind, units, group, local, global, alloc, shared, localKind, available, compiler uint64
+	var kind, units, group, local, global, alloc, shared, localKind, available, compiler, floats uint64
 	for _, q := range []struct {
 		what uintptr
 		to   *uint64
 	}{
 		{0x1000, &kind}, {0x1002, &units}, {0x1004, &group}, {0x1023, &local}, {0x101F, &global}, {0x1010, &alloc},
-		{0x1035, &shared}, {0x1022, &localKind}, {0x1027, &available}, {0x1028, &compiler},
+		{0x1035, &shared}, {0x1022, &localKind}, {0x1027, &available}, {0x1028, &compiler}, {0x101B, &floats},
 	} {
 		var size uintptr // the answers are of 4 or 8 bytes; both kinds of processor here store the low one first
 		if err := d.api.status(GetDeviceInfo, d.id, q.what, 8, uintptr(unsafe.Pointer(q.to)), uintptr(unsafe.Pointer(&size))); err != nil {
@@ -150,7 +151,7 @@ func (d *Device) ask() error {
 	}
 	d.Kind, d.Units, d.GroupSize = Kind(kind), clamp(units), clamp(group)
 	d.LocalBytes, d.GlobalBytes, d.MaxAlloc = int64(local), int64(global), int64(alloc)
-	d.Shared, d.LocalIsCache = shared != 0, localKind == 2
+	d.Shared, d.LocalIsCache, d.Denormals = shared != 0, localKind == 2, floats&1 != 0
 	if available == 0 || compiler == 0 {
 		return fmt.Errorf("%s is not available or has no compiler", d.Name)
 	}
