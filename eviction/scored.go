@@ -1,9 +1,8 @@
 package eviction
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/antigravity-go/antigravity/kvcache"
 )
@@ -79,8 +78,7 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 		if len(row) != c.Len() {
 			return fmt.Errorf("eviction: %s scored %d slots of %d", s.Name(), len(row), c.Len())
 		}
-		keep[h] = slices.Concat(pinned(c.Len(), prefix+recent, prefix), highest(row, prefix, len(row)-recent, targetLen-prefix-recent))
-		slices.Sort(keep[h])
+		keep[h] = highest(row, prefix, recent, targetLen)
 	}
 	switch len(keep) {
 	case 1:
@@ -91,14 +89,69 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	return fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(keep), c.KVHeads())
 }
 
-// highest lists the n slots from lo to hi, which is not among them, that have the highest scores.
-func highest(scores []float32, lo, hi, n int) []int {
-	order := make([]int, 0, hi-lo)
-	for slot := lo; slot < hi; slot++ {
-		order = append(order, slot)
+// highest lists n slots in order: the first prefix, the latest recent, and between them those of the highest scores, the later
+// of equals.
+func highest(scores []float32, prefix, recent, n int) []int {
+	keys := make([]uint32, len(scores)-prefix-recent)
+	for i := range keys {
+		keys[i] = ascendingKey(scores[prefix+i])
 	}
-	slices.SortFunc(order, func(a, b int) int { // NaN is less than all others
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), b-a)
-	})
-	return order[:n]
+	least, wanted := nthLargest(keys, n-prefix-recent)
+	skip := -wanted // of the equals of least, the first are not wanted
+	for _, k := range keys {
+		if k == least {
+			skip++
+		}
+	}
+	slots := make([]int, 0, n)
+	for slot := range prefix {
+		slots = append(slots, slot)
+	}
+	for i, k := range keys {
+		if k < least {
+			continue
+		}
+		if k == least && skip > 0 {
+			skip--
+			continue
+		}
+		slots = append(slots, prefix+i)
+	}
+	for slot := len(scores) - recent; slot < len(scores); slot++ {
+		slots = append(slots, slot)
+	}
+	return slots
+}
+
+// ascendingKey maps a number to one whose order is that of numbers, with both zeros equal and NaN below all.
+func ascendingKey(x float32) uint32 {
+	switch bits := math.Float32bits(x); {
+	case x != x:
+		return 0
+	case x == 0:
+		return 1 << 31
+	case bits>>31 == 1:
+		return ^bits
+	default:
+		return bits | 1<<31
+	}
+}
+
+// nthLargest returns the n-th largest key, n from 1 on, and how many keys that equal it are among the n largest. It finds the
+// key digit by digit, counting how many have each digit, in time linear in the number of keys whatever they are.
+func nthLargest(keys []uint32, n int) (key uint32, equals int) {
+	for shift := 24; shift >= 0; shift -= 8 {
+		var count [256]int
+		for _, k := range keys {
+			if uint64(k)>>(shift+8) == uint64(key) {
+				count[byte(k>>shift)]++
+			}
+		}
+		digit := 255
+		for ; n > count[digit]; digit-- {
+			n -= count[digit]
+		}
+		key = key<<8 | uint32(digit)
+	}
+	return key, n
 }
