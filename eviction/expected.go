@@ -1,10 +1,10 @@
 package eviction
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
-	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
@@ -43,28 +43,28 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	kvHeads, d, n := c.KVHeads(), c.HeadDim(), c.Len()
-	keys, scores := make([]float32, n*kvHeads*d), make([][]float32, kvHeads) // [kvHeads, n, d], [kvHeads][n]
-	lengths := make([]float32, kvHeads*n)
-	err = c.Each(func(slot int, key, value []float32) {
-		for h := range kvHeads {
-			copy(keys[(h*n+slot)*d:], key[h*d:][:d])
-			lengths[h*n+slot] = float32(math.Sqrt(dot(value[h*d:][:d], value[h*d:][:d])))
-		}
-	})
+	kvHeads, n := c.KVHeads(), c.Len()
+	group := len(queries) / kvHeads
+	scores := make([][]float32, kvHeads) // at first the lengths of values
+	for h := range scores {
+		scores[h] = make([]float32, n)
+	}
+	logits, err := expectedLogits(c, queries, scores)
 	if err != nil {
 		return nil, err
 	}
-	group := len(queries) / kvHeads
-	for h := range scores {
-		probes, stride := probes(queries[h*group:][:group], d)
-		products, err := c.Multiply(keys[h*n*d:][:n*d], probes, d)
-		if err != nil {
-			return nil, err
+	if err := c.Softmax(logits, n); err != nil {
+		return nil, err
+	}
+	for h, lengths := range scores {
+		mean := logits[h*group*n:][:n] // over the group's heads
+		for head := 1; head < group; head++ {
+			for slot, v := range logits[(h*group+head)*n:][:n] {
+				mean[slot] += v
+			}
 		}
-		scores[h] = expectedAttention(products, n, group, stride)
-		for i := range scores[h] {
-			scores[h][i] *= lengths[h*n+i]
+		for slot, v := range mean {
+			lengths[slot] *= v / float32(group)
 		}
 	}
 	return scores, nil
@@ -164,30 +164,67 @@ func probes(queries [][]float32, d int) (rows []float32, stride int) {
 	return rows, stride
 }
 
-// expectedAttention returns the mean over the heads of a group of the softmax over n slots, given the products of the slots'
-// keys with probes.
-func expectedAttention(products []float32, n, group, stride int) []float32 {
-	mean, logits := make([]float32, n), make([]float32, n)
-	width := len(products) / n
-	for head := range group {
-		largest := float32(math.Inf(-1))
-		for slot := range logits {
-			p := products[slot*width+head*stride:][:stride]
-			sum := float64(p[0])
-			for _, v := range p[1:] {
-				sum += float64(float64(v) * float64(v))
-			}
-			logits[slot] = float32(sum)
-			largest = max(largest, logits[slot])
-		}
-		total := 0.0
-		for slot, v := range logits {
-			logits[slot] = exact.Exp(v - largest)
-			total += float64(logits[slot])
-		}
-		for slot, v := range logits {
-			mean[slot] += float32(float64(v) / (total * float64(group)))
-		}
+// expectedBatch is how many slots are multiplied at once.
+const expectedBatch = 512
+
+// expectedLogits returns [heads, n], computed from a layer's keys by batches, and writes the lengths of values [kvHeads][n].
+func expectedLogits(c *kvcache.Cache, queries, lengths [][]float32) ([]float32, error) {
+	kvHeads, d, n := c.KVHeads(), c.HeadDim(), c.Len()
+	group, stride := len(queries)/kvHeads, 0
+	matrices, batch := make([][]float32, kvHeads), make([][]float32, kvHeads) // batch: [kvHeads][up to expectedBatch, d]
+	for h := range matrices {
+		matrices[h], stride = probes(queries[h*group:][:group], d)
+		batch[h] = make([]float32, 0, min(expectedBatch, n)*d)
 	}
-	return mean
+	product, err := c.NewProduct(matrices, d, min(expectedBatch, n))
+	if err != nil {
+		return nil, err
+	}
+	defer product.Free()
+	logits := make([]float32, len(queries)*n)
+	flush := func(end int) error { // multiplies the batch, of slots up to end
+		for h, keys := range batch {
+			products, err := product.Multiply(h, keys)
+			if err != nil {
+				return err
+			}
+			slots := len(keys) / d
+			for head := range group {
+				row := logits[(h*group+head)*n+end-slots:][:slots]
+				for i := range row {
+					p := products[i*len(products)/slots+head*stride:][:stride]
+					row[i] = p[0] + squares(p[1:])
+				}
+			}
+			batch[h] = keys[:0]
+		}
+		return nil
+	}
+	var failed error
+	err = c.Each(func(slot int, key, value []float32) {
+		for h := range kvHeads {
+			batch[h] = append(batch[h], key[h*d:][:d]...)
+			v := value[h*d:][:d]
+			lengths[h][slot] = float32(math.Sqrt(dot(v, v)))
+		}
+		if failed == nil && (slot == n-1 || len(batch[0]) == cap(batch[0])) {
+			failed = flush(slot + 1)
+		}
+	})
+	return logits, errors.Join(err, failed)
+}
+
+// squares returns the sum of the squares, in four lanes.
+func squares(x []float32) float32 {
+	var a, b, c, d float32
+	for ; len(x) >= 4; x = x[4:] {
+		a += float32(x[0] * x[0])
+		b += float32(x[1] * x[1])
+		c += float32(x[2] * x[2])
+		d += float32(x[3] * x[3])
+	}
+	for _, v := range x {
+		a += float32(v * v)
+	}
+	return (a + b) + (c + d)
 }

@@ -3,7 +3,6 @@ package kvcache
 import (
 	"fmt"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -155,45 +154,4 @@ func (c *Cache) ReadFloats(t *tensor.Tensor) ([]float32, error) {
 		return nil, fmt.Errorf("kvcache: read %v: %w", t, err)
 	}
 	return x, nil
-}
-
-// Multiply returns a·wᵀ [n, m], computed on the cache's device, for a [n, d] and w [m, d] on the host: for policies with
-// arithmetic to do. It is fastest where m is a multiple of 16.
-func (c *Cache) Multiply(a, w []float32, d int) ([]float32, error) {
-	if d < 1 || len(a) == 0 || len(w) == 0 || len(a)%d != 0 || len(w)%d != 0 {
-		return nil, fmt.Errorf("kvcache: multiply %d by %d numbers in rows of %d: both must be whole rows", len(a), len(w), d)
-	}
-	what := fmt.Sprintf("multiply [%d %d] by [%d %d]", len(a)/d, d, len(w)/d, d)
-	left, err := operand(a, d, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.ToDevice(c.backend) })
-	if err != nil {
-		return nil, fmt.Errorf("kvcache: %s: %w", what, err)
-	}
-	defer left.Free()
-	right, err := operand(w, d, func(t *tensor.Tensor) (*tensor.Tensor, error) { return backend.Prepare(c.backend, t) })
-	if err != nil {
-		return nil, fmt.Errorf("kvcache: %s: %w", what, err)
-	}
-	defer right.Free()
-	product, err := tensor.New(c.backend, tensor.F32, tensor.ShapeOf(len(a)/d, len(w)/d))
-	if err != nil {
-		return nil, fmt.Errorf("kvcache: %s: %w", what, err)
-	}
-	defer product.Free()
-	if err := c.backend.MatMulTransposed(left, right, product); err != nil {
-		return nil, fmt.Errorf("kvcache: %s: %w", what, err)
-	}
-	return c.ReadFloats(product)
-}
-
-// operand moves rows of d numbers to where they are multiplied.
-func operand(rows []float32, d int, move func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	host, err := tensor.FromFloats(rows, len(rows)/d, d)
-	if err != nil {
-		return nil, err
-	}
-	t, err := move(host)
-	if t != host {
-		host.Free()
-	}
-	return t, err
 }

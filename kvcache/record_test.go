@@ -550,8 +550,6 @@ func TestRecordRefuses(t *testing.T) {
 	if c.Len() != 3 || !slices.Equal(tokens(t, b, c), []int{0, 1, 2}) {
 		t.Errorf("what was refused changed the cache: %v", tokens(t, b, c))
 	}
-	_, err = c.Multiply([]float32{1, 2, 3}, []float32{1, 2}, 2)
-	refused("a product of a row and a half", err, "whole rows")
 }
 
 func TestTrackingUnion(t *testing.T) {
@@ -561,27 +559,6 @@ func TestTrackingUnion(t *testing.T) {
 	}
 }
 
-func TestMultiply(t *testing.T) {
-	a := newAccount(t, tensor.F16, 1, kvcache.Tracking{})
-	for _, c := range []struct{ n, m, d int }{{1, 1, 1}, {3, 5, 7}, {40, 16, 32}, {17, 144, 64}} {
-		_, x := a.normal(c.n, (c.d+headDim-1)/headDim)
-		_, w := a.normal(c.m, (c.d+headDim-1)/headDim)
-		x, w = x[:c.n*c.d], w[:c.m*c.d]
-		got, err := a.cache.Multiply(x, w, c.d)
-		a.ok(err)
-		for i := range c.n * c.m {
-			want := 0.0
-			for j := range c.d {
-				want += float64(x[i/c.m*c.d+j]) * float64(w[i%c.m*c.d+j])
-			}
-			if math.Abs(float64(got[i])-want) > 1e-4 {
-				t.Fatalf("%+v: element %d is %g, want %g", c, i, got[i], want)
-			}
-		}
-	}
-}
-
-// TestObserveAllocatesNothing decodes a token again and again.
 func TestObserveAllocatesNothing(t *testing.T) {
 	for _, track := range []kvcache.Tracking{{}, {Queries: 8}, {Attention: true}, {Queries: 8, Attention: true, Anchors: 4}} {
 		t.Run(fmt.Sprintf("%+v", track), func(t *testing.T) {
