@@ -139,7 +139,7 @@ func (c *conversion) writeTo(ctx context.Context, w io.Writer) error {
 		if err := c.writeTensor(ctx, out, t); err != nil {
 			return fmt.Errorf("tensor %s: %w", t.name, err)
 		}
-		t.release()
+		t.release(0, len(t.data))
 	}
 	return out.Close()
 }
@@ -203,6 +203,7 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 	c.in = grow(c.in, (hi-lo)*n)
 	if w.halves == 0 {
 		copy(c.in, w.data[lo*n:hi*n])
+		w.release(lo*n, (hi-lo)*n)
 		return nil
 	}
 	for i := lo; i < hi; i++ {

@@ -86,10 +86,10 @@ func number[T ~int | ~int32](v T) gguf.Value { return gguf.ValueOf(uint32(v)) }
 
 func float[T ~float32 | ~float64](v T) gguf.Value { return gguf.ValueOf(float32(v)) }
 
-// release tells the system that a tensor has been read.
-func (w *weight) release() {
+// release tells the system that n bytes of the data have been read and need not stay in memory.
+func (w *weight) release(at, n int) {
 	if w.file != nil {
-		_ = w.file.Release(int(w.offset), len(w.data)) // a hint
+		_ = w.file.Release(int(w.offset)+at, n) // a hint
 	}
 }
 
