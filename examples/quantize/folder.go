@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -89,28 +90,33 @@ func describe(dir string, c *llama.Config) []gguf.KeyValue {
 	return list
 }
 
-// shards finds tensors in the files of a folder.
+const (
+	weightsFile = "model.safetensors"
+	indexFile   = "model.safetensors.index.json"
+)
+
+// shards are the mapped files of a folder's weights.
 type shards struct {
-	files map[string]shard
 	index *safetensors.Index // nil: there is one file
+	files map[string]shard
 }
 
 type shard struct {
-	*safetensors.File
-	at int // in source.files
+	tensors *safetensors.File
+	file    *mmap.File
 }
 
 // mapShards maps the weights: those that the index lists where there is one.
-func (s *source) mapShards(dir string) (func(name string) (*weight, error), error) {
-	names := []string{"model.safetensors"}
-	data, err := readOptional(dir, "model.safetensors.index.json")
+func (s *source) mapShards(dir string) (*shards, error) {
+	x := &shards{files: map[string]shard{}}
+	names := []string{weightsFile}
+	data, err := readOptional(dir, indexFile)
 	if err != nil {
 		return nil, err
 	}
-	x := &shards{files: map[string]shard{}}
 	if data != nil {
 		if x.index, err = safetensors.ParseIndex(data); err != nil {
-			return nil, fmt.Errorf("model.safetensors.index.json: %w", err)
+			return nil, fmt.Errorf("%s: %w", indexFile, err)
 		}
 		names = x.index.Shards()
 	}
@@ -123,30 +129,29 @@ func (s *source) mapShards(dir string) (func(name string) (*weight, error), erro
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		x.files[name] = shard{parsed, len(s.files) - 1}
+		x.files[name] = shard{parsed, f}
 	}
-	return func(name string) (*weight, error) {
-		file := names[0]
-		if x.index != nil {
-			file, _ = x.index.Shard(name)
-		}
-		t, ok := x.files[file].tensor(name)
-		if !ok {
-			return nil, fmt.Errorf("the tensor %s is missing", name)
-		}
-		d, err := t.ElementType()
-		if err != nil {
-			return nil, err
-		}
-		return &weight{dtype: d, shape: t.Shape, data: t.Data, file: s.files[x.files[file].at], offset: t.Offset}, nil
-	}, nil
+	return x, nil
 }
 
-func (s shard) tensor(name string) (safetensors.Tensor, bool) {
-	if s.File == nil {
-		return safetensors.Tensor{}, false
+// weight returns the tensor of a name.
+func (x *shards) weight(name string) (*weight, error) {
+	in, ok := weightsFile, true
+	if x.index != nil {
+		in, ok = x.index.Shard(name)
 	}
-	return s.Tensor(name)
+	var t safetensors.Tensor
+	if ok {
+		t, ok = x.files[in].tensors.Tensor(name)
+	}
+	if !ok {
+		return nil, fmt.Errorf("the tensor %s is missing", name)
+	}
+	d, err := t.ElementType()
+	if err != nil {
+		return nil, err
+	}
+	return &weight{dtype: d, shape: t.Shape, data: t.Data, file: x.files[in].file, offset: t.Offset}, nil
 }
 
 // expectation is a tensor that the configuration asks for.
@@ -157,8 +162,8 @@ type expectation struct {
 }
 
 // find finds the tensor and checks its shape.
-func (e *expectation) find(in func(name string) (*weight, error)) (*weight, error) {
-	w, err := in(e.huggingFace)
+func (e *expectation) find(in *shards) (*weight, error) {
+	w, err := in.weight(e.huggingFace)
 	if err != nil {
 		return nil, err
 	}
