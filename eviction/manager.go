@@ -77,10 +77,12 @@ func NewManager(p Policy, o ManagerOptions) (*Manager, error) {
 		return nil, fmt.Errorf("%w: a memory threshold of %d bytes and no monitor: give NewSystemMonitor's or your own", ErrOptions, o.Threshold)
 	case o.Monitor != nil && o.Threshold <= 0:
 		return nil, fmt.Errorf("%w: a monitor of memory and a threshold of %d bytes: say under which memory is short", ErrOptions, o.Threshold)
-	case o.TargetRatio < 0 || o.TargetRatio >= 1:
+	case !(o.TargetRatio >= 0 && o.TargetRatio < 1): // NaN too
 		return nil, fmt.Errorf("%w: a target ratio of %v: it must be above 0 and below 1", ErrOptions, o.TargetRatio)
 	case o.Floor < 0:
-		return nil, fmt.Errorf("%w: a floor of %d slots", ErrOptions, o.Floor)
+		return nil, fmt.Errorf("%w: a floor of %d slots: it must be positive, or 0 for the default", ErrOptions, o.Floor)
+	case p.Budget() < 0 || p.Budget() > maxBudget:
+		return nil, fmt.Errorf("%w: the policy %s with a budget of %d slots: it must be 0 to %d", ErrOptions, p.Name(), p.Budget(), maxBudget)
 	}
 	if o.TargetRatio == 0 {
 		o.TargetRatio = 0.75
@@ -144,7 +146,8 @@ func total(caches []*kvcache.Cache) (slots int) {
 	return slots
 }
 
-// Evict shrinks the caches to targetLen slots now, on the caller's wish.
+// Evict shrinks the caches to targetLen slots now, on the caller's wish. A Layered policy shrinks them to no more than its
+// budget, the layers' mean.
 func (m *Manager) Evict(caches []*kvcache.Cache, targetLen int) (Result, error) {
 	return m.shrink(caches, ByRequest, targetLen)
 }
@@ -182,7 +185,7 @@ func (m *Manager) watch() error {
 	return nil
 }
 
-// shrink evicts in all layers.
+// shrink evicts in all layers. When it fails, the result tells what was done until then.
 func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (result Result, err error) {
 	began := m.now()
 	layered, _ := m.policy.(Layered)

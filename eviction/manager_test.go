@@ -3,6 +3,7 @@ package eviction
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -364,6 +365,7 @@ func TestNewManagerRefuses(t *testing.T) {
 		{ManagerOptions{Monitor: new(gauge), Threshold: -1}, "threshold"},
 		{ManagerOptions{TargetRatio: -0.1}, "above 0 and below 1"},
 		{ManagerOptions{TargetRatio: 1}, "above 0 and below 1"},
+		{ManagerOptions{TargetRatio: math.NaN()}, "above 0 and below 1"},
 		{ManagerOptions{Floor: -1}, "floor"},
 	} {
 		if _, err := NewManager(None, c.options); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), c.want) {

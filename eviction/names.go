@@ -11,14 +11,7 @@ var names = []struct {
 	make func(o Options) (Policy, error)
 }{
 	{"none", func(Options) (Policy, error) { return None, nil }},
-	{"sliding", func(o Options) (Policy, error) {
-		prefix := o.ProtectedPrefix
-		if prefix == 0 {
-			prefix = DefaultPrefix
-		}
-		prefix = max(prefix, 0)
-		return policy(NewSlidingWindow(o.Budget-prefix, prefix))
-	}},
+	{"sliding", func(o Options) (Policy, error) { return policy(slidingByBudget(o)) }},
 	{"snapkv", func(o Options) (Policy, error) { return policy(NewSnapKV(o)) }},
 	{"pyramidkv", func(o Options) (Policy, error) { return policy(NewPyramidKV(o)) }},
 	{"h2o", func(o Options) (Policy, error) { return policy(NewH2O(o)) }},
@@ -26,6 +19,20 @@ var names = []struct {
 	{"keydiff", func(o Options) (Policy, error) { return policy(NewKeyDiff(o)) }},
 	{"expected", func(o Options) (Policy, error) { return policy(NewExpectedAttention(o)) }},
 	{"random", func(o Options) (Policy, error) { return policy(NewRandom(o)) }},
+}
+
+// slidingByBudget makes a sliding window that, with its protected prefix, is as long as the budget.
+func slidingByBudget(o Options) (*SlidingWindow, error) {
+	prefix := o.ProtectedPrefix
+	if prefix == 0 {
+		prefix = DefaultPrefix
+	}
+	prefix = max(prefix, 0)
+	if least := max(2*prefix, 1); o.Budget < least {
+		return nil, fmt.Errorf("%w: sliding with a budget of %d slots, of which the first %d always stay and no fewer slide: the budget must be at least %d",
+			ErrOptions, o.Budget, prefix, least)
+	}
+	return NewSlidingWindow(o.Budget-prefix, prefix)
 }
 
 // policy drops a nil pointer together with its type.

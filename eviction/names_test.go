@@ -3,6 +3,7 @@ package eviction_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -66,27 +67,31 @@ func TestOptions(t *testing.T) {
 		{"", eviction.Options{Budget: 128}, "none, sliding, snapkv, pyramidkv, h2o, tova, keydiff, expected, random"},
 		{"snap", eviction.Options{Budget: 128}, "none, sliding"},
 		{"none", eviction.Options{Budget: -1}, ""},
-		{"sliding", eviction.Options{}, "at least 1"},
-		{"sliding", eviction.Options{Budget: 4}, "at least 1"},
-		{"sliding", eviction.Options{Budget: 5}, "protect 0 to 1"},
+		{"sliding", eviction.Options{}, "at least 8"},
+		{"sliding", eviction.Options{Budget: 7}, "at least 8"},
+		{"sliding", eviction.Options{Budget: math.MinInt}, "at least 8"},
+		{"sliding", eviction.Options{Budget: math.MaxInt}, "1 to 8388608"},
+		{"sliding", eviction.Options{Budget: 0, ProtectedPrefix: -1}, "at least 1"},
 		{"sliding", eviction.Options{Budget: 8}, ""},
 		{"sliding", eviction.Options{Budget: 1, ProtectedPrefix: -1}, ""},
-		{"snapkv", eviction.Options{}, "at least 1"},
+		{"snapkv", eviction.Options{}, "1 to 16777216"},
 		{"snapkv", eviction.Options{Budget: 1}, ""},
 		{"snapkv", eviction.Options{Budget: 16, Observation: 17}, "at least 17"},
 		{"snapkv", eviction.Options{Budget: 16, Observation: 16}, ""},
 		{"snapkv", eviction.Options{Budget: 16, Observation: -1}, "must be positive"},
 		{"snapkv", eviction.Options{Budget: 16, Observation: 12, ProtectedPrefix: 5}, "at least 17"},
-		{"pyramidkv", eviction.Options{Budget: 0}, "at least 1"},
+		{"pyramidkv", eviction.Options{Budget: 0}, "1 to 16777216"},
 		{"pyramidkv", eviction.Options{Budget: 16, Observation: 17}, "at least 17"},
-		{"h2o", eviction.Options{Budget: -5}, "at least 1"},
+		{"h2o", eviction.Options{Budget: -5}, "1 to 16777216"},
+		{"h2o", eviction.Options{Budget: math.MaxInt}, "1 to 16777216"},
+		{"tova", eviction.Options{Budget: 10, ProtectedPrefix: math.MaxInt}, "budget of 10"},
 		{"h2o", eviction.Options{Budget: 10, ProtectedPrefix: 6}, "at least 11"},
 		{"tova", eviction.Options{Budget: 10, ProtectedPrefix: 10}, "at least 11"},
-		{"keydiff", eviction.Options{}, "at least 1"},
-		{"expected", eviction.Options{}, "at least 1"},
+		{"keydiff", eviction.Options{}, "1 to 16777216"},
+		{"expected", eviction.Options{}, "1 to 16777216"},
 		{"expected", eviction.Options{Budget: 1}, ""},
 		{"expected", eviction.Options{Budget: 16, Observation: -2}, "must be positive"},
-		{"random", eviction.Options{}, "at least 1"},
+		{"random", eviction.Options{}, "1 to 16777216"},
 	} {
 		p, err := eviction.ByName(c.name, c.options)
 		switch {

@@ -14,6 +14,9 @@ var ErrOptions = errors.New("eviction: bad options")
 // Unknown is the memory available where nobody watches it.
 const Unknown int64 = math.MaxInt64
 
+// maxBudget is far more slots than any model's context has; sums of a few budgets do not overflow.
+const maxBudget = 1 << 24
+
 // Policy decides when a layer's cache should shrink, and which slots go. It is stateless and safe for concurrent use with
 // different caches.
 type Policy interface {

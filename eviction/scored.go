@@ -22,7 +22,7 @@ type Scorer interface {
 
 // Options are what policies have in common.
 type Options struct {
-	// Budget is the number of slots that stay after an eviction, in each layer and head.
+	// Budget is the number of slots that stay after an eviction, in each layer and KV head, prefix and latest slots included.
 	Budget int
 	// ProtectedPrefix is the number of first slots that always stay. 0 is the policy's default, DefaultPrefix for a sliding
 	// window and none for policies that score, which find out what matters; negative: none.
@@ -39,11 +39,11 @@ type Scored struct {
 
 // NewScored makes a policy of a scorer.
 func NewScored(s Scorer, o Options) (*Scored, error) {
-	prefix := max(o.ProtectedPrefix, 0)
+	prefix := min(max(o.ProtectedPrefix, 0), maxBudget)
 	switch recent := s.Recent(max(o.Budget, 1)); {
-	case o.Budget < 1:
-		return nil, fmt.Errorf("%w: %s with a budget of %d slots: it must be at least 1", ErrOptions, s.Name(), o.Budget)
-	case prefix+recent > o.Budget:
+	case o.Budget < 1 || o.Budget > maxBudget:
+		return nil, fmt.Errorf("%w: %s with a budget of %d slots: it must be 1 to %d", ErrOptions, s.Name(), o.Budget, maxBudget)
+	case prefix > o.Budget-recent:
 		return nil, fmt.Errorf("%w: %s with a budget of %d slots, of which the first %d and the latest %d always stay: the budget must be at least %d",
 			ErrOptions, s.Name(), o.Budget, prefix, recent, prefix+recent)
 	}

@@ -19,8 +19,8 @@ type SlidingWindow struct {
 // NewSlidingWindow makes a policy that keeps at least the latest window tokens beside the first protectedPrefix.
 func NewSlidingWindow(window, protectedPrefix int) (*SlidingWindow, error) {
 	switch {
-	case window < 1:
-		return nil, fmt.Errorf("%w: a sliding window of %d tokens: it must be at least 1", ErrOptions, window)
+	case window < 1 || window > maxBudget/2:
+		return nil, fmt.Errorf("%w: a sliding window of %d tokens: it must be 1 to %d", ErrOptions, window, maxBudget/2)
 	case protectedPrefix < 0 || protectedPrefix > window:
 		return nil, fmt.Errorf("%w: a sliding window of %d tokens that protects the first %d: protect 0 to %d", ErrOptions, window, protectedPrefix, window)
 	}
