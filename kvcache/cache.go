@@ -5,6 +5,11 @@
 // the keys by RoPE stay what they were. Which slots to give up is the business of package eviction; a Cache never sees a
 // policy. It can keep a record for policies, though, of who attended to what (Tracking), because a record is of use only as
 // long as it moves with its slots.
+//
+// A layer calls, for each chunk of tokens, Anchor with the keys before RoPE, Update with keys and values, Query for the
+// queries as attention wants them, and Observe with these; the first and the last do nothing without a record. Between chunks
+// Keep, KeepPerHead, PrunePrefix and Truncate give slots up, and their memory goes back to the system. Clone and WriteState
+// copy everything, record included.
 package kvcache
 
 import (
@@ -81,8 +86,8 @@ func (c *Cache) MemoryUsage() int64 { return 2 * int64(c.len) * int64(c.slotByte
 // cache's own.
 func (c *Cache) View() (keys, values *tensor.Tensor) { return c.keys, c.values }
 
-// Update appends the keys and values of new tokens, F32 [tokens, kvHeads, headDim] with RoPE applied, converting them to
-// the cache's type. When they do not fit, the error wraps ErrFull and the cache is unchanged.
+// Update appends the keys and values of new tokens, F32 [tokens, kvHeads, headDim] with RoPE applied to keys, converting them
+// to the cache's type. When they do not fit, the error wraps ErrFull; whatever the error, the cache is unchanged.
 func (c *Cache) Update(k, v *tensor.Tensor) error {
 	if err := c.usable(); err != nil {
 		return err

@@ -16,6 +16,13 @@
 // Chat takes the whole history each time and computes only what the cache does not hold. Generate continues tokens, Prefill
 // and Logits give a program the model itself, Score rates a text, Embed turns one into a vector.
 //
+// # Long conversations
+//
+// A cache has room for SessionOptions.MaxTokens; a full one is ErrContextFull, and nothing is ever dropped silently. With an
+// eviction.Policy the cache stays within a budget instead, and with a sliding window and ReanchorSinks a conversation has no end.
+// Truncate goes back, Fork goes on in two ways, Save and Model.Restore carry a conversation from one process to another, and
+// Move from one device to another, in the middle of an answer if need be; a Switch decides when.
+//
 // # Reproducible to the bit
 //
 // For one model file, one prompt and one seed the logits are the same bits on every processor and with every set of
