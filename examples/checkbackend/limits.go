@@ -30,8 +30,9 @@ const (
 	rounding  = 1. / 64 // activations rounded to 8 bits: a step is 1/127 of the maximum, its deviation 1/√12 of a step
 )
 
-// underflow is the absolute error that is always tolerated: devices take denormal numbers for 0.
-const underflow = 1e-35
+// underflow is the absolute error that is always tolerated: devices take denormal numbers for 0, and a norm may then have made
+// them 316 times larger.
+const underflow = 1e-33
 
 // productTolerance returns the tolerance of products with weights or keys of a type.
 func productTolerance(d tensor.DType) float64 {
