@@ -114,8 +114,10 @@ func (c *Cache) ReadState(reader io.Reader) error {
 func (c *Cache) checkHeader(h *stateHeader) error {
 	const most = 1 << 16 // rows of a record: far more than any policy wants
 	switch r := c.record; {
-	case int64(h.Len) > int64(c.capacity) || h.Len > h.Seen || h.Seen > 1<<31-1:
-		return fmt.Errorf("%d slots of %d tokens, for a cache of %d", h.Len, h.Seen, c.capacity)
+	case h.Len > h.Seen || h.Seen > 1<<31-1:
+		return fmt.Errorf("%d slots of %d tokens", h.Len, h.Seen)
+	case int64(h.Len) > int64(c.capacity):
+		return fmt.Errorf("it has %d slots, and the cache's capacity is %d: it must be at least as many", h.Len, c.capacity)
 	case h.Tracked > 1 || h.Attention > 1 || h.Recent > min(h.Queries, most) || h.Anchored > min(h.Anchors, most):
 		return fmt.Errorf("header %+v", *h)
 	case r == nil || h.Len == 0 || h.Tracked == 1 && int(h.Heads) == r.heads && (h.Attention == 1 || r.received == nil) &&

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -157,6 +158,46 @@ func TestRestoreRefuses(t *testing.T) {
 }
 
 var errBroken = errors.New("broken")
+
+// TestRestoreIntoOtherOptions restores conversations that are longer than the new options would have let them become.
+func TestRestoreIntoOtherOptions(t *testing.T) {
+	m := pebbleModel(t)
+	long := newSession(t, m, &llama.SessionOptions{MaxTokens: 400})
+	endless := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", 64), Positions: llama.ReanchorSinks})
+	for s, n := range map[*llama.Session]int{long: 340, endless: 2100} {
+		if err := s.Prefill(t.Context(), stream(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bounded, err := m.Restore(bytes.NewReader(save(t, long)), &llama.SessionOptions{Eviction: policyOf(t, "sliding", 256)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bounded.Close()
+	if bounded.CacheLen() != 256 || bounded.Position() != 340 || bounded.Logits() == nil {
+		t.Errorf("%d slots at position %d", bounded.CacheLen(), bounded.Position())
+	}
+	if err := bounded.Prefill(t.Context(), stream(500)); err != nil {
+		t.Errorf("within the budget: %v", err)
+	}
+	_, err = m.Restore(bytes.NewReader(save(t, long)), &llama.SessionOptions{MaxTokens: 339})
+	if !errors.Is(err, llama.ErrStateMismatch) || !strings.Contains(err.Error(), "340 slots") {
+		t.Errorf("into a shorter cache: %v", err)
+	}
+	strict, err := m.Restore(bytes.NewReader(save(t, endless)), &llama.SessionOptions{Eviction: policyOf(t, "sliding", 64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer strict.Close()
+	if err := strict.Prefill(t.Context(), nil); err != nil {
+		t.Errorf("nothing, beyond the context: %v", err)
+	}
+	for piece, err := range strict.Generate(t.Context(), nil, llama.Params{}) {
+		if err != nil || piece.Stop != llama.ContextFull {
+			t.Errorf("beyond the context: %v, %v", piece.Stop, err)
+		}
+	}
+}
 
 type brokenReader struct{}
 
