@@ -1,0 +1,71 @@
+package llama_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// slippery is a device that fails once to move slots, after so many times.
+type slippery struct {
+	*cpu.Backend
+	left int
+}
+
+func (s *slippery) Name() string { return "slippery" }
+
+func (s *slippery) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) { return s.Backend.Prepare(w) }
+
+func (s *slippery) Compact(t *tensor.Tensor, keep []int32) error {
+	if s.left--; s.left == -1 {
+		return errDevice
+	}
+	return s.Backend.Compact(t, keep)
+}
+
+// TestFailedEviction lets an eviction fail in the midst of each layer: the session says that its cache is broken, whatever is
+// asked of it, until it begins anew.
+func TestFailedEviction(t *testing.T) {
+	device := &slippery{Backend: cpu.New(1), left: -1}
+	m := otherModel(t, device)
+	options := &llama.SessionOptions{Eviction: policyOf(t, "snapkv", 64)}
+	want := newSession(t, m, options)
+	if err := want.Prefill(t.Context(), stream(50)); err != nil {
+		t.Fatal(err)
+	}
+	for calls := range 2 * m.Config().Layers { // keys and values
+		s := newSession(t, m, options)
+		if err := s.Prefill(t.Context(), stream(50)); err != nil {
+			t.Fatal(err)
+		}
+		device.left = calls
+		if _, err := s.Evict(40); !errors.Is(err, errDevice) {
+			t.Fatalf("call %d: %v", calls, err)
+		}
+		_, forked := s.Fork()
+		_, moved := s.Move(t.Context(), pebbleModel(t))
+		_, again := s.Evict(30)
+		for what, err := range map[string]error{
+			"prefill": s.Prefill(t.Context(), stream(1)), "fork": forked, "move": moved, "evict": again,
+		} {
+			if !errors.Is(err, kvcache.ErrBroken) || !errors.Is(err, errDevice) {
+				t.Errorf("%s after call %d failed: %v", what, calls, err)
+			}
+		}
+		if err := s.Truncate(0); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Prefill(t.Context(), stream(50)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Logits(), want.Logits()) {
+			t.Errorf("begun anew after call %d failed, the session gives other logits", calls)
+		}
+		s.Close()
+	}
+}
