@@ -6,6 +6,10 @@
 // has to bring). What a policy must have seen to choose, the cache records while the model runs; see kvcache.Tracking. Policies
 // hold no state of their own, so one value may serve any number of sessions at once.
 //
+// By what they look at: SlidingWindow at ages; KeyDiff at the keys alone; SnapKV, PyramidKV and TOVA at the attention of the
+// latest queries; ExpectedAttention at that of queries to come, as the latest foretell them; H2O at all attention so far; Random at
+// nothing, to compare with.
+//
 // A Manager joins a policy to a model's layers and to a Monitor of the system's memory: it evicts when the policy's budget is
 // passed, and when memory runs short.
 //

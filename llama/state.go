@@ -9,10 +9,7 @@ import (
 	"hash"
 	"io"
 	"math"
-	"runtime"
-	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -264,103 +261,5 @@ func (s *stateReader) end() error {
 	if !bytes.Equal(want, got) {
 		return s.damaged(fmt.Errorf("the checksum is wrong"))
 	}
-	return nil
-}
-
-// fingerprint tells models apart: the configuration, and some rows of every weight as the device has them.
-func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return sum, ErrClosed
-	}
-	if m.print != nil {
-		return *m.print, nil
-	}
-	defer runtime.KeepAlive(m)
-	defer mmap.Catch(&err)()
-	h := sha256.New()
-	fmt.Fprintf(h, "%+v\n", m.config)
-	weights := []*tensor.Tensor{m.embedding, m.head}
-	for i := range m.layers {
-		l := &m.layers[i]
-		weights = append(weights, l.q.weight, l.k.weight, l.v.weight, l.o.weight, l.gate.weight, l.up.weight, l.down.weight)
-	}
-	for _, w := range weights {
-		if err := m.hashRows(h, w); err != nil {
-			return sum, fmt.Errorf("fingerprint: %w", err)
-		}
-	}
-	sum = [sha256.Size]byte(h.Sum(nil))
-	m.print = &sum
-	return sum, nil
-}
-
-// hashRows adds a weight's type and some of its rows.
-func (m *Model) hashRows(h hash.Hash, w *tensor.Tensor) error {
-	rows, cols := w.Shape().Dim(0), w.Shape().Dim(1)
-	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
-	out, err := tensor.New(m.device, tensor.F32, tensor.ShapeOf(len(indices), cols))
-	if err != nil {
-		return err
-	}
-	defer out.Free()
-	if err := m.device.Gather(w, indices, out); err != nil {
-		return err
-	}
-	bytes := make([]byte, out.Size())
-	if err := m.device.ReadBuffer(out, bytes); err != nil {
-		return err
-	}
-	fmt.Fprintf(h, "%v %v\n", w.DType(), w.Shape())
-	h.Write(bytes)
-	return nil
-}
-
-// Fork returns a session with a copy of the conversation, to go on from here in two ways. The cache is copied, so the memory
-// doubles. The copy has the same options, policy and monitor, and is where the session is: a copy of a moved session has
-// nowhere to go back to.
-func (s *Session) Fork() (*Session, error) {
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	if err := s.hold(); err != nil {
-		return nil, err
-	}
-	defer s.compute.Unlock()
-	f, err := s.model.NewSession(&s.options)
-	if err == nil {
-		if err = f.copyFrom(s); err != nil {
-			f.Close()
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("llama: fork a session of %d tokens: %w", len(s.tokens), err)
-	}
-	return f, nil
-}
-
-// copyFrom makes an empty session what another of the same options is, whose compute is held.
-func (s *Session) copyFrom(from *Session) error {
-	if err := s.hold(); err != nil {
-		return err
-	}
-	defer s.compute.Unlock()
-	for i, c := range from.caches {
-		clone, err := c.Clone()
-		if err != nil {
-			return fmt.Errorf("layer %d: %w", i, err)
-		}
-		s.caches[i].Free()
-		s.caches[i] = clone
-		if err := clone.UseHadamard(s.hadamard); err != nil {
-			return fmt.Errorf("layer %d: %w", i, err)
-		}
-	}
-	s.tokens = slices.Clone(from.tokens)
-	s.position, s.evicted, s.current = from.position, from.evicted, from.current
-	copy(s.logits, from.logits)
-	s.usage.PeakBytes = s.countCache()
 	return nil
 }

@@ -1,0 +1,61 @@
+package llama
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"runtime"
+
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// fingerprint tells models apart: the configuration, and some rows of every weight as the device has them.
+func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return sum, ErrClosed
+	}
+	if m.print != nil {
+		return *m.print, nil
+	}
+	defer runtime.KeepAlive(m)
+	defer mmap.Catch(&err)()
+	h := sha256.New()
+	fmt.Fprintf(h, "%+v\n", m.config)
+	weights := []*tensor.Tensor{m.embedding, m.head}
+	for i := range m.layers {
+		l := &m.layers[i]
+		weights = append(weights, l.q.weight, l.k.weight, l.v.weight, l.o.weight, l.gate.weight, l.up.weight, l.down.weight)
+	}
+	for _, w := range weights {
+		if err := m.hashRows(h, w); err != nil {
+			return sum, fmt.Errorf("fingerprint: %w", err)
+		}
+	}
+	sum = [sha256.Size]byte(h.Sum(nil))
+	m.print = &sum
+	return sum, nil
+}
+
+// hashRows adds a weight's type and some of its rows.
+func (m *Model) hashRows(h hash.Hash, w *tensor.Tensor) error {
+	rows, cols := w.Shape().Dim(0), w.Shape().Dim(1)
+	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
+	out, err := tensor.New(m.device, tensor.F32, tensor.ShapeOf(len(indices), cols))
+	if err != nil {
+		return err
+	}
+	defer out.Free()
+	if err := m.device.Gather(w, indices, out); err != nil {
+		return err
+	}
+	bytes := make([]byte, out.Size())
+	if err := m.device.ReadBuffer(out, bytes); err != nil {
+		return err
+	}
+	fmt.Fprintf(h, "%v %v\n", w.DType(), w.Shape())
+	h.Write(bytes)
+	return nil
+}

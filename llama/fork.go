@@ -1,0 +1,54 @@
+package llama
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Fork returns a session with a copy of the conversation, to go on from here in two ways. The cache is copied, so the memory
+// doubles. The copy has the same options, policy and monitor, and is where the session is: a copy of a moved session has
+// nowhere to go back to.
+func (s *Session) Fork() (*Session, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if err := s.hold(); err != nil {
+		return nil, err
+	}
+	defer s.compute.Unlock()
+	f, err := s.model.NewSession(&s.options)
+	if err == nil {
+		if err = f.copyFrom(s); err != nil {
+			f.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("llama: fork a session of %d tokens: %w", len(s.tokens), err)
+	}
+	return f, nil
+}
+
+// copyFrom makes an empty session what another of the same options is, whose compute is held.
+func (s *Session) copyFrom(from *Session) error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	defer s.compute.Unlock()
+	for i, c := range from.caches {
+		clone, err := c.Clone()
+		if err != nil {
+			return fmt.Errorf("layer %d: %w", i, err)
+		}
+		s.caches[i].Free()
+		s.caches[i] = clone
+		if err := clone.UseHadamard(s.hadamard); err != nil {
+			return fmt.Errorf("layer %d: %w", i, err)
+		}
+	}
+	s.tokens = slices.Clone(from.tokens)
+	s.position, s.evicted, s.current = from.position, from.evicted, from.current
+	copy(s.logits, from.logits)
+	s.usage.PeakBytes = s.countCache()
+	return nil
+}

@@ -1,0 +1,61 @@
+package llama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// forward computes a chunk; when a device fails that the session was moved to, it is computed where the session came from.
+func (s *Session) forward(t []Token) error {
+	err := s.model.forward(s.ws, t, s.position, s.caches)
+	if err == nil || s.origin == nil {
+		return err
+	}
+	if err := s.goBack(err); err != nil {
+		return err
+	}
+	return s.model.forward(s.ws, t, s.position, s.caches)
+}
+
+// lastLogits computes the logits of a row of the last chunk, its last. When a device fails that the session was moved to, the
+// token is computed again where the session came from.
+func (s *Session) lastLogits(row int) error {
+	err := s.model.logits(s.ws, row, row+1, s.logits)
+	if err == nil || s.origin == nil {
+		return err
+	}
+	if err := s.goBack(err); err != nil {
+		return err
+	}
+	last := s.tokens[len(s.tokens)-1:]
+	if err := s.forget(len(s.tokens) - 1); err != nil {
+		return err
+	}
+	if err := s.model.forward(s.ws, last, s.position, s.caches); err != nil {
+		return err
+	}
+	s.tokens = append(s.tokens, last...)
+	s.position++
+	s.countCache()
+	return s.model.logits(s.ws, 0, 1, s.logits)
+}
+
+// goBack moves the session to where it came from, because of an error.
+func (s *Session) goBack(because error) error {
+	back := s.origin
+	_, err := s.move(context.Background(), back, s.copyCaches)
+	if err != nil && s.evicted == 0 { // the device does not even give the cache back
+		_, err = s.move(context.Background(), back, s.computeCaches)
+	}
+	if err != nil {
+		return errors.Join(because, fmt.Errorf("llama: going back to %s failed too: %w", back.device.Name(), err))
+	}
+	s.origin = nil
+	s.setbacks = append(s.setbacks, because)
+	return nil
+}
+
+// Setbacks returns the errors of devices that the session came back from; see Move.
+func (s *Session) Setbacks() []error { return slices.Clone(s.setbacks) }
