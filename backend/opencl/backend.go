@@ -125,7 +125,9 @@ func (b *Backend) Close() error {
 	}
 	b.closed = true
 	err := b.context.Finish()
-	b.staging.release()
+	if err == nil { // else the device may still be reading there
+		b.staging.release()
+	}
 	for i, m := range b.scratch {
 		if m != nil {
 			m.Release()
