@@ -1,3 +1,7 @@
+// The race detector needs more memory than the limit that is tested here leaves.
+
+//go:build !race
+
 package llama_test
 
 import (
