@@ -2,7 +2,6 @@ package backend
 
 import (
 	"github.com/antigravity-go/antigravity/asm"
-	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -43,6 +42,7 @@ type weighing struct {
 type keptTiles struct {
 	scores   []float32     // [tiles, rows, TileKeys]
 	partials []asm.Partial // [tiles, rows], without values
+	shares   []float32     // [tiles]
 }
 
 // Do computes one KV head.
@@ -60,6 +60,9 @@ func (w *weighing) block(l *lane, kept *keptTiles, head, first, last int) {
 	if need := tiles * rows; need > len(kept.partials) {
 		kept.partials, kept.scores = make([]asm.Partial, need), make([]float32, need*asm.TileKeys)
 	}
+	if tiles > len(kept.shares) {
+		kept.shares = make([]float32, tiles)
+	}
 	for t := range tiles {
 		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
 		w.tile(l, head, t, first, l.results)
@@ -68,21 +71,21 @@ func (w *weighing) block(l *lane, kept *keptTiles, head, first, last int) {
 		}
 	}
 	for r := range rows {
-		total := &l.total[r]
-		total.Max, total.Sum = 0, 0
-		for t := range tiles {
-			w.kernels.Merge(total, &kept.partials[t*rows+r])
-		}
 		seen := seen - (last - first) + r/w.group + 1
-		for t := range tiles {
+		shares := kept.shares[:(seen+asm.TileKeys-1)/asm.TileKeys]
+		for t := range shares {
+			shares[t] = kept.partials[t*rows+r].Max
+		}
+		w.kernels.Softmax(shares)
+		var total float32 // of the weights, each tile's by its share
+		for t, share := range shares {
+			total += float32(share * kept.partials[t*rows+r].Sum)
+		}
+		for t, share := range shares {
 			begin := t * asm.TileKeys
 			n := min(seen-begin, asm.TileKeys)
-			if n <= 0 {
-				break
-			}
-			factor := exact.Exp(kept.partials[t*rows+r].Max-total.Max) / total.Sum
 			sums := w.sums[head*w.width+begin:][:n]
-			w.kernels.Axpy(sums, factor, kept.scores[(t*rows+r)*asm.TileKeys:][:n])
+			w.kernels.Axpy(sums, share/total, kept.scores[(t*rows+r)*asm.TileKeys:][:n])
 		}
 	}
 }
