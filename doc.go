@@ -6,7 +6,7 @@
 //	llama     models, sessions, sampling, chat templates: the package to use
 //	eviction  what a cache forgets when memory is short
 //	kvcache   keys and values, one cache a layer
-//	backend   the contract between a model and what computes it; backend/cpu is the processor
+//	backend   the contract between a model and what computes it; backend/cpu is the processor, backend/opencl a GPU
 //	asm       the raw kernels
 //	tensor    element types, shapes, memory, tensors
 //	quant     block formats of quantised numbers

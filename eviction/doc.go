@@ -13,6 +13,9 @@
 // A Manager joins a policy to a model's layers and to a Monitor of the system's memory: it evicts when the policy's budget is
 // passed, and when memory runs short.
 //
+// There is no Ada allocator, which shares a layer's slots out among its heads: storage is [slots, kvHeads, headDim], so memory is
+// that of the head with most slots, and giving others fewer saves nothing.
+//
 // Two lengths must not be confused. The position of a token only grows; the number of slots shrinks. Keys carry their position
 // within them (RoPE was applied when they were written), so slots can be given up, in each head different ones, and the
 // attention of the others stays right.
