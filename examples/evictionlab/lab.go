@@ -210,7 +210,7 @@ func answers(ctx context.Context, s *llama.Session, p prompt) (bool, error) {
 }
 
 // never is a budget that no prompt reaches.
-const never = 1 << 30
+const never = 1 << 20
 
 // turns is a policy that evicts on request only, by whichever policy's turn it is. Its record serves them all, so that a
 // prompt has to be read only once.
