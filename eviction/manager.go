@@ -135,7 +135,8 @@ func (m *Manager) due(caches []*kvcache.Cache) bool {
 	if _, ok := m.policy.(Layered); !ok {
 		return slices.ContainsFunc(caches, func(c *kvcache.Cache) bool { return m.policy.ShouldEvict(c, m.available) })
 	}
-	return total(caches) >= len(caches)*(m.policy.Budget()+slack(m.policy.Budget()))
+	budget := m.policy.Budget()
+	return budget > 0 && total(caches) >= len(caches)*(budget+slack(budget))
 }
 
 // total returns the slots in use in all layers.

@@ -19,6 +19,12 @@ type CacheUsage struct {
 	EvictionTime time.Duration // what choosing and moving them took
 }
 
+// String sums up: "1081344 bytes (at most 1310720, and 557056 for the policy), 24 evictions of 1536 slots in 56ms".
+func (u CacheUsage) String() string {
+	return fmt.Sprintf("%d bytes (at most %d, and %d for the policy), %d evictions of %d slots in %v",
+		u.Bytes, u.PeakBytes, u.RecordBytes, u.Evictions, u.EvictedSlots, u.EvictionTime.Round(time.Microsecond))
+}
+
 // CacheUsage returns the present figures. It is for the goroutine that uses the session.
 func (s *Session) CacheUsage() CacheUsage { return s.usage }
 

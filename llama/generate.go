@@ -68,10 +68,14 @@ func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens
 // DecodeRate returns the tokens generated per second, 0 when none were.
 func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
 
-// String sums up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s".
+// String sums up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", and evictions if there were any.
 func (s Stats) String() string {
-	return fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
+	text := fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
 		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
+	if s.Evictions > 0 {
+		text += fmt.Sprintf(", %d evictions of %d slots in %v", s.Evictions, s.EvictedSlots, s.EvictionTime.Round(time.Microsecond))
+	}
+	return text
 }
 
 func rate(n int, d time.Duration) float64 {
