@@ -29,9 +29,8 @@ func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 	s := b.scratch.get()
 	defer b.scratch.put(s)
 	a := &s.attention
-	a.begin(b.kernels, d, n, k.DType().Format())
-	a.q, a.out, a.k, a.v = floats(q), floats(out), k.Data(), v.Data()
-	a.stride, a.headBytes = k.Size()/d.Slots, k.RowBytes()
+	a.begin(b.kernels, d, q, k, n)
+	a.out, a.v = floats(out), v.Data()
 	if d.Tokens > 1 || a.tiles == 1 {
 		a.reserve(b.runner.Size())
 		return b.runner.Run(a, a.blocks*d.KVHeads)
@@ -80,9 +79,10 @@ type lane struct {
 	memory  []float32
 }
 
-// begin prepares for an attention of the given dimensions.
-func (a *attention) begin(kernels *asm.Kernels, d AttentionDims, n int, format *quant.Format) {
-	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, format, false
+// begin prepares for an attention of mapped queries to the first n slots of mapped keys.
+func (a *attention) begin(kernels *asm.Kernels, d AttentionDims, q, k *tensor.Tensor, n int) {
+	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, k.DType().Format(), false
+	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), k.Size()/d.Slots, k.RowBytes()
 	a.group = d.Heads / d.KVHeads
 	a.tiles = (n + asm.TileKeys - 1) / asm.TileKeys
 	a.blocks = (d.Tokens + tokensPerBlock - 1) / tokensPerBlock

@@ -20,9 +20,8 @@ func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
 	s := b.scratch.get()
 	defer b.scratch.put(s)
 	w := &s.weighing
-	w.begin(b.kernels, d, n, k.DType().Format())
-	w.q, w.k, w.sums, w.width = floats(q), k.Data(), floats(sums), sums.Shape().Dim(1)
-	w.stride, w.headBytes = k.Size()/d.Slots, k.RowBytes()
+	w.begin(b.kernels, d, q, k, n)
+	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
 	w.reserve(b.runner.Size())
 	for len(w.kept) < len(w.lanes) {
 		w.kept = append(w.kept, keptTiles{})

@@ -97,7 +97,7 @@ func (p *Product) multiply(matrix *tensor.Tensor, a []float32, n int) error {
 	if err := p.backend.MatMulTransposed(&p.rowView, matrix, &p.outView); err != nil {
 		return err
 	}
-	return p.backend.ReadBuffer(&p.outView, floatBytes(p.result[:p.outView.Shape().NumElements()]))
+	return backend.ReadFloats(p.backend, &p.outView, p.result[:p.outView.Shape().NumElements()])
 }
 
 // Free releases the memory.
@@ -116,27 +116,33 @@ func (c *Cache) Softmax(x []float32, n int) error {
 	if n < 1 || len(x) == 0 || len(x)%n != 0 {
 		return fmt.Errorf("kvcache: softmax of %d numbers in rows of %d: all rows must be whole", len(x), n)
 	}
-	host, err := tensor.FromFloats(x, len(x)/n, n)
-	if err == nil {
-		defer host.Free()
-		err = c.softmax(host, x)
-	}
-	if err != nil {
+	if err := c.softmax(x, n); err != nil {
 		return fmt.Errorf("kvcache: softmax of [%d %d]: %w", len(x)/n, n, err)
 	}
 	return nil
 }
 
-func (c *Cache) softmax(host *tensor.Tensor, x []float32) error {
-	t, err := host.ToDevice(c.backend)
+func (c *Cache) softmax(x []float32, n int) error {
+	t, err := c.upload(x, len(x)/n, n)
 	if err != nil {
 		return err
 	}
-	if t != host {
-		defer t.Free()
-	}
+	defer t.Free()
 	if err := c.backend.Softmax(t); err != nil {
 		return err
 	}
-	return c.backend.ReadBuffer(t, floatBytes(x))
+	return backend.ReadFloats(c.backend, t, x)
+}
+
+// upload copies numbers to a tensor of the cache's device.
+func (c *Cache) upload(x []float32, dims ...int) (*tensor.Tensor, error) {
+	host, err := tensor.FromFloats(x, dims...)
+	if err != nil {
+		return nil, err
+	}
+	t, err := host.ToDevice(c.backend)
+	if t != host {
+		host.Free()
+	}
+	return t, err
 }

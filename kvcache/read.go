@@ -3,6 +3,7 @@ package kvcache
 import (
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -63,28 +64,25 @@ func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err 
 	if err != nil || q == nil {
 		return nil, 0, err
 	}
-	shape := tensor.ShapeOf(c.KVHeads(), c.len)
-	t, err := tensor.New(c.backend, tensor.F32, shape)
+	flat, err := c.weigh(q)
 	if err != nil {
-		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
-	}
-	defer t.Free()
-	host, err := tensor.New(nil, tensor.F32, shape)
-	if err != nil {
-		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
-	}
-	defer host.Free()
-	if err := c.backend.CopySlice(host, t, 0, 0, shape.NumElements()); err != nil { // zeros
-		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
-	}
-	if err := c.backend.Weigh(q, c.keys, t, c.len); err != nil {
-		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
-	}
-	flat := make([]float32, shape.NumElements())
-	if err := c.backend.ReadBuffer(t, floatBytes(flat)); err != nil {
 		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", c.len, err)
 	}
 	return c.rows(flat, c.len), q.Shape().Dim(0), nil
+}
+
+// weigh returns the attention of queries to each slot, [kvHeads·Len].
+func (c *Cache) weigh(q *tensor.Tensor) ([]float32, error) {
+	sums := make([]float32, c.KVHeads()*c.len)
+	t, err := c.upload(sums, c.KVHeads(), c.len)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Free()
+	if err := c.backend.Weigh(q, c.keys, t, c.len); err != nil {
+		return nil, err
+	}
+	return sums, backend.ReadFloats(c.backend, t, sums)
 }
 
 // Rotation returns the model's rotation, nil when nothing is tracked.
@@ -132,7 +130,7 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 			if err := c.backend.Cast(&c.target, part); err != nil {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
-			if err := c.backend.ReadBuffer(part, floatBytes(floats[i][:n*width])); err != nil {
+			if err := backend.ReadFloats(c.backend, part, floats[i][:n*width]); err != nil {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
 		}
@@ -150,7 +148,7 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 // ReadFloats copies an F32 tensor of the cache's device to the host.
 func (c *Cache) ReadFloats(t *tensor.Tensor) ([]float32, error) {
 	x := make([]float32, t.Shape().NumElements())
-	if err := c.backend.ReadBuffer(t, floatBytes(x)); err != nil {
+	if err := backend.ReadFloats(c.backend, t, x); err != nil {
 		return nil, fmt.Errorf("kvcache: read %v: %w", t, err)
 	}
 	return x, nil

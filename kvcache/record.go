@@ -3,7 +3,6 @@ package kvcache
 import (
 	"errors"
 	"slices"
-	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -236,7 +235,7 @@ func (r *record) rewriteReceived(n int, sum func(head, i int, sums []float32) fl
 // readReceived copies the sums to the host, [kvHeads·capacity].
 func (r *record) readReceived() ([]float32, error) {
 	sums := make([]float32, r.received.Shape().NumElements())
-	return sums, r.backend.ReadBuffer(r.received, floatBytes(sums))
+	return sums, backend.ReadFloats(r.backend, r.received, sums)
 }
 
 // writeReceived replaces the sums.
@@ -250,9 +249,4 @@ func (r *record) writeReceived(sums []float32) error {
 		return err
 	}
 	return r.backend.Synchronize() // the host's side goes away
-}
-
-// floatBytes views floats as bytes.
-func floatBytes(x []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }

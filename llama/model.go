@@ -7,9 +7,9 @@ import (
 	"math"
 	"runtime"
 	"sync"
-	"unsafe"
 	"weak"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -199,12 +199,7 @@ func (m *Model) logits(ws *workspace, lo, hi int, dst []float32) (err error) {
 	if err := m.device.MatMulTransposed(&ws.last, m.head, &ws.logits); err != nil {
 		return fmt.Errorf("llama: output head: %w", err)
 	}
-	return m.device.ReadBuffer(&ws.logits, floatBytes(dst))
-}
-
-// floatBytes views floats as bytes.
-func floatBytes(x []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+	return backend.ReadFloats(m.device, &ws.logits, dst)
 }
 
 // Embed returns the mean of the text's last hidden states, after the final norm, scaled to unit length. The text is encoded
@@ -228,7 +223,7 @@ func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
 		if err := m.hidden(s.ws, lo, hi); err != nil {
 			return err
 		}
-		if err := m.device.ReadBuffer(&s.ws.last, floatBytes(rows[:(hi-lo)*width])); err != nil {
+		if err := backend.ReadFloats(m.device, &s.ws.last, rows[:(hi-lo)*width]); err != nil {
 			return err
 		}
 		for i, v := range rows[:(hi-lo)*width] {
