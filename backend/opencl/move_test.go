@@ -4,9 +4,7 @@ package opencl_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -17,27 +15,15 @@ import (
 // TestMoveInTheMiddle moves sessions to the device and back in the middle of greedy answers, whose texts must stay those of
 // transformers.
 func TestMoveInTheMiddle(t *testing.T) {
-	raw, err := os.ReadFile(fixture.Path(t, "pebble/golden.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Generations []struct {
-			PromptIDs []llama.Token `json:"prompt_ids"`
-			Text      string
-		}
-	}
-	if err := json.Unmarshal(raw, &golden); err != nil {
-		t.Fatal(err)
-	}
 	var models [2]*llama.Model // here and there
 	for i, o := range []llama.LoadOptions{{}, {Backend: device(t)}} {
+		var err error
 		if models[i], err = llama.Load(fixture.Path(t, "pebble/hf"), &o); err != nil {
 			t.Fatal(err)
 		}
 		defer models[i].Close()
 	}
-	for _, g := range golden.Generations {
+	for _, g := range generations(t) {
 		s := session(t, models[0], nil)
 		var text strings.Builder
 		i := 0

@@ -86,25 +86,12 @@ func answer(t testing.TB, s *llama.Session, messages [][2]string) string {
 
 // TestPebbleTexts compares greedy texts with those of transformers, of which the longest has hundreds of tokens.
 func TestPebbleTexts(t *testing.T) {
-	raw, err := os.ReadFile(fixture.Path(t, "pebble/golden.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Generations []struct {
-			PromptIDs []llama.Token `json:"prompt_ids"`
-			Text      string
-		}
-	}
-	if err := json.Unmarshal(raw, &golden); err != nil {
-		t.Fatal(err)
-	}
 	m, err := llama.Load(fixture.Path(t, "pebble/hf"), &llama.LoadOptions{Backend: device(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	for _, g := range golden.Generations {
+	for _, g := range generations(t) {
 		var text strings.Builder
 		for piece, err := range session(t, m, nil).Generate(context.Background(), g.PromptIDs, llama.Params{}) {
 			if err != nil {
