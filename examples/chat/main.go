@@ -61,16 +61,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	model, closeModel, err := o.model.Load(stderr)
+	model, session, closeAll, err := cli.Open(&o.model, &o.memory, stderr)
 	if err != nil {
 		return err
 	}
-	defer closeModel()
-	session, closeSession, err := o.memory.Session(model)
-	if err != nil {
-		return err
-	}
-	defer closeSession()
+	defer closeAll()
 	c := &conversation{
 		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),

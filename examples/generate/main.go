@@ -74,34 +74,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		o.prompt = string(text)
 	}
-	model, closeModel, err := o.model.Load(stderr)
+	model, session, closeAll, err := cli.Open(&o.model, &o.memory, stderr)
 	if err != nil {
 		return err
 	}
-	defer closeModel()
-	session, closeSession, err := o.memory.Session(model)
-	if err != nil {
-		return err
-	}
-	defer closeSession()
-	pieces := o.generate(ctx, model, session)
+	defer closeAll()
+	pieces := cli.Ask(ctx, model, session, o.system, o.prompt, o.raw, o.params)
 	if o.json {
 		return printJSON(stdout, pieces, o)
 	}
 	return printText(stdout, stderr, pieces)
-}
-
-// generate starts the answer, or the continuation.
-func (o *options) generate(ctx context.Context, m *llama.Model, s *llama.Session) iter.Seq2[llama.Piece, error] {
-	if o.raw || !m.Tokenizer().HasTemplate() {
-		return s.Generate(ctx, m.Tokenizer().EncodeSpecial(o.prompt, true), o.params)
-	}
-	var history []llama.Message
-	if o.system != "" {
-		history = append(history, llama.Message{Role: "system", Content: o.system})
-	}
-	history = append(history, llama.Message{Role: "user", Content: o.prompt})
-	return s.Chat(ctx, history, o.params)
 }
 
 // printText prints the answer as it comes, and how fast it came.

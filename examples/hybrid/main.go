@@ -121,10 +121,7 @@ type result struct {
 
 // answer prints the answer and what became of the switch.
 func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, change *llama.Switch, stdout, stderr io.Writer) error {
-	pieces := s.Chat(ctx, []llama.Message{{Role: "user", Content: o.prompt}}, o.params)
-	if !m.Tokenizer().HasTemplate() {
-		pieces = s.Generate(ctx, m.Tokenizer().EncodeSpecial(o.prompt, true), o.params)
-	}
+	pieces := cli.Ask(ctx, m, s, "", o.prompt, false, o.params)
 	var r result
 	for piece, err := range change.Watch(ctx, pieces) {
 		if err != nil {
