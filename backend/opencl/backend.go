@@ -37,7 +37,6 @@ type Options struct {
 	Cache string
 
 	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says
-	normal   bool  // pretends that the device has no denormal floats
 }
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
@@ -79,9 +78,6 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
 	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc}
-	if o.normal {
-		device.Denormals = false
-	}
 	if o.maxAlloc > 0 {
 		b.maxAlloc = o.maxAlloc
 	}
@@ -91,6 +87,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
 		return nil, errors.Join(err, b.Close())
 	}
+	b.tuning.dot = b.dotOption()
 	return b, nil
 }
 

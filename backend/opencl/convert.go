@@ -87,14 +87,14 @@ func (b *Backend) upload(list []int32) (*cl.Mem, error) {
 func (b *Backend) widenRows(what string, w *weights, p *part, c choice, out operand, dim int) error {
 	name, items := w.format.widen, dim
 	if w.split() {
-		items = w.chunks * w.lanes
+		items = groups(dim, 4)
 	}
 	k, err := b.kernel(widen, name)
 	if err != nil {
 		return err
 	}
 	if w.split() {
-		k.Mem(p.quants).Mem(p.scales).Int(w.chunks).Int(w.lanes)
+		k.Mem(p.quants).Mem(p.scales).Int(w.stride)
 	} else {
 		k.Mem(p.quants).Long(p.at).Int(w.rowBytes)
 	}

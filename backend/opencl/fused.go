@@ -24,7 +24,7 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 		return false
 	}
 	table, ok := b.multiplicable(w, k)
-	if !ok || len(table.parts) != 1 || k != table.k || table.format.macro != t.w[0].format.macro && t.n > 0 {
+	if !ok || len(table.parts) != 1 || k != table.k || table.format.name != t.w[0].format.name && t.n > 0 {
 		return false
 	}
 	t.w[t.n] = table
@@ -39,7 +39,7 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 
 // begin starts a kernel with the terms' weights, of which there are counts rows.
 func (t *terms) begin(b *Backend, name string, size teams, counts *[maxTerms]int, slots int) (*cl.Kernel, error) {
-	k, err := b.kernel(b.tuning.program(name, t.w[0].format.macro, size), name)
+	k, err := b.kernel(b.tuning.program(name, t.w[0].format.name, size), name)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (b *Backend) normMultiply(x, gain operand, eps float32, t *terms, ws []*ten
 		counts[i] = w.Shape().Dim(0)
 		total += counts[i]
 	}
-	shape := productShape{"norm_matvec", t.w[0].format.macro, total, k}
+	shape := productShape{"norm_matvec", t.w[0].format.name, total, k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
 		size = b.tune(shape, func(try teams) error { return b.normMatvec(try, x, gain, eps, t, &counts, m, k) })
@@ -186,7 +186,7 @@ func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 
 // normSwiGLU tunes norm_swiglu where it must, and enqueues it.
 func (b *Backend) normSwiGLU(x, gain operand, eps float32, t *terms, n, m, k int) error {
-	shape := productShape{"norm_swiglu", t.w[0].format.macro, n, k}
+	shape := productShape{"norm_swiglu", t.w[0].format.name, n, k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
 		size = b.tune(shape, func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })

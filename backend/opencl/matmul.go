@@ -38,11 +38,11 @@ func (b *Backend) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.T
 // multiplicable returns weights for products of their first k columns; ok is false where no kernel takes them.
 func (b *Backend) multiplicable(t *tensor.Tensor, k int) (w weights, ok bool) {
 	w, ok = b.weightsOf(t)
-	if !ok || w.format.macro == "" || k == 0 || k%4 != 0 {
+	if !ok || w.format.name == "" || k == 0 || k%4 != 0 {
 		return w, false
 	}
 	if w.split() {
-		return w, true
+		return w, k%w.format.blockLen == 0
 	}
 	return w, k%w.format.laneLen == 0 && w.k%w.format.laneLen == 0 && w.parts[0].at%w.rowBytes == 0
 }
@@ -87,19 +87,12 @@ func (w *weights) skipped(p *part) int {
 	return p.at / w.rowBytes
 }
 
-// dims passes how rows are divided. A plain row is counted in pieces of 16 bytes.
-func (w *weights) dims(kernel *cl.Kernel, k int) {
-	stride, chunks := w.chunks, w.chunks
-	if !w.split() {
-		stride = w.k / w.format.laneLen
-	}
-	chunks = min(chunks, groups(k, w.lanes*w.format.laneLen))
-	kernel.Int(k).Int(chunks).Int(w.lanes).Int(stride)
-}
+// dims passes how rows are divided.
+func (w *weights) dims(kernel *cl.Kernel, k int) { kernel.Int(k).Int(w.lanes).Int(w.stride) }
 
 // multiplyFew multiplies row by row of x with rows [lo, hi) of a part.
 func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	shape := productShape{"matvec", w.format.macro, hi - lo, k}
+	shape := productShape{"matvec", w.format.name, hi - lo, k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
 		scratch, err := b.scratchOf(panelScratch, 4*(hi-lo)*m)
@@ -115,7 +108,7 @@ func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, h
 
 // matvec enqueues the kernel.
 func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	kernel, err := b.kernel(b.tuning.program("matvec", w.format.macro, t), "matvec")
+	kernel, err := b.kernel(b.tuning.program("matvec", w.format.name, t), "matvec")
 	if err != nil {
 		return err
 	}
@@ -127,6 +120,12 @@ func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, l
 
 // multiplyMany widens rows [lo, hi) of a part, as many at once as the scratch memory may have, and multiplies.
 func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
+	if w.split() {
+		var err error
+		if x, err = b.rounded(what, x, m, k, w.format.blockLen); err != nil {
+			return err
+		}
+	}
 	if w.dtype == tensor.F32 && k == w.k {
 		panel := operand{p.quants, p.at + (lo-p.row)*w.rowBytes, true}
 		return b.gemm(what, x, panel, out, m, hi-lo, k, width, add)
@@ -148,6 +147,22 @@ func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, 
 		out.at += 4 * n
 	}
 	return nil
+}
+
+// rounded rounds activations as products with blocks do, so that few rows and many give the same.
+func (b *Backend) rounded(what string, x operand, m, k, block int) (operand, error) {
+	scratch, err := b.scratchOf(roundScratch, 4*m*k)
+	if err != nil {
+		return operand{}, err
+	}
+	kernel, err := b.kernel(rounding, "round_rows")
+	if err != nil {
+		return operand{}, err
+	}
+	kernel.Mem(x.mem).Int(x.elements(16)).Int(k).Int(block).Mem(scratch)
+	const perGroup = 8 * groupSize // elements
+	err = b.enqueued(what, kernel.Run([3]int{groups(k, perGroup), m, 1}, [3]int{groupSize, 1, 1}))
+	return operand{mem: scratch, ok: true}, err
 }
 
 // gemmTile is the side of the square that a group of the gemm kernel computes.

@@ -32,14 +32,18 @@ var (
 	narrow      = program{"common narrow", "-DGROUP=128"}
 	split       = program{"common formats split", "-DGROUP=128"}
 	gemm        = program{"common gemm", "-DGROUP=128"}
+	rounding    = program{"common activations round", "-DGROUP=128"}
 	compact     = program{"common compact", "-DGROUP=128"}
 )
 
 // groupSize is the GROUP of these programs.
 const groupSize = 128
 
-// commonOptions begin every program's options. Nothing is assumed of infinities and NaNs.
-const commonOptions = "-cl-std=CL1.2 -cl-mad-enable -cl-no-signed-zeros "
+// commonOptions begin every program's options. Nothing is assumed of infinities, NaNs and zeros' signs.
+const commonOptions = "-cl-std=CL1.2 "
+
+// roundOption is for devices that can.
+const roundOption = "-cl-fp32-correctly-rounded-divide-sqrt "
 
 // programs compiles programs when their first kernel is wanted, or loads them from the cache.
 type programs struct {
@@ -115,6 +119,9 @@ func (p *programs) compile(which program) (*cl.Program, error) {
 		return nil, err
 	}
 	options := commonOptions + which.options
+	if p.device.Rounds {
+		options = roundOption + options
+	}
 	c, err := p.cache.load(p.context, source, options)
 	if err != nil { // there is none, or none that works
 		if c, err = p.context.Build(source, options); err != nil {

@@ -157,10 +157,10 @@ func TestTuning(t *testing.T) {
 	w := b.prepared(stored)
 	out := b.on(b.floats(1, n))
 	must(t, b.gpu.MatMulTransposed(b.on(x), w, out))
-	must(t, b.host.MatMulTransposed(x, b.widened(stored), want))
+	must(t, b.host.MatMulTransposed(x, stored, want))
 	b.close("the product that is tuned", out, want, 1e-5)
 	must(t, b.gpu.MatMulAdd(b.on(x), w, b.on(b.floats(1, n)), out))
-	must(t, b.host.MatMulAdd(x, b.widened(stored), b.floats(1, n), want))
+	must(t, b.host.MatMulAdd(x, stored, b.floats(1, n), want))
 	b.close("one more", out, want, 1e-5)
 	if len(b.gpu.tuning.best) != 1 {
 		t.Errorf("tuned %v, want one shape", b.gpu.tuning.best)

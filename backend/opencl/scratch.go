@@ -9,6 +9,7 @@ import "github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 const (
 	indexScratch = iota // numbers of rows or slots
 	panelScratch        // widened weights
+	roundScratch        // rounded activations
 	partScratch         // parts of attentions
 	moveScratch         // what moves within a buffer
 	scratches

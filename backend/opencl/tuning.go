@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
@@ -26,8 +27,8 @@ var candidates = [...]teams{{128, 1}, {64, 1}, {256, 1}, {64, 2}, {128, 2}, {256
 
 // productShape is what divisions are tuned for.
 type productShape struct {
-	kernel, macro string
-	n, k          int
+	kernel, format string
+	n, k           int
 }
 
 // tunedFrom is the least number of weights for which tuning is worth its time.
@@ -36,22 +37,22 @@ const tunedFrom = 1 << 20
 // tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept beside the
 // compiled kernels.
 type tuning struct {
-	device   *cl.Device
 	cache    *binaryCache
 	from     int     // the least number of weights that are tuned for
 	try      []teams // the divisions that are tried
 	best     map[productShape]teams
+	dot      string // the option that names the device's way to multiply bytes
 	programs map[productVariant]program
 }
 
 // productVariant is what programs of products are compiled for.
 type productVariant struct {
-	kernel, macro string
-	teams         teams
+	kernel, format string
+	teams          teams
 }
 
 func (t *tuning) init(d *cl.Device, cache *binaryCache) {
-	t.device, t.cache, t.from, t.try = d, cache, tunedFrom, candidates[:]
+	t.cache, t.from, t.try = cache, tunedFrom, candidates[:]
 	if d.Kind&cl.CPU != 0 { // which computes the work-items of a group one after the other, and compiles slowly
 		t.from = math.MaxInt
 	}
@@ -86,7 +87,7 @@ func (t *tuning) path() string { return t.cache.path(".json", "tuning") }
 func (t *tuning) save() {
 	var entries []tuned
 	for s, best := range t.best {
-		entries = append(entries, tuned{s.kernel, s.macro, s.n, s.k, best})
+		entries = append(entries, tuned{s.kernel, s.format, s.n, s.k, best})
 	}
 	if data, err := json.Marshal(entries); err == nil {
 		_ = t.cache.write(t.path(), data) // without it, it is tuned again
@@ -94,19 +95,20 @@ func (t *tuning) save() {
 }
 
 // program returns the program of a product's kernel for a format, without making its options anew.
-func (t *tuning) program(kernel, macro string, of teams) program {
-	key := productVariant{kernel, macro, of}
+func (t *tuning) program(kernel, format string, of teams) program {
+	key := productVariant{kernel, format, of}
 	p, ok := t.programs[key]
 	if !ok {
 		sets := 1
 		if kernel == "norm_swiglu" {
 			sets = 2
 		}
-		options := fmt.Sprintf("-DGROUP=%d -DROWS=%d -DSETS=%d -D%s", of.Group, of.Rows, sets, macro)
-		if t.device.Denormals {
-			options += " -DDENORMALS"
+		p.files = "common formats product floats " + kernel
+		p.options = fmt.Sprintf("-DGROUP=%d -DROWS=%d -DSETS=%d -DFORMAT=%s -DFORMAT_%s", of.Group, of.Rows, sets, format, format)
+		if strings.HasPrefix(format, "q") {
+			p.files = "common formats dot activations product blocks " + kernel
+			p.options += t.dot
 		}
-		p = program{"common formats product " + kernel, options}
 		t.programs[key] = p
 	}
 	return p

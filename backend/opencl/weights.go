@@ -13,26 +13,36 @@ import (
 
 // format is how the kernels have weights of a type.
 type format struct {
-	macro      string // what names the format to the products' kernels; "": there are none
+	name       string // what names the format to the products' kernels; "": there are none
 	widen      string // the kernel that widens rows
 	split      string // the kernel that rearranges a file's rows; "": rows stay as they are
-	laneLen    int    // elements that a lane has of a chunk
-	laneBytes  int    // bytes of them
-	scaleLanes int    // lanes that have the scales of their groups in common
-	scaleBytes int    // bytes of these
+	laneLen    int    // elements that a lane multiplies at once
+	blockLen   int    // elements of a block of the type
+	quantBytes int    // bytes of a block's quants in the split layout
+	scaleBytes int    // and of its scales
+}
+
+// splitFormat describes a format that is split.
+func splitFormat(name string, d tensor.DType, quantBytes, scaleBytes int) format {
+	return format{name, "widen_split_" + name, "split_" + name, 32, d.BlockLen(), quantBytes, scaleBytes}
+}
+
+// plainFormat describes one that stays as it is.
+func plainFormat(name string, laneLen int) format {
+	return format{name: name, widen: "widen_" + name, laneLen: laneLen, blockLen: 1}
 }
 
 // formats are those of prepared weights, and of plain tensors. Types that are missing become F16 when they are prepared.
-// Scales of K-quants are rounded to halves.
 var formats = map[tensor.DType]format{
-	tensor.F32:  {"FORMAT_f32", "widen_f32", "", 4, 16, 0, 0},
-	tensor.F16:  {"FORMAT_f16", "widen_f16", "", 8, 16, 0, 0},
-	tensor.BF16: {"FORMAT_bf16", "widen_bf16", "", 8, 16, 0, 0},
-	tensor.Q4_0: {"FORMAT_q4_0", "widen_split_q4_0", "split_q4_0", 32, 16, 8, 16},
-	tensor.Q4_1: {"FORMAT_q4_1", "widen_split_q4_1", "split_q4_1", 32, 16, 8, 32},
-	tensor.Q4_K: {"FORMAT_q4_1", "widen_split_q4_1", "split_q4_k", 32, 16, 8, 32},
-	tensor.Q6_K: {"FORMAT_q6_k", "widen_split_q6_k", "split_q6_k", 32, 24, 4, 16},
-	tensor.Q8_0: {"FORMAT_q8_0", "widen_split_q8_0", "split_q8_0", 32, 32, 8, 16},
+	tensor.F32:  plainFormat("f32", 4),
+	tensor.F16:  plainFormat("f16", 8),
+	tensor.BF16: plainFormat("bf16", 8),
+	tensor.Q4_0: splitFormat("q4_0", tensor.Q4_0, 16, 2),
+	tensor.Q4_1: splitFormat("q4_1", tensor.Q4_1, 16, 4),
+	tensor.Q8_0: splitFormat("q8_0", tensor.Q8_0, 32, 2),
+	tensor.Q4_K: splitFormat("q4_k", tensor.Q4_K, 128, 20),
+	tensor.Q5_K: splitFormat("q5_k", tensor.Q5_K, 160, 20),
+	tensor.Q6_K: splitFormat("q6_k", tensor.Q6_K, 192, 18),
 }
 
 // weights are the rows of a table [rows, k] as kernels take them, perhaps in several parts.
@@ -40,8 +50,8 @@ type weights struct {
 	format   format
 	dtype    tensor.DType // of the layout, which may not be the tensor's
 	k        int
-	chunks   int // of a row
-	lanes    int
+	stride   int // of a row: its blocks of 32 elements, or a plain one's pieces of 16 bytes
+	lanes    int // a team's work-items
 	rowBytes int // of rows that are as files have them
 	first    int // the row with which a view begins
 	parts    []part
@@ -57,11 +67,10 @@ type part struct {
 // split tells whether the rows are in the split layout.
 func (w *weights) split() bool { return w.format.split != "" }
 
-// lanesFor returns into how many lanes rows of k elements are divided: the most that waste little on a last chunk in part.
-func lanesFor(k, laneLen int) int {
+// lanesFor returns among how many lanes the blocks or pieces of a row are divided: the most of which few are idle in the end.
+func lanesFor(stride int) int {
 	for lanes := 32; lanes > 1; lanes /= 2 {
-		chunk := lanes * laneLen
-		if padded := (k + chunk - 1) / chunk * chunk; padded-k <= k/16 {
+		if idle := (stride+lanes-1)/lanes*lanes - stride; idle <= stride/16 {
 			return lanes
 		}
 	}
@@ -70,12 +79,11 @@ func lanesFor(k, laneLen int) int {
 
 // shapeFor sets how rows are divided.
 func (w *weights) shapeFor(k int) {
-	w.k = k
+	w.k, w.stride = k, k/w.format.laneLen
 	w.lanes = 32
 	if w.split() {
-		w.lanes = lanesFor(k, w.format.laneLen)
+		w.lanes = lanesFor(w.stride)
 	}
-	w.chunks = (k + w.lanes*w.format.laneLen - 1) / (w.lanes * w.format.laneLen)
 }
 
 // weightBuffer is device memory of weights that were prepared. Only products and Gather understand it.
@@ -132,7 +140,7 @@ func (b *Backend) weightsOf(t *tensor.Tensor) (w weights, ok bool) {
 func plainWeights(t *tensor.Tensor, o operand) weights {
 	w := weights{format: formats[t.DType()], dtype: t.DType(), rowBytes: t.RowBytes()}
 	if w.split() { // only prepared ones are
-		w.format = format{laneLen: 32, laneBytes: 16}
+		w.format = format{laneLen: 32}
 	}
 	w.format.widen = wideners[t.DType()]
 	w.shapeFor(t.Shape().Dim(-1))
@@ -140,9 +148,8 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 	return w
 }
 
-// Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, F32, F16
-// and BF16 stay as they are, and Q5_K becomes F16. A table larger than the device's largest buffer is divided by
-// rows.
+// Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
+// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows.
 func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
 		return t, nil
@@ -179,9 +186,10 @@ func (b *Backend) fill(w *weightBuffer, t *tensor.Tensor) error {
 	w.rowBytes = stored
 	quantBytes, scaleBytes := stored, 0
 	if w.split() {
-		quantBytes, scaleBytes = w.chunks*w.lanes*w.format.laneBytes, w.chunks*max(w.lanes/w.format.scaleLanes, 1)*w.format.scaleBytes
+		blocks := k / w.format.blockLen
+		quantBytes, scaleBytes = blocks*w.format.quantBytes, blocks*w.format.scaleBytes
 	}
-	perPart := int(min(b.maxAlloc/int64(quantBytes), 1<<31/int64(max(1, w.chunks*w.lanes))))
+	perPart := int(min(b.maxAlloc/int64(quantBytes), 1<<31/int64(max(1, w.stride))))
 	if perPart == 0 {
 		return fmt.Errorf("a row of %d bytes does not fit a buffer of %v, which has at most %d", quantBytes, b.device, b.maxAlloc)
 	}
@@ -235,8 +243,8 @@ func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi 
 	if err != nil {
 		return err
 	}
-	total := (hi - lo) * w.chunks * w.lanes
-	k.Mem(scratch).Int(w.rowBytes).Int(w.k).Int(w.chunks).Int(w.lanes).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
+	total := (hi - lo) * w.stride
+	k.Mem(scratch).Int(w.rowBytes).Int(w.stride).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
 	return b.runFlat("Prepare", k, total)
 }
 

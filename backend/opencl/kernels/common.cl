@@ -3,6 +3,8 @@
 //
 // GROUP, a power of two, is the number of work-items of a group.
 
+#pragma OPENCL FP_CONTRACT OFF // products and sums are rounded one by one, as on the CPU, and what is fused is written fma
+
 typedef __global const float *input;
 typedef __global float *output;
 typedef __global const uchar *bytes;

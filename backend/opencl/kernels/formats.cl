@@ -1,16 +1,32 @@
 // Numbers as they are stored: rows as files and caches have them, and the split layout of weights.
 //
-// A split row of k elements is divided into chunks of 32·lanes elements, where lanes is a power of two up to 32. Lane l of a
-// chunk has its elements 4(j·lanes + l) + i for j < 8 and i < 4: so neighbouring lanes multiply with neighbouring groups of
-// four activations, and yet each loads its 32 quants in pieces of 16 bytes. The quants of the lanes follow one another:
+// A split row is its quants, in pieces of 16 bytes, and its scales, in an array of their own, so that neighbouring lanes load
+// neighbouring pieces of neighbouring blocks of 32. PIECES_… and SCALES_… are how many a row of blocks has, of 16 bytes and of 2.
 //
-//   q4_0, q4_1: one piece a lane; 16-bit part j of it holds the nibbles of group j
-//   q6_k: the low nibbles of all lanes like that, then half a piece a lane, whose byte j holds the upper bits of group j
-//   q8_0: two pieces a lane, each piece for all lanes together; group j is 32-bit part j%4 of piece j/4
+//   quants  q4_…, q5_k, q6_k: a piece a block, of which byte i has element i in its lower four bits and 16+i in its upper ones;
+//           after those of the row, q5_k: 4 bytes a block, bit 8·e + g of them being the fifth of element 4·g + e;
+//           q6_k: 8 bytes a block, bits 8·e + 2·g of the first four being the upper two of element 4·g + e, and those of the
+//           last four of element 16 + 4·g + e
+//           q8_0: the first halves of all blocks, then the second ones
+//   scales  q4_0, q8_0: the block's scale; q4_1: its scale and its minimum
+//           q4_k, q5_k: two bytes, a block's scale and minimum, and after those of the row d and dmin of every eight blocks
+//           q6_k: two bytes, the scales of a block's halves, and after those of the row d of every eight blocks
 //
-// Scales lie in an array of their own: for each chunk and each SCALE_LANES lanes, whose groups j belong to one block, eight
-// halves, that of group j being number j. In q4_1, which stands for q4_k too, eight minimums divided by 16 follow each eight
-// scales. Elements past the row's end have a scale of 0.
+// Numbers are the bits of the file, so that nothing is rounded.
+
+#define PIECES_q4_0(blocks) (blocks)
+#define PIECES_q4_1(blocks) (blocks)
+#define PIECES_q4_k(blocks) (blocks)
+#define PIECES_q5_k(blocks) ((blocks) + (blocks) / 4)
+#define PIECES_q6_k(blocks) ((blocks) + (blocks) / 2)
+#define PIECES_q8_0(blocks) (2 * (blocks))
+
+#define SCALES_q4_0(blocks) (blocks)
+#define SCALES_q4_1(blocks) (2 * (blocks))
+#define SCALES_q4_k(blocks) ((blocks) + (blocks) / 4)
+#define SCALES_q5_k(blocks) ((blocks) + (blocks) / 4)
+#define SCALES_q6_k(blocks) ((blocks) + (blocks) / 8)
+#define SCALES_q8_0(blocks) (blocks)
 
 // element returns element i of a row of a file's or cache's layout, TYPE telling which.
 static inline float f32_element(bytes row, int i) { return ((input)row)[i]; }
@@ -24,9 +40,4 @@ static inline float q4_0_element(bytes row, int i) {
   bytes block = row + (size_t)(i / 32) * 18;
   const int nibble = block[2 + i % 16] >> (i % 32 / 16 * 4) & 15;
   return half_at(block) * (nibble - 8);
-}
-
-// split_scale returns where the scales of a lane are, in halves, for blocks of scale_lanes lanes and numbers for each group.
-static inline size_t split_scale(size_t row_chunk, int lanes, int lane, int scale_lanes, int numbers) {
-  return (row_chunk * max(lanes / scale_lanes, 1) + lane / scale_lanes) * 8 * numbers;
 }

@@ -1,102 +1,111 @@
-// A file's rows to the split layout that formats.cl describes. A work-item moves the 32 elements of a lane, four neighbours at
-// a time, which every format has in one block.
+// A file's rows to the split layout that formats.cl describes. A work-item moves a block of 32 elements.
 
-// A format's unpack_… returns elements at … at+3 of a row as quants, and stores their scale and, in q4_1, their minimum.
-typedef struct {
-  uint4 q;
-  float scale, minimum;
-} group;
+// A format's unpack_… returns elements at … at+3 of a row as quants, one a byte, and its scale_… stores the scales of block i.
+#define UNPACK(TYPE) static inline uint unpack_##TYPE(bytes row, int at)
+#define SCALE(TYPE) static inline void scale_##TYPE(bytes row, int i, int blocks, __global ushort *scales)
 
-static inline group unpack_q4_0(bytes row, int at) {
-  bytes block = row + (size_t)(at / 32) * 18, q = block + 2 + at % 16;
-  const int shift = at % 32 / 16 * 4;
-  group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block), 0};
-  return g;
+static inline ushort ushort_at(bytes p) { return *(__global const ushort *)p; }
+
+// block32 returns a block's four quants of four bits of a format whose blocks have a number of bytes, `numbers` of them before
+// the quants.
+static inline uint block32(bytes row, int at, int size, int numbers) {
+  bytes q = row + (size_t)(at / 32) * size + numbers + at % 16;
+  return bytes4_at(q) >> (at % 32 / 16 * 4) & 0x0F0F0F0Fu;
 }
 
-static inline group unpack_q4_1(bytes row, int at) {
-  bytes block = row + (size_t)(at / 32) * 20, q = block + 4 + at % 16;
-  const int shift = at % 32 / 16 * 4;
-  group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block), half_at(block + 2)};
-  return g;
+UNPACK(q4_0) { return block32(row, at, 18, 2); }
+UNPACK(q4_1) { return block32(row, at, 20, 4); }
+UNPACK(q8_0) { return bytes4_at(row + (size_t)(at / 32) * 34 + 2 + at % 32); }
+
+SCALE(q4_0) { scales[i] = ushort_at(row + (size_t)i * 18); }
+SCALE(q8_0) { scales[i] = ushort_at(row + (size_t)i * 34); }
+SCALE(q4_1) {
+  scales[2 * i] = ushort_at(row + (size_t)i * 20);
+  scales[2 * i + 1] = ushort_at(row + (size_t)i * 20 + 2);
 }
 
-static inline group unpack_q4_k(bytes row, int at) {
-  bytes block = row + (size_t)(at / 256) * 144, scales = block + 4;
-  const int i = at % 256 / 32, shift = i % 2 * 4;
-  int scale, minimum;
-  if (i < 4) {
-    scale = scales[i] & 63;
-    minimum = scales[i + 4] & 63;
-  } else {
-    scale = (scales[i + 4] & 15) | (scales[i - 4] >> 6) << 4;
-    minimum = scales[i + 4] >> 4 | (scales[i] >> 6) << 4;
-  }
-  bytes q = block + 16 + i / 2 * 32 + at % 32;
-  group g = {convert_uint4(vload4(0, q)) >> shift & 15, half_at(block) * scale, -half_at(block + 2) * minimum};
-  return g;
+UNPACK(q4_k) {
+  bytes block = row + (size_t)(at / 256) * 144;
+  return bytes4_at(block + 16 + at % 256 / 64 * 32 + at % 32) >> (at % 64 / 32 * 4) & 0x0F0F0F0Fu;
 }
 
-static inline group unpack_q6_k(bytes row, int at) {
+UNPACK(q5_k) {
+  bytes block = row + (size_t)(at / 256) * 176;
+  const uint low = bytes4_at(block + 48 + at % 256 / 64 * 32 + at % 32) >> (at % 64 / 32 * 4) & 0x0F0F0F0Fu;
+  return low | (bytes4_at(block + 16 + at % 32) >> (at % 256 / 32) & 0x01010101u) << 4;
+}
+
+UNPACK(q6_k) {
   bytes block = row + (size_t)(at / 256) * 210;
   const int half_block = at % 256 / 128, quarter = at % 128 / 32, i = at % 32;
-  bytes low = block + half_block * 64 + quarter % 2 * 32 + i, high = block + 128 + half_block * 32 + i;
-  const uint4 q = (convert_uint4(vload4(0, low)) >> (quarter / 2 * 4) & 15) | (convert_uint4(vload4(0, high)) >> (quarter * 2) & 3) << 4;
-  group g = {q, half_at(block + 208) * (char)block[192 + at % 256 / 16], 0};
-  return g;
+  const uint low = bytes4_at(block + half_block * 64 + quarter % 2 * 32 + i) >> (quarter / 2 * 4) & 0x0F0F0F0Fu;
+  return low | (bytes4_at(block + 128 + half_block * 32 + i) >> (quarter * 2) & 0x03030303u) << 4;
 }
 
-static inline group unpack_q8_0(bytes row, int at) {
-  bytes block = row + (size_t)(at / 32) * 34;
-  group g = {convert_uint4(vload4(0, block + 2 + at % 32)), half_at(block), 0};
-  return g;
+// scale_k stores those of q4_k and q5_k, which have 12 bytes for eight scales and minimums of six bits.
+static inline void scale_k(bytes super, int i, int blocks, __global ushort *scales) {
+  bytes packed = super + 4;
+  const int j = i % 8;
+  int scale, minimum;
+  if (j < 4) {
+    scale = packed[j] & 63;
+    minimum = packed[j + 4] & 63;
+  } else {
+    scale = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+    minimum = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+  }
+  scales[i] = scale | minimum << 8;
+  if (j < 2) // d, or dmin
+    scales[blocks + i / 8 * 2 + j] = ushort_at(super + 2 * j);
 }
 
-static inline uint pack4(uint4 q) { return q.x | q.y << 4 | q.z << 8 | q.w << 12; }
-static inline uint pack2(uint4 q) { return q.x | q.y << 2 | q.z << 4 | q.w << 6; }
-static inline uint pack8(uint4 q) { return q.x | q.y << 8 | q.z << 16 | q.w << 24; }
+SCALE(q4_k) { scale_k(row + (size_t)(i / 8) * 144, i, blocks, scales); }
+SCALE(q5_k) { scale_k(row + (size_t)(i / 8) * 176, i, blocks, scales); }
+SCALE(q6_k) {
+  bytes super = row + (size_t)(i / 8) * 210;
+  scales[i] = ushort_at(super + 192 + i % 8 * 2);
+  if (i % 8 == 0)
+    scales[blocks + i / 8] = ushort_at(super + 208);
+}
 
-#define SPLIT(TYPE, UNPACK, SCALE_LANES, NUMBERS, NOTHING, STORE)                                                    \
-  __kernel void split_##TYPE(bytes raw, int row_bytes, int k, int chunks, int lanes, int total,                      \
-                             __global uint4 *quants, __global half *scales, int row_at) {                            \
+#define SPLIT(TYPE, STORE)                                                                                           \
+  __kernel void split_##TYPE(bytes raw, int row_bytes, int blocks, int total, __global uint4 *quants,                \
+                             __global ushort *scales, int row_at) {                                                  \
     const int id = get_global_id(0);                                                                                 \
     if (id >= total)                                                                                                 \
       return;                                                                                                        \
-    const int lane = id % lanes, chunk = id / lanes % chunks, row = id / lanes / chunks;                             \
-    const size_t row_chunk = (size_t)(row_at + row) * chunks + chunk;                                                \
-    const size_t scale_at = split_scale(row_chunk, lanes, lane, SCALE_LANES, NUMBERS);                               \
-    uint4 q[8];                                                                                                      \
-    for (int j = 0; j < 8; j++) {                                                                                    \
-      const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);                                                    \
-      group g = {(uint4)(NOTHING), 0, 0};                                                                            \
-      if (at < k)                                                                                                    \
-        g = UNPACK(raw + (size_t)row * row_bytes, at);                                                               \
-      q[j] = g.q;                                                                                                    \
-      if (lane % SCALE_LANES == 0) {                                                                                 \
-        vstore_half_rte(g.scale, scale_at + j, scales);                                                              \
-        if (NUMBERS == 2)                                                                                            \
-          vstore_half_rte(g.minimum / 16, scale_at + 8 + j, scales);                                                 \
-      }                                                                                                              \
-    }                                                                                                                \
+    const int row = id / blocks, i = id % blocks;                                                                    \
+    raw += (size_t)row * row_bytes;                                                                                  \
+    quants += (size_t)(row_at + row) * PIECES_##TYPE(blocks);                                                        \
+    uint q[8];                                                                                                       \
+    for (int g = 0; g < 8; g++)                                                                                      \
+      q[g] = unpack_##TYPE(raw, 32 * i + 4 * g);                                                                     \
     STORE                                                                                                            \
+    scale_##TYPE(raw, i, blocks, scales + (size_t)(row_at + row) * SCALES_##TYPE(blocks));                           \
   }
 
-#define FOUR_BITS(j) (pack4(q[j]) | pack4(q[j + 1]) << 16)
-#define STORE_4 quants[row_chunk * lanes + lane] = (uint4)(FOUR_BITS(0), FOUR_BITS(2), FOUR_BITS(4), FOUR_BITS(6));
+// The lower four bits of a group of the first half, and of the second one.
+#define NIBBLES(g) ((q[g] & 0x0F0F0F0Fu) | (q[g + 4] & 0x0F0F0F0Fu) << 4)
+#define STORE_4 quants[i] = (uint4)(NIBBLES(0), NIBBLES(1), NIBBLES(2), NIBBLES(3));
+#define STORE_5                                                                                                      \
+  STORE_4                                                                                                            \
+  uint high = 0;                                                                                                     \
+  for (int g = 0; g < 8; g++)                                                                                        \
+    high |= (q[g] >> 4 & 0x01010101u) << g;                                                                          \
+  ((__global uint *)(quants + blocks))[i] = high;
 #define STORE_6                                                                                                      \
-  const size_t piece = row_chunk * (lanes / 2 * 3);                                                                  \
-  __global uint *upper = (__global uint *)(quants + piece + lanes) + lane * 2;                                       \
-  for (int j = 0; j < 8; j += 4)                                                                                     \
-    upper[j / 4] = pack2(q[j] >> 4) | pack2(q[j + 1] >> 4) << 8 | pack2(q[j + 2] >> 4) << 16 | pack2(q[j + 3] >> 4) << 24; \
-  for (int j = 0; j < 8; j++)                                                                                        \
-    q[j] &= 15;                                                                                                      \
-  quants[piece + lane] = (uint4)(FOUR_BITS(0), FOUR_BITS(2), FOUR_BITS(4), FOUR_BITS(6));
+  STORE_4                                                                                                            \
+  uint high[2] = {0, 0};                                                                                             \
+  for (int g = 0; g < 8; g++)                                                                                        \
+    high[g / 4] |= (q[g] >> 4 & 0x03030303u) << g % 4 * 2;                                                           \
+  ((__global uint2 *)(quants + blocks))[i] = (uint2)(high[0], high[1]);
 #define STORE_8                                                                                                      \
-  quants[row_chunk * 2 * lanes + lane] = (uint4)(pack8(q[0]), pack8(q[1]), pack8(q[2]), pack8(q[3]));                \
-  quants[(row_chunk * 2 + 1) * lanes + lane] = (uint4)(pack8(q[4]), pack8(q[5]), pack8(q[6]), pack8(q[7]));
+  quants[i] = (uint4)(q[0], q[1], q[2], q[3]);                                                                       \
+  quants[blocks + i] = (uint4)(q[4], q[5], q[6], q[7]);
 
-SPLIT(q4_0, unpack_q4_0, 8, 1, 8, STORE_4)
-SPLIT(q4_1, unpack_q4_1, 8, 2, 0, STORE_4)
-SPLIT(q4_k, unpack_q4_k, 8, 2, 0, STORE_4)
-SPLIT(q6_k, unpack_q6_k, 4, 1, 32, STORE_6)
-SPLIT(q8_0, unpack_q8_0, 8, 1, 0, STORE_8)
+SPLIT(q4_0, STORE_4)
+SPLIT(q4_1, STORE_4)
+SPLIT(q4_k, STORE_4)
+SPLIT(q5_k, STORE_5)
+SPLIT(q6_k, STORE_6)
+SPLIT(q8_0, STORE_8)

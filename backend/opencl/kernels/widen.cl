@@ -2,6 +2,8 @@
 //
 // Row i of out is row indices[i] of the table, or row first + i where indexed is 0. Rows outside [lo, hi) are left alone:
 // they are in another part of a divided table. lo is the number of the row with which the buffer begins.
+//
+// The floats are those of the CPU, bit for bit.
 
 #define ROW_ARGUMENTS __global const int *indices, int indexed, int first, int lo, int hi, output out, int out_at, int dim
 
@@ -20,57 +22,63 @@ WIDEN(bf16)
 WIDEN(q8_0)
 WIDEN(q4_0)
 
-// widen_split_* take the split layout; a work-item widens the 32 elements of a lane.
+// widen_split_* take the split layout; a work-item widens four elements.
 #define WIDEN_SPLIT(TYPE)                                                                                            \
-  __kernel void widen_split_##TYPE(__global const uint4 *quants, __global const half *scales, int chunks, int lanes, \
-                                   ROW_ARGUMENTS) {                                                                  \
-    const int column = get_global_id(0), i = get_global_id(1);                                                       \
+  __kernel void widen_split_##TYPE(__global const uint *quants, __global const half *scales, int blocks, ROW_ARGUMENTS) { \
+    const int four = get_global_id(0), i = get_global_id(1);                                                         \
     const int row = indexed ? indices[i] : first + i;                                                                \
-    if (column >= chunks * lanes || row < lo || row >= hi)                                                           \
+    if (4 * four >= dim || row < lo || row >= hi)                                                                    \
       return;                                                                                                        \
-    const int chunk = column / lanes, lane = column % lanes;                                                         \
-    const size_t row_chunk = (size_t)(row - lo) * chunks + chunk;                                                    \
-    for (int j = 0; j < 8; j++) {                                                                                    \
-      const int at = chunk * 32 * lanes + 4 * (j * lanes + lane);                                                    \
-      if (at < dim)                                                                                                  \
-        STORE4(split_##TYPE(quants, scales, row_chunk, lanes, lane, j), out + out_at + (size_t)i * dim + at, 0);     \
-    }                                                                                                                \
+    quants += (size_t)(row - lo) * PIECES_##TYPE(blocks) * 4;                                                        \
+    scales += (size_t)(row - lo) * SCALES_##TYPE(blocks);                                                            \
+    STORE4(split_##TYPE(quants, scales, blocks, four / 8, four % 8), out + out_at + (size_t)i * dim, four);          \
   }
 
-#define SPLIT_LANE                                                                                                   \
-  __global const uint4 *quants, __global const half *scales, size_t row_chunk, int lanes, int lane, int j
+// split_… returns group g of a row's block i.
+#define SPLIT_GROUP __global const uint *quants, __global const half *scales, int blocks, int i, int g
 
-static inline int4 nibbles(__global const uint4 *quants, size_t piece, int j) {
-  const uint q = ((__global const ushort *)(quants + piece))[j];
-  return (int4)(q & 15, q >> 4 & 15, q >> 8 & 15, q >> 12);
+// nibbles returns the lower four bits, one element a byte.
+static inline uint nibbles(__global const uint *quants, int i, int g) { return quants[4 * i + g % 4] >> g / 4 * 4 & 0x0F0F0F0Fu; }
+
+static inline float4 bytes_to_floats(uint q) { return convert_float4(as_uchar4(q)); }
+
+// pair_at returns byte n of pair i of the scales' bytes.
+static inline uchar pair_at(__global const half *scales, int i, int n) { return ((bytes)scales)[2 * i + n]; }
+
+static inline float4 split_q4_0(SPLIT_GROUP) { return vload_half(i, scales) * (bytes_to_floats(nibbles(quants, i, g)) - 8.0f); }
+
+static inline float4 split_q4_1(SPLIT_GROUP) {
+  const float2 numbers = vload_half2(i, scales);
+  return numbers.x * bytes_to_floats(nibbles(quants, i, g)) + numbers.y;
 }
 
-static inline float4 split_q4_0(SPLIT_LANE) {
-  const float scale = vload_half(split_scale(row_chunk, lanes, lane, 8, 1) + j, scales);
-  return scale * (convert_float4(nibbles(quants, row_chunk * lanes + lane, j)) - 8.0f);
+// scaled_k scales quants of q4_k and q5_k.
+static inline float4 scaled_k(uint q, __global const half *scales, int blocks, int i) {
+  const float2 numbers = vload_half2(i / 8, scales + blocks);
+  const float scale = numbers.x * pair_at(scales, i, 0), minimum = numbers.y * pair_at(scales, i, 1);
+  return scale * bytes_to_floats(q) - minimum;
 }
 
-static inline float4 split_q4_1(SPLIT_LANE) {
-  const size_t at = split_scale(row_chunk, lanes, lane, 8, 2) + j;
-  const float scale = vload_half(at, scales), minimum = 16.0f * vload_half(at + 8, scales);
-  return scale * convert_float4(nibbles(quants, row_chunk * lanes + lane, j)) + minimum;
+static inline float4 split_q4_k(SPLIT_GROUP) { return scaled_k(nibbles(quants, i, g), scales, blocks, i); }
+
+static inline float4 split_q5_k(SPLIT_GROUP) {
+  const uint high = quants[4 * blocks + i] >> g & 0x01010101u;
+  return scaled_k(nibbles(quants, i, g) | high << 4, scales, blocks, i);
 }
 
-static inline float4 split_q6_k(SPLIT_LANE) {
-  const float scale = vload_half(split_scale(row_chunk, lanes, lane, 4, 1) + j, scales);
-  const size_t piece = row_chunk * (lanes / 2 * 3);
-  const int upper = ((bytes)(quants + piece + lanes))[lane * 8 + j];
-  const int4 q = nibbles(quants, piece + lane, j) | ((int4)(upper, upper >> 2, upper >> 4, upper >> 6) & 3) << 4;
-  return scale * (convert_float4(q) - 32.0f);
+static inline float4 split_q6_k(SPLIT_GROUP) {
+  const uint high = quants[4 * blocks + 2 * i + g / 4] >> g % 4 * 2 & 0x03030303u;
+  const float scale = vload_half(i / 8, scales + blocks) * (char)pair_at(scales, i, g / 4);
+  return scale * (bytes_to_floats(nibbles(quants, i, g) | high << 4) - 32.0f);
 }
 
-static inline float4 split_q8_0(SPLIT_LANE) {
-  const float scale = vload_half(split_scale(row_chunk, lanes, lane, 8, 1) + j, scales);
-  const uint q = ((__global const uint *)(quants + (row_chunk * 2 + j / 4) * lanes + lane))[j % 4];
-  return scale * convert_float4(as_char4(q));
+static inline float4 split_q8_0(SPLIT_GROUP) {
+  return vload_half(i, scales) * convert_float4(as_char4(quants[4 * (g / 4 * blocks + i) + g % 4]));
 }
 
 WIDEN_SPLIT(q4_0)
 WIDEN_SPLIT(q4_1)
+WIDEN_SPLIT(q4_k)
+WIDEN_SPLIT(q5_k)
 WIDEN_SPLIT(q6_k)
 WIDEN_SPLIT(q8_0)

@@ -52,12 +52,12 @@ type Device struct {
 	Kind         Kind
 	Units        int   // compute units
 	GroupSize    int   // largest work-group
-	Denormals    bool  // floats below the normal range are computed with
 	LocalBytes   int64 // local memory of a work-group
 	GlobalBytes  int64
 	MaxAlloc     int64 // the largest single buffer
 	Shared       bool  // host and device share memory
 	LocalIsCache bool  // local memory is ordinary memory, as on processors
+	Rounds       bool  // it can round divisions and square roots correctly, when asked to
 }
 
 // Devices lists every device of every platform, GPUs first and processors last. A platform that fails is passed over; the
@@ -151,7 +151,7 @@ func (d *Device) ask() error {
 	}
 	d.Kind, d.Units, d.GroupSize = Kind(kind), clamp(units), clamp(group)
 	d.LocalBytes, d.GlobalBytes, d.MaxAlloc = int64(local), int64(global), int64(alloc)
-	d.Shared, d.LocalIsCache, d.Denormals = shared != 0, localKind == 2, floats&1 != 0
+	d.Shared, d.LocalIsCache, d.Rounds = shared != 0, localKind == 2, floats&(1<<7) != 0
 	if available == 0 || compiler == 0 {
 		return fmt.Errorf("%s is not available or has no compiler", d.Name)
 	}

@@ -1,0 +1,25 @@
+// Activations as blocks multiply them: rounded to eight bits, as on the CPU. A block of 32 or 256, by the format of the
+// weights, has a step, its largest magnitude divided by 127.
+
+// ROUNDED_AT_ONCE is how many elements a work-item rounds.
+#define ROUNDED_AT_ONCE 8
+
+// round_eight rounds the work-item's eight elements with a step for each `items` neighbouring work-items, a power of two. All
+// work-items of the group must come here together, and there is a barrier when it returns. A block of zeros, or too small for
+// a step, becomes zeros; so do NaNs.
+static inline char8 round_eight(float8 x, int items, float *step, __local float *part) {
+  const int id = get_local_id(0);
+  const float4 m = fmax(fabs(x.lo), fabs(x.hi));
+  part[id] = fmax(fmax(m.x, m.y), fmax(m.z, m.w));
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float largest = 0;
+  for (int i = 0; i < items; i++)
+    largest = fmax(largest, part[(id & ~(items - 1)) + i]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  *step = largest / 127;
+  const float inverse = 1 / *step;
+  return convert_char8_sat_rte(x * (isfinite(inverse) ? inverse : 0.0f));
+}
+
+// EIGHT_AT loads elements 8·i to 8·i+7 of a row.
+#define EIGHT_AT(x, i) ((float8)((x)[2 * (i)], (x)[2 * (i) + 1]))

@@ -1,0 +1,30 @@
+// Floating-point arithmetic with the CPU's bits: what the CPU's kernels define, step by step, each rounded once. Fused
+// multiply-adds are written as fma; common.cl forbids compilers to fuse anything else.
+
+#define LANES 16 // in which sums over a row are accumulated, element i in lane i % LANES
+
+// exact_exp returns eˣ; internal/exact has the reasons.
+static inline float exact_exp(float x) {
+  const float t = fma(x > 88.37f ? 88.37f : x, 0x1.715476p+0f, 12582912.0f + 127.0f), n = t - (12582912.0f + 127.0f);
+  const float r = fma(n, 0x1.05c61p-29f, fma(n, -0x1.62e43p-1f, x > 88.37f ? 88.37f : x));
+  float p = fma(0x1.6a24a4p-10f, r, 0x1.1239a2p-7f);
+  p = fma(p, r, 0x1.5558fp-5f);
+  p = fma(p, r, 0x1.555492p-3f);
+  p = fma(p, r, 0x1.fffffcp-2f);
+  p = fma(p, r, 1.0f);
+  p = fma(p, r, 1.0f);
+  return x < -87.33f ? 0.0f : p * as_float(as_uint(t) << 23);
+}
+
+static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
+
+// fold_lanes sums LANES lanes in halves, as the CPU does.
+static inline float fold_lanes(const __local float *lanes) {
+  float v[LANES];
+  for (int i = 0; i < LANES; i++)
+    v[i] = lanes[i];
+  for (int n = LANES / 2; n > 0; n /= 2)
+    for (int i = 0; i < n; i++)
+      v[i] += v[i + n];
+  return v[0];
+}
