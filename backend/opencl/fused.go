@@ -39,7 +39,7 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 
 // begin starts a kernel with the terms' weights, of which there are counts rows.
 func (t *terms) begin(b *Backend, name string, size teams, counts *[maxTerms]int, slots int) (*cl.Kernel, error) {
-	k, err := b.kernel(b.tuning.program(name, t.w[0].format.name, size), name)
+	k, err := b.kernel(b.tuning.program(name, t.w[0].format.name, t.w[0].lanes, size), name)
 	if err != nil {
 		return nil, err
 	}

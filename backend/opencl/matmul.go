@@ -88,7 +88,7 @@ func (w *weights) skipped(p *part) int {
 }
 
 // dims passes how rows are divided.
-func (w *weights) dims(kernel *cl.Kernel, k int) { kernel.Int(k).Int(w.lanes).Int(w.stride) }
+func (w *weights) dims(kernel *cl.Kernel, k int) { kernel.Int(k).Int(w.stride) }
 
 // multiplyFew multiplies row by row of x with rows [lo, hi) of a part.
 func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
@@ -108,7 +108,7 @@ func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, h
 
 // matvec enqueues the kernel.
 func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	kernel, err := b.kernel(b.tuning.program("matvec", w.format.name, t), "matvec")
+	kernel, err := b.kernel(b.tuning.program("matvec", w.format.name, w.lanes, t), "matvec")
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,7 @@ func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, l
 // multiplyMany widens rows [lo, hi) of a part, as many at once as the scratch memory may have, and multiplies.
 func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
 	if w.split() {
-		var err error
-		if x, err = b.rounded(what, x, m, k, w.format.blockLen); err != nil {
-			return err
-		}
+		return b.multiplyBlocks(what, x, w, p, lo, hi, out, m, width, k, add)
 	}
 	if w.dtype == tensor.F32 && k == w.k {
 		panel := operand{p.quants, p.at + (lo-p.row)*w.rowBytes, true}
@@ -149,20 +146,32 @@ func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, 
 	return nil
 }
 
-// rounded rounds activations as products with blocks do, so that few rows and many give the same.
-func (b *Backend) rounded(what string, x operand, m, k, block int) (operand, error) {
-	scratch, err := b.scratchOf(roundScratch, 4*m*k)
+// multiplyBlocks rounds the activations and multiplies them with rows [lo, hi) of a part.
+func (b *Backend) multiplyBlocks(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
+	block := w.format.blockLen
+	stepsAt := m * k
+	sumsAt := stepsAt + 4*m*(k/block)
+	scratch, err := b.scratchOf(roundScratch, sumsAt+2*m*(k/16))
 	if err != nil {
-		return operand{}, err
+		return err
 	}
 	kernel, err := b.kernel(rounding, "round_rows")
 	if err != nil {
-		return operand{}, err
+		return err
 	}
-	kernel.Mem(x.mem).Int(x.elements(16)).Int(k).Int(block).Mem(scratch)
+	kernel.Mem(x.mem).Int(x.elements(16)).Int(k).Int(block)
+	kernel.Mem(scratch).Mem(scratch).Int(stepsAt / 4).Mem(scratch).Int(sumsAt / 2)
 	const perGroup = 8 * groupSize // elements
-	err = b.enqueued(what, kernel.Run([3]int{groups(k, perGroup), m, 1}, [3]int{groupSize, 1, 1}))
-	return operand{mem: scratch, ok: true}, err
+	if err := b.enqueued(what, kernel.Run([3]int{groups(k, perGroup), m, 1}, [3]int{groupSize, 1, 1})); err != nil {
+		return err
+	}
+	if kernel, err = b.kernel(b.tuning.gemm(w.format.name), "gemm_blocks"); err != nil {
+		return err
+	}
+	kernel.Mem(scratch).Mem(scratch).Int(stepsAt / 4).Mem(scratch).Int(sumsAt / 2)
+	kernel.Mem(p.quants).Mem(p.scales).Int(lo - p.row).Int(w.stride).Mem(out.mem).Int(out.elements(4))
+	kernel.Int(m).Int(hi - lo).Int(k).Int(width).Int(flag(add))
+	return b.enqueued(what, kernel.Run([3]int{groups(hi-lo, gemmTile), groups(m, gemmTile), 1}, [3]int{128, 1, 1}))
 }
 
 // gemmTile is the side of the square that a group of the gemm kernel computes.

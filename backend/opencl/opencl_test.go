@@ -150,6 +150,27 @@ func (b *bench) close(what string, got, want *tensor.Tensor, tolerance float64) 
 	}
 }
 
+// equal compares a device tensor with the host's bit for bit.
+func (b *bench) equal(what string, got, want *tensor.Tensor) {
+	b.Helper()
+	g, w := b.read(got), b.values(want)
+	if len(g) != len(w) {
+		b.Errorf("%s: %d elements, want %d", what, len(g), len(w))
+		return
+	}
+	different, first := 0, -1
+	for i := range w {
+		if math.Float32bits(g[i]) != math.Float32bits(w[i]) && (g[i] == g[i] || w[i] == w[i]) {
+			if different++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if different > 0 {
+		b.Errorf("%s: %d of %d elements differ, first number %d: %x, want %x", what, different, len(w), first, g[first], w[first])
+	}
+}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(CacheVariable) == "" { // leave the user's cache alone, and spare the time that drivers take to hand binaries out
 		os.Setenv(CacheVariable, "off")

@@ -26,8 +26,8 @@ type program struct{ files, options string }
 
 // The programs without variants.
 var (
-	elementwise = program{"common elementwise", "-DGROUP=128"}
-	rows        = program{"common rows", "-DGROUP=128"}
+	elementwise = program{"common exact elementwise", "-DGROUP=128"}
+	rows        = program{"common exact norm rows", "-DGROUP=128"}
 	widen       = program{"common formats widen", "-DGROUP=128"}
 	narrow      = program{"common narrow", "-DGROUP=128"}
 	split       = program{"common formats split", "-DGROUP=128"}

@@ -48,6 +48,7 @@ type tuning struct {
 // productVariant is what programs of products are compiled for.
 type productVariant struct {
 	kernel, format string
+	lanes          int
 	teams          teams
 }
 
@@ -95,20 +96,31 @@ func (t *tuning) save() {
 }
 
 // program returns the program of a product's kernel for a format, without making its options anew.
-func (t *tuning) program(kernel, format string, of teams) program {
-	key := productVariant{kernel, format, of}
+func (t *tuning) program(kernel, format string, lanes int, of teams) program {
+	key := productVariant{kernel, format, lanes, of}
 	p, ok := t.programs[key]
 	if !ok {
 		sets := 1
 		if kernel == "norm_swiglu" {
 			sets = 2
 		}
-		p.files = "common formats product floats " + kernel
-		p.options = fmt.Sprintf("-DGROUP=%d -DROWS=%d -DSETS=%d -DFORMAT=%s -DFORMAT_%s", of.Group, of.Rows, sets, format, format)
+		p.files = "common exact norm formats product team_floats " + kernel
+		p.options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s -DFORMAT_%s", of.Group, lanes, of.Rows, sets, format, format)
 		if strings.HasPrefix(format, "q") {
-			p.files = "common formats dot activations product blocks " + kernel
+			p.files = "common exact norm formats dot activations blocks product team_blocks " + kernel
 			p.options += t.dot
 		}
+		t.programs[key] = p
+	}
+	return p
+}
+
+// gemm returns the program of the product of many rows with blocks of a format.
+func (t *tuning) gemm(format string) program {
+	key := productVariant{kernel: "gemm_blocks", format: format}
+	p, ok := t.programs[key]
+	if !ok {
+		p = program{"common formats dot blocks gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s -DFORMAT_%s%s", format, format, t.dot)}
 		t.programs[key] = p
 	}
 	return p

@@ -15,8 +15,7 @@ __kernel void scale(output x, int x_at, int n, float v) {
 __kernel void silu_mul(output a, int a_at, input b, int b_at, int n) {
   const int i = get_global_id(0);
   if (i < n) {
-    const float x = a[a_at + i];
-    a[a_at + i] = x / (1.0f + exp(-x)) * b[b_at + i];
+    a[a_at + i] = exact_silu(a[a_at + i]) * b[b_at + i];
   }
 }
 
@@ -29,8 +28,8 @@ __kernel void rope(output x, int x_at, input table, int table_at, int heads, int
   output first = x + x_at + head * 2 * half_dim + i;
   input angle = table + table_at + token * 2 * half_dim + i;
   const float a = first[0], b = first[half_dim], cosine = angle[0], sine = angle[half_dim];
-  first[0] = a * cosine - b * sine;
-  first[half_dim] = a * sine + b * cosine;
+  first[0] = fma(a, cosine, -(b * sine));
+  first[half_dim] = fma(a, sine, b * cosine);
 }
 
 // matmul computes out [m, n] = a [m, k] · b [k, n], a work-item an element.
@@ -40,6 +39,6 @@ __kernel void matmul(input a, int a_at, input b, int b_at, output out, int out_a
     return;
   float sum = 0;
   for (int i = 0; i < k; i++)
-    sum += a[a_at + (size_t)row * k + i] * b[b_at + (size_t)i * n + column];
+    sum = fma(a[a_at + (size_t)row * k + i], b[b_at + (size_t)i * n + column], sum);
   out[out_at + (size_t)row * n + column] = sum;
 }

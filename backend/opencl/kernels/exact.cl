@@ -1,7 +1,7 @@
 // Floating-point arithmetic with the CPU's bits: what the CPU's kernels define, step by step, each rounded once. Fused
 // multiply-adds are written as fma; common.cl forbids compilers to fuse anything else.
 
-#define LANES 16 // in which sums over a row are accumulated, element i in lane i % LANES
+#define LANES_OF_SUM 16 // in which sums over a row are accumulated, element i in lane i % LANES_OF_SUM
 
 // exact_exp returns eˣ; internal/exact has the reasons.
 static inline float exact_exp(float x) {
@@ -18,12 +18,12 @@ static inline float exact_exp(float x) {
 
 static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
 
-// fold_lanes sums LANES lanes in halves, as the CPU does.
+// fold_lanes sums LANES_OF_SUM lanes in halves, as the CPU does.
 static inline float fold_lanes(const __local float *lanes) {
-  float v[LANES];
-  for (int i = 0; i < LANES; i++)
+  float v[LANES_OF_SUM];
+  for (int i = 0; i < LANES_OF_SUM; i++)
     v[i] = lanes[i];
-  for (int n = LANES / 2; n > 0; n /= 2)
+  for (int n = LANES_OF_SUM / 2; n > 0; n /= 2)
     for (int i = 0; i < n; i++)
       v[i] += v[i + n];
   return v[0];

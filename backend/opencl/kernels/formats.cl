@@ -34,10 +34,10 @@ static inline float f16_element(bytes row, int i) { return half_at(row + 2 * (si
 static inline float bf16_element(bytes row, int i) { return as_float((uint)((__global const ushort *)row)[i] << 16); }
 static inline float q8_0_element(bytes row, int i) {
   bytes block = row + (size_t)(i / 32) * 34;
-  return half_at(block) * (char)block[2 + i % 32];
+  return half_at(block) * (char)block[2 + i % 32] + 0.0f;
 }
 static inline float q4_0_element(bytes row, int i) {
   bytes block = row + (size_t)(i / 32) * 18;
   const int nibble = block[2 + i % 16] >> (i % 32 / 16 * 4) & 15;
-  return half_at(block) * (nibble - 8);
+  return half_at(block) * (nibble - 8) + 0.0f;
 }

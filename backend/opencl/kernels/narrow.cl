@@ -7,6 +7,12 @@ __kernel void narrow_f16(input src, int src_at, __global uchar *dst, ulong dst_a
     vstore_half_rte(src[src_at + i], i, (__global half *)(dst + dst_at));
 }
 
+// reciprocal returns 1/d, and 0 for a d that has none.
+static inline float reciprocal(float d) {
+  const float r = 1 / d;
+  return isfinite(r) ? r : 0.0f;
+}
+
 // narrow_q8_0 maps the largest magnitude of a block to 127.
 __kernel void narrow_q8_0(input src, int src_at, __global uchar *dst, ulong dst_at, int n) {
   const int block = get_global_id(0);
@@ -17,7 +23,7 @@ __kernel void narrow_q8_0(input src, int src_at, __global uchar *dst, ulong dst_
   float largest = 0;
   for (int i = 0; i < 32; i++)
     largest = fmax(largest, fabs(src[i]));
-  const float d = largest / 127, inverse = d != 0 ? 1 / d : 0;
+  const float d = largest / 127, inverse = reciprocal(d);
   vstore_half_rte(d, 0, (__global half *)dst);
   for (int i = 0; i < 32; i++)
     dst[2 + i] = convert_char_sat(round(src[i] * inverse));
@@ -34,11 +40,11 @@ __kernel void narrow_q4_0(input src, int src_at, __global uchar *dst, ulong dst_
   for (int i = 0; i < 32; i++)
     if (fabs(src[i]) > fabs(extreme))
       extreme = src[i];
-  const float d = extreme / -8, inverse = d != 0 ? 1 / d : 0;
+  const float d = extreme / -8, inverse = reciprocal(d);
   vstore_half_rte(d, 0, (__global half *)dst);
   for (int i = 0; i < 16; i++) {
-    const int low = min(15, convert_int_sat(src[i] * inverse + 8.5f));
-    const int high = min(15, convert_int_sat(src[i + 16] * inverse + 8.5f));
+    const int low = min(15, convert_int_sat(fma(src[i], inverse, 8.5f)));
+    const int high = min(15, convert_int_sat(fma(src[i + 16], inverse, 8.5f)));
     dst[2 + i] = (uchar)(max(low, 0) | max(high, 0) << 4);
   }
 }

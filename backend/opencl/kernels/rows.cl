@@ -3,33 +3,35 @@
 // rms_norm writes the norm of the rows of x to out, which may be x.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 rms_norm(input x, int x_at, input weight, int weight_at, output out, int out_at, int dim, float eps) {
-  __local float part[GROUP];
+  __local float stage[NORM_STAGE], lanes[LANES_OF_SUM];
   const size_t row = (size_t)get_group_id(0) * dim;
   x += x_at + row;
   out += out_at + row;
-  float squares = 0;
-  for (int i = get_local_id(0); i < dim; i += GROUP)
-    squares += x[i] * x[i];
-  const float factor = 1.0f / sqrt(group_sum(squares, part) / dim + eps);
+  const float factor = norm_scale(x, dim, eps, stage, lanes);
   for (int i = get_local_id(0); i < dim; i += GROUP)
     out[i] = x[i] * factor * weight[weight_at + i];
 }
 
 // softmax replaces rows by their softmax.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void softmax(output x, int x_at, int dim) {
-  __local float part[GROUP];
+  __local float part[GROUP], lanes[LANES_OF_SUM];
+  const int id = get_local_id(0);
   x += x_at + (size_t)get_group_id(0) * dim;
   float largest = LOWEST;
-  for (int i = get_local_id(0); i < dim; i += GROUP)
+  for (int i = id; i < dim; i += GROUP)
     largest = fmax(largest, x[i]);
   largest = group_max(largest, part);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  float sum = 0;
-  for (int i = get_local_id(0); i < dim; i += GROUP) {
-    x[i] = exp(x[i] - largest);
-    sum += x[i];
+  for (int i = id; i < dim; i += GROUP)
+    x[i] = exact_exp(x[i] - largest);
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  if (id < LANES_OF_SUM) {
+    float sum = 0;
+    for (int i = id; i < dim; i += LANES_OF_SUM)
+      sum += x[i];
+    lanes[id] = sum;
   }
-  sum = group_sum(sum, part);
-  for (int i = get_local_id(0); i < dim; i += GROUP)
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const float sum = fold_lanes(lanes);
+  for (int i = id; i < dim; i += GROUP)
     x[i] /= sum;
 }

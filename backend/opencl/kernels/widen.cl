@@ -45,7 +45,8 @@ static inline float4 bytes_to_floats(uint q) { return convert_float4(as_uchar4(q
 // pair_at returns byte n of pair i of the scales' bytes.
 static inline uchar pair_at(__global const half *scales, int i, int n) { return ((bytes)scales)[2 * i + n]; }
 
-static inline float4 split_q4_0(SPLIT_GROUP) { return vload_half(i, scales) * (bytes_to_floats(nibbles(quants, i, g)) - 8.0f); }
+// Where there is no minimum 0 is added in its place: zeros are positive.
+static inline float4 split_q4_0(SPLIT_GROUP) { return vload_half(i, scales) * (bytes_to_floats(nibbles(quants, i, g)) - 8.0f) + 0.0f; }
 
 static inline float4 split_q4_1(SPLIT_GROUP) {
   const float2 numbers = vload_half2(i, scales);
@@ -69,11 +70,11 @@ static inline float4 split_q5_k(SPLIT_GROUP) {
 static inline float4 split_q6_k(SPLIT_GROUP) {
   const uint high = quants[4 * blocks + 2 * i + g / 4] >> g % 4 * 2 & 0x03030303u;
   const float scale = vload_half(i / 8, scales + blocks) * (char)pair_at(scales, i, g / 4);
-  return scale * (bytes_to_floats(nibbles(quants, i, g) | high << 4) - 32.0f);
+  return scale * (bytes_to_floats(nibbles(quants, i, g) | high << 4) - 32.0f) + 0.0f;
 }
 
 static inline float4 split_q8_0(SPLIT_GROUP) {
-  return vload_half(i, scales) * convert_float4(as_char4(quants[4 * (g / 4 * blocks + i) + g % 4]));
+  return vload_half(i, scales) * convert_float4(as_char4(quants[4 * (g / 4 * blocks + i) + g % 4])) + 0.0f;
 }
 
 WIDEN_SPLIT(q4_0)
