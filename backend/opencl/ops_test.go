@@ -78,10 +78,6 @@ func TestProducts(t *testing.T) {
 // products checks every operation with weights.
 func (b *bench) products(d tensor.DType, m, n, k int) {
 	b.Helper()
-	same := b.equal
-	if formats[d].split == "" { // sums of lanes
-		same = func(what string, got, want *tensor.Tensor) { b.Helper(); b.close(what, got, want, 5e-5) }
-	}
 	name := fmt.Sprintf(" with %v, m %d, n %d, k %d", d, m, n, k)
 	w, up := b.typed(d, n, k), b.typed(d, n, k)
 	gw, gup := b.prepared(w), b.prepared(up)
@@ -90,14 +86,14 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 	want, out := b.floats(m, n), b.on(b.floats(m, n))
 	must(b, b.gpu.MatMulTransposed(gx, gw, out))
 	must(b, b.host.MatMulTransposed(x, w, want))
-	same("MatMulTransposed"+name, out, want)
+	b.equal("MatMulTransposed"+name, out, want)
 
 	if d.BlockLen() <= 32 && k > 32 {
 		part, gpart := b.floats(m, n/2), b.on(b.floats(m, n/2))
 		cut := b.floats(m, k-32)
 		must(b, b.gpu.MatMulSlice(b.on(cut), gw, n/2, k-32, gpart))
 		must(b, b.host.MatMulSlice(cut, w, n/2, k-32, part))
-		same("MatMulSlice"+name, gpart, part)
+		b.equal("MatMulSlice"+name, gpart, part)
 	}
 
 	view, err := gw.Slice(1, n)
@@ -107,18 +103,18 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 	part, gpart := b.floats(m, n-1), b.on(b.floats(m, n-1))
 	must(b, b.gpu.MatMulTransposed(gx, view, gpart))
 	must(b, b.host.MatMulTransposed(x, wview, part))
-	same("MatMulTransposed of a view"+name, gpart, part)
+	b.equal("MatMulTransposed of a view"+name, gpart, part)
 
 	product := b.floats(m, n)
 	must(b, b.gpu.MatMulAdd(gx, gw, b.on(product), out))
 	must(b, b.host.MatMulAdd(x, w, product, want))
-	same("MatMulAdd"+name, out, want)
+	b.equal("MatMulAdd"+name, out, want)
 
 	norm, normed := b.floats(k), b.floats(m, k)
 	gnorm, gnormed := b.on(norm), b.on(normed)
 	must(b, b.gpu.NormSwiGLU(gx, gnorm, 1e-5, gnormed, gw, gup, b.on(product), out))
 	must(b, b.host.NormSwiGLU(x, norm, 1e-5, normed, w, up, product, want))
-	same("NormSwiGLU"+name, out, want)
+	b.equal("NormSwiGLU"+name, out, want)
 
 	for terms := 1; terms <= 4; terms++ {
 		var ws, gws, outs, gouts []*tensor.Tensor
@@ -134,7 +130,7 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 		must(b, b.gpu.NormMatMul(gx, gnorm, 1e-5, gnormed, gws, gouts))
 		must(b, b.host.NormMatMul(x, norm, 1e-5, normed, ws, outs))
 		for i := range terms {
-			same(fmt.Sprintf("NormMatMul %d of %d%s", i, terms, name), gouts[i], outs[i])
+			b.equal(fmt.Sprintf("NormMatMul %d of %d%s", i, terms, name), gouts[i], outs[i])
 		}
 	}
 
@@ -142,7 +138,7 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 		want, out := b.floats(len(indices), k), b.on(b.floats(len(indices), k))
 		must(b, b.gpu.Gather(gw, indices, out))
 		must(b, b.host.Gather(w, indices, want))
-		same("Gather"+name, out, want)
+		b.equal("Gather"+name, out, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 // gemm computes out [m, n] = a [m, k] · w [n, k]ᵀ of floats, or adds it to out: products of many rows. A group computes a tile
 // of 64 × 64, a work-item 8 × 4 of it, from slices of 16 columns in local memory; the next slice is on its way to registers
-// meanwhile. Weights of other formats are widened first, which many rows pay for.
+// meanwhile. Each result adds its products in order, a fused multiply-add each, as on the CPU. Weights of other formats are
+// widened first, which many rows pay for.
 //
 // Offsets of a and w are in float4, and k is a multiple of 4.
 
@@ -53,14 +54,14 @@ gemm(__global const float4 *a, int a_at, __global const float4 *w, int w_at, out
     for (int i = 0; i < DEPTH; i++) {
       __local const float4 *av = (__local const float4 *)(a_slice + i * WIDTH + row);
       const float4 x0 = av[0], x1 = av[1], y = *(__local const float4 *)(w_slice + i * WIDTH + column);
-      sum[0] += x0.x * y;
-      sum[1] += x0.y * y;
-      sum[2] += x0.z * y;
-      sum[3] += x0.w * y;
-      sum[4] += x1.x * y;
-      sum[5] += x1.y * y;
-      sum[6] += x1.z * y;
-      sum[7] += x1.w * y;
+      sum[0] = fma((float4)(x0.x), y, sum[0]);
+      sum[1] = fma((float4)(x0.y), y, sum[1]);
+      sum[2] = fma((float4)(x0.z), y, sum[2]);
+      sum[3] = fma((float4)(x0.w), y, sum[3]);
+      sum[4] = fma((float4)(x1.x), y, sum[4]);
+      sum[5] = fma((float4)(x1.y), y, sum[5]);
+      sum[6] = fma((float4)(x1.z), y, sum[6]);
+      sum[7] = fma((float4)(x1.w), y, sum[7]);
     }
   }
 #pragma unroll

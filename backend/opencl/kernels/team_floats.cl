@@ -1,4 +1,5 @@
-// Products with plain rows of floats. A lane multiplies pieces of 16 bytes.
+// Products with plain rows of floats. The CPU adds them up in order, a fused multiply-add each, and so does a work-item for
+// each row here, while the group brings the next pieces of 16 bytes of all its rows.
 
 // PIECES is how many groups of four elements a piece has.
 #if defined(FORMAT_f32)
@@ -7,59 +8,73 @@
 #define PIECES 2
 #endif
 
-// piece_product returns the product of a piece of a row with the activations x.
-static inline float piece_product(__global const uint4 *quants, size_t piece, const float4 *x) {
+static inline float add_four(float sum, float4 w, float4 x) { return fma(w.w, x.w, fma(w.z, x.z, fma(w.y, x.y, fma(w.x, x.x, sum)))); }
+
+// add_piece adds the products of a piece with the activations x.
+static inline float add_piece(float sum, __local const uint4 *piece, __local const float4 *x) {
 #if defined(FORMAT_f32)
-  return dot(x[0], as_float4(quants[piece]));
+  return add_four(sum, as_float4(*piece), x[0]);
 #elif defined(FORMAT_f16)
-  const float8 w = vloada_half8(piece, (__global const half *)quants);
-  return dot(x[0], w.lo) + dot(x[1], w.hi);
+  const float8 w = vloada_half8(0, (__local const half *)piece);
+  return add_four(add_four(sum, w.lo, x[0]), w.hi, x[1]);
 #elif defined(FORMAT_bf16)
-  const uint4 w = quants[piece];
-  const float4 a = as_float4((uint4)(w.x << 16, w.x & 0xFFFF0000u, w.y << 16, w.y & 0xFFFF0000u));
-  const float4 b = as_float4((uint4)(w.z << 16, w.z & 0xFFFF0000u, w.w << 16, w.w & 0xFFFF0000u));
-  return dot(x[0], a) + dot(x[1], b);
+  const uint4 w = *piece;
+  sum = add_four(sum, as_float4((uint4)(w.x << 16, w.x & 0xFFFF0000u, w.y << 16, w.y & 0xFFFF0000u)), x[0]);
+  return add_four(sum, as_float4((uint4)(w.z << 16, w.z & 0xFFFF0000u, w.w << 16, w.w & 0xFFFF0000u)), x[1]);
 #endif
 }
 
-#define TEAM_MEMORY __local float part[PART], lanes[LANES_OF_SUM], sums[SETS * ROWS * GROUP]
-#define TEAM_MEMORY_ARGUMENTS __local float *part, __local float *lanes, __local float *sums
-#define TEAM_MEMORY_NAMES part, lanes, sums
+#define TEAM_MEMORY                                                                                                  \
+  __local float part[PART], lanes[LANES_OF_SUM];                                                                     \
+  __local uint4 pieces[SETS * ROWS_OF_GROUP * (LANES + 1)] __attribute__((aligned(16)));                             \
+  __local float4 normed[LANES * PIECES] __attribute__((aligned(16)))
+#define TEAM_MEMORY_ARGUMENTS __local float *part, __local float *lanes, __local uint4 *pieces, __local float4 *normed
+#define TEAM_MEMORY_NAMES part, lanes, pieces, normed
+
+// CHAINS is how many rows a work-item may have to add up.
+#define CHAINS ((SETS * ROWS_OF_GROUP + GROUP - 1) / GROUP)
 
 // team_sums leaves in TOTAL the products of x, normed where norm is 1. Rows have `stride` pieces and those of a set are
 // first, …, end-1.
 static inline void team_sums(__global const uint4 *quants[SETS], __global const ushort *scales[SETS], const int first[SETS],
                              const int end[SETS], int k, int stride, __global const float4 *x, __global const float4 *gain,
                              int norm, float eps, TEAM_MEMORY_ARGUMENTS) {
-  const int id = get_local_id(0);
+  const int id = get_local_id(0), lane = id % LANES, team = id / LANES, count = k / (4 * PIECES);
+  float sums[CHAINS];
+  for (int c = 0; c < CHAINS; c++)
+    sums[c] = 0;
+  uint4 w[SETS * ROWS];
+#define LOAD_WEIGHTS(piece)                                                                                          \
+  _Pragma("unroll") for (int i = 0; i < SETS * ROWS; i++)                                                            \
+    w[i] = (piece) < count ? quants[i / ROWS][ROW(i) * stride + (piece)] : (uint4)(0);
+  LOAD_WEIGHTS(lane)
   const float factor = norm ? norm_scale((input)x, k, eps, part, lanes) : 1.0f;
-  float sum[SETS * ROWS];
-  for (int i = 0; i < SETS * ROWS; i++)
-    sum[i] = 0;
-  for (int piece = id % LANES; piece * PIECES * 4 < k; piece += LANES) {
-    float4 v[PIECES];
-#pragma unroll
-    for (int j = 0; j < PIECES; j++) {
-      v[j] = x[piece * PIECES + j];
-      if (norm)
-        v[j] = v[j] * factor * gain[piece * PIECES + j];
+  for (int start = 0; start < count; start += LANES) {
+    for (int i = id; i < LANES * PIECES; i += GROUP) {
+      const int at = start * PIECES + i;
+      float4 v = at < k / 4 ? x[at] : (float4)(0);
+      if (norm && at < k / 4)
+        v = v * factor * gain[at];
+      normed[i] = v;
     }
 #pragma unroll
     for (int i = 0; i < SETS * ROWS; i++)
-      sum[i] += piece_product(quants[i / ROWS], ROW(i) * stride + piece, v);
+      pieces[(i / ROWS * ROWS_OF_GROUP + team * ROWS + i % ROWS) * (LANES + 1) + lane] = w[i];
+    LOAD_WEIGHTS(start + LANES + lane)
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++) {
+      const int row = id + c * GROUP;
+      if (row < SETS * ROWS_OF_GROUP)
+#pragma unroll 8 // some compilers die of longer chains
+        for (int i = 0; i < LANES; i++)
+          sums[c] = add_piece(sums[c], &pieces[row * (LANES + 1) + i], normed + i * PIECES);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
 #pragma unroll
-  for (int i = 0; i < SETS * ROWS; i++)
-    sums[i * GROUP + id] = sum[i];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  // The lanes are taken from a different one on for each sum, as local memory likes it.
-  for (int i = id; i < SETS * ROWS_OF_GROUP; i += GROUP) {
-    const int set = i / ROWS_OF_GROUP, row = i % ROWS_OF_GROUP;
-    __local const float *of_team = sums + (set * ROWS + row % ROWS) * GROUP + row / ROWS * LANES;
-    float total = 0;
-    for (int l = 0; l < LANES; l++)
-      total += of_team[(l + i) % LANES];
-    TOTAL(part, set, row) = total;
-  }
+  for (int c = 0; c < CHAINS; c++)
+    if (id + c * GROUP < SETS * ROWS_OF_GROUP)
+      part[id + c * GROUP] = sums[c];
   barrier(CLK_LOCAL_MEM_FENCE);
 }
