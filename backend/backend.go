@@ -3,8 +3,8 @@
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. Base has a portable, bit-exact reference of every one of them over any memory that the host can map, so
 // a new device embeds Base, is right from the first day, and gets faster one operation at a time. Faster or fused forms are
-// the optional interfaces Preparer, Fuser and PrefillAttender; callers obtain them through Prepare, Fused and Attender,
-// which fall back on the plain operations.
+// the optional interfaces Preparer, Fuser, PrefillAttender and Selector; callers obtain them through Prepare, Fused, Attender
+// and Selecting, which fall back on the plain operations.
 //
 // Tensors named x, a, q are activations of type F32 unless said otherwise. Every operation checks shapes and types first,
 // returns an error that names both, and writes nothing outside its output. Operations may be called from several goroutines
@@ -107,4 +107,12 @@ type PrefillAttender interface {
 	// Attention is AttentionGen for the tokens of a chunk: q and out [tokens, heads, headDim], the keys and values of the
 	// chunk being the last of the first n slots, so that token i sees the first n-tokens+i+1 of them.
 	Attention(q, k, v, out *tensor.Tensor, n int) error
+}
+
+// Selector finds the largest elements of a row where it lies, so that logits need not travel to the host.
+type Selector interface {
+	// Largest finds the len(indices) largest elements of x, one row of type F32: values[i] is the i-th largest and indices[i]
+	// where it stands in the row. Equal ones come in the order of their indices, and NaN counts as larger than everything; of
+	// which sign a 0 is, and which NaN a NaN, may be lost. It waits for the result.
+	Largest(x *tensor.Tensor, indices []int32, values []float32) error
 }

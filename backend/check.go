@@ -258,3 +258,14 @@ func CheckReadBuffer(t *tensor.Tensor, dst []byte) error {
 	}
 	return nil
 }
+
+// CheckLargest checks that x is one row of type F32, of at least as many elements as are wanted of it.
+func CheckLargest(x *tensor.Tensor, indices []int32, values []float32) error {
+	if err := needF32("Largest", x); err != nil {
+		return err
+	}
+	if x.Shape().Rows() != 1 || len(indices) > x.Shape().NumElements() || len(values) != len(indices) {
+		return fmt.Errorf("backend: Largest of %v to %d indices and %d values: it must be one row, of no fewer elements, and both as many", x, len(indices), len(values))
+	}
+	return nil
+}

@@ -28,6 +28,14 @@ func Attender(b Backend) PrefillAttender {
 	return composed{b}
 }
 
+// Selecting returns the backend's selection, or one that reads the row and searches it on the host.
+func Selecting(b Backend) Selector {
+	if s, ok := b.(Selector); ok {
+		return s
+	}
+	return &reading{backend: b}
+}
+
 // composed builds the optional operations from the plain ones.
 type composed struct{ Backend }
 
