@@ -46,6 +46,7 @@ type Backend struct {
 	context       *cl.Context
 	memory        Memory
 	maxAlloc      int64 // bytes of the largest buffer
+	selects       bool  // selections run on the device
 
 	portable sync.Mutex // an operation of Base is using mapped buffers
 
@@ -54,7 +55,8 @@ type Backend struct {
 	programs programs
 	staging  staging
 	scratch  [scratches]*cl.Mem
-	pending  int // kernels enqueued since the last flush
+	selected [selectSlice / 2]uint64 // keys that a selection has read
+	pending  int                     // kernels enqueued since the last flush
 	tuning   tuning
 }
 
@@ -77,7 +79,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
-	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc}
+	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc, selects: device.Kind&cl.CPU == 0}
 	if o.maxAlloc > 0 {
 		b.maxAlloc = o.maxAlloc
 	}

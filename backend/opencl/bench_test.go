@@ -126,6 +126,25 @@ func BenchmarkLaunch(b *testing.B) {
 	sustained(b, gpu, 0, 0, func() error { return gpu.Scale(x, 1) })
 }
 
+// BenchmarkLargest selects of a Llama 3 vocabulary, and beside that reads it whole, as choosing on the host must.
+func BenchmarkLargest(b *testing.B) {
+	bench := newBench(b, Options{})
+	bench.gpu.selects = true
+	const vocab = 128256
+	x := bench.on(bench.floats(1, vocab))
+	for _, k := range []int{1, 40, 256} {
+		b.Run(fmt.Sprint(k), func(b *testing.B) {
+			indices, values := make([]int32, k), make([]float32, k)
+			b.ReportAllocs()
+			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Largest(x, indices, values) })
+		})
+	}
+	b.Run("read", func(b *testing.B) {
+		row := make([]byte, 4*vocab)
+		sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.ReadBuffer(x, row) })
+	})
+}
+
 // BenchmarkDecode measures the operations of a 1B model's token one by one, each as it follows on itself.
 func BenchmarkDecode(b *testing.B) {
 	gpu := openTest(b, Options{})

@@ -3,6 +3,8 @@
 package opencl
 
 import (
+	"fmt"
+
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -13,6 +15,12 @@ import (
 func (b *Backend) onHost(operation func() error) error {
 	b.portable.Lock()
 	defer b.portable.Unlock()
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed {
+		return fmt.Errorf("opencl: an operation on the host: %w", ErrClosed)
+	}
 	return operation()
 }
 

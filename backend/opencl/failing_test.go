@@ -80,6 +80,7 @@ func scenario(driver cl.Driver, folder string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
+	b.selects = true
 	var tensors []*tensor.Tensor
 	defer func() {
 		for _, t := range tensors {
@@ -105,6 +106,7 @@ func scenario(driver cl.Driver, folder string) (err error) {
 	}
 	tensors = append(tensors, w)
 	x, y, cache, gain := device(tensor.F32, 1, 64), device(tensor.F32, 1, 64), device(tensor.F16, 8, 1, 64), device(tensor.F32, 64)
+	long := device(tensor.F32, selectSlice+1)
 	if err != nil {
 		return err
 	}
@@ -117,6 +119,7 @@ func scenario(driver cl.Driver, folder string) (err error) {
 		func() error { return b.Compact(cache, []int32{1, 5}) },
 		func() error { return b.CopySlice(cache, cache, 64, 0, 4*64) },
 		func() error { return b.onHost(func() error { return b.Base.Scale(x, 2) }) },
+		func() error { return b.Largest(long, make([]int32, 3), make([]float32, 3)) },
 		func() error { return b.Synchronize() },
 		func() error { return b.ReadBuffer(x, make([]byte, x.Size())) },
 	} {

@@ -5,6 +5,7 @@ package opencl
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -329,6 +330,68 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// TestLargest selects of rows that need one pass or several, with ties, zeros of both signs, infinities and NaNs, exactly.
+func TestLargest(t *testing.T) {
+	b := newBench(t, Options{})
+	b.gpu.selects = true
+	nan, inf, zero := float32(math.NaN()), float32(math.Inf(1)), float32(math.Copysign(0, -1))
+	for _, n := range []int{1, 5, 100, selectSlice, selectSlice + 1, 4096, 40000, 128256} {
+		for _, kind := range []struct {
+			name string
+			odd  []float32 // in place of some
+		}{
+			{"random", nil},
+			{"zeros", []float32{0, zero}},
+			{"NaN and infinities", []float32{nan, inf, -inf, float32(math.Copysign(math.NaN(), -1)), 1e-40, -1e-40, zero}},
+		} {
+			x := b.floats(1, n)
+			values, err := tensor.Mut[float32](x)
+			must(t, err)
+			for i := range values {
+				if len(kind.odd) > 0 && b.IntN(3) == 0 {
+					values[i] = kind.odd[b.IntN(len(kind.odd))]
+				}
+			}
+			gx := b.on(x)
+			for _, k := range []int{0, 1, 2, 3, 40, 64, 100, 256, selectSlice / 2, selectSlice/2 + 1} {
+				if k > n {
+					continue
+				}
+				indices, found := make([]int32, k), make([]float32, k)
+				wantIndices, want := make([]int32, k), make([]float32, k)
+				must(t, b.gpu.Largest(gx, indices, found))
+				must(t, b.host.Largest(x, wantIndices, want))
+				if !slices.Equal(indices, wantIndices) {
+					t.Errorf("%s: the %d largest of %d stand at %v, want %v", kind.name, k, n, indices, wantIndices)
+				}
+				for i := range want {
+					if found[i] != want[i] && (found[i] == found[i] || want[i] == want[i]) {
+						t.Errorf("%s: of the %d largest of %d, value %d is %g, want %g", kind.name, k, n, i, found[i], want[i])
+						break
+					}
+				}
+			}
+		}
+	}
+	x := b.floats(3, 50) // a row of several, and the host's
+	row, err := x.Slice(1, 2)
+	must(t, err)
+	grow, err := b.on(x).Slice(1, 2)
+	must(t, err)
+	want, wantValues := make([]int32, 7), make([]float32, 7)
+	must(t, b.host.Largest(row, want, wantValues))
+	for _, x := range []*tensor.Tensor{row, grow} {
+		got, values := make([]int32, 7), make([]float32, 7)
+		must(t, b.gpu.Largest(x, got, values))
+		if !slices.Equal(got, want) || !slices.Equal(values, wantValues) {
+			t.Errorf("the largest of %v stand at %v, want %v", x, got, want)
+		}
+	}
+	if b.gpu.Largest(b.on(x), want, wantValues) == nil {
+		t.Error("three rows were accepted")
+	}
+}
+
 // TestSameEveryTime repeats what meets in local memory on many groups: without a race the results are the same, bit for bit.
 func TestSameEveryTime(t *testing.T) {
 	b := newBench(t, Options{})
@@ -385,4 +448,5 @@ var (
 	_ backend.Preparer        = (*Backend)(nil)
 	_ backend.Fuser           = (*Backend)(nil)
 	_ backend.PrefillAttender = (*Backend)(nil)
+	_ backend.Selector        = (*Backend)(nil)
 )

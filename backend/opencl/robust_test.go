@@ -51,6 +51,7 @@ func TestClosed(t *testing.T) {
 	must(t, b.Close())
 	for name, err := range map[string]error{
 		"Scale": b.Scale(x, 2), "Synchronize": b.Synchronize(), "ReadBuffer": b.ReadBuffer(x, make([]byte, 32)),
+		"Largest": b.Largest(x, make([]int32, 1), make([]float32, 1)),
 	} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close: %v", name, err)

@@ -12,6 +12,7 @@ const (
 	roundScratch        // rounded activations
 	partScratch         // parts of attentions
 	moveScratch         // what moves within a buffer
+	selectScratch        // keys of a selection
 	scratches
 )
 

@@ -1,0 +1,83 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// selectSlice is how many elements a group of the kernels of select.cl takes; more than half of that are not selected on the
+// device.
+const selectSlice = 2048
+
+var selection = program{"common select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice)}
+
+// Largest finds the largest elements of a row on the device and reads only these. Where the device is a processor, whose
+// memory is the host's and which is slow to meet in, the host searches the row where it lies.
+func (b *Backend) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+	if err := backend.CheckLargest(x, indices, values); err != nil || len(indices) == 0 {
+		return err
+	}
+	row := b.operand(x)
+	if !row.ok || !b.selects || len(indices) > selectSlice/2 {
+		return b.onHost(func() error { return b.Base.Largest(x, indices, values) })
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.largest(row, x.Shape().NumElements(), indices, values)
+}
+
+// largest selects in passes, each of which leaves a run of keys for each slice of the one before, until there is one run.
+func (b *Backend) largest(row operand, n int, indices []int32, values []float32) error {
+	k, err := b.kernel(selection, "largest_of_floats")
+	if err != nil {
+		return err
+	}
+	run := 1 << bits.Len(uint(len(indices)-1)) // the next power of two
+	parts := groups(n, selectSlice)
+	half := parts * run // of the memory: each pass reads one and writes the other
+	keys, err := b.scratchOf(selectScratch, 8*2*half)
+	if err != nil {
+		return err
+	}
+	k.Mem(row.mem).Int(row.elements(4)).Int(n).Int(run).Mem(keys)
+	if err := b.enqueued("Largest", k.Run([3]int{parts, 1, 1}, [3]int{groupSize, 1, 1})); err != nil {
+		return err
+	}
+	from := 0
+	for parts > 1 {
+		n, to := parts*run, half-from
+		parts = groups(n, selectSlice)
+		if k, err = b.kernel(selection, "largest_of_runs"); err != nil {
+			return err
+		}
+		k.Mem(keys).Int(from).Int(n).Int(run).Int(to)
+		if err := b.enqueued("Largest", k.Run([3]int{parts, 1, 1}, [3]int{groupSize, 1, 1})); err != nil {
+			return err
+		}
+		from = to
+	}
+	b.pending = 0
+	found := b.selected[:len(indices)]
+	if err := b.context.Read(keys, 8*from, unsafe.Slice((*byte)(unsafe.Pointer(&found[0])), 8*len(found))); err != nil {
+		return b.fail(fmt.Sprintf("read the %d largest", len(found)), err)
+	}
+	for i, key := range found {
+		indices[i], values[i] = int32(^uint32(key)), ordered(uint32(key>>32))
+	}
+	return nil
+}
+
+// ordered returns the float of a place in the kernels' order.
+func ordered(place uint32) float32 {
+	if place>>31 != 0 {
+		return math.Float32frombits(place &^ (1 << 31))
+	}
+	return math.Float32frombits(^place)
+}
