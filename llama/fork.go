@@ -17,7 +17,11 @@ func (s *Session) Fork() (*Session, error) {
 		return nil, err
 	}
 	defer s.compute.Unlock()
-	f, err := s.model.NewSession(&s.options)
+	var f *Session
+	err := s.fetch() // before anything else: a failing device may send the session back
+	if err == nil {
+		f, err = s.model.NewSession(&s.options)
+	}
 	if err == nil {
 		if err = f.copyFrom(s); err != nil {
 			f.Close()
@@ -47,8 +51,10 @@ func (s *Session) copyFrom(from *Session) error {
 		}
 	}
 	s.tokens = slices.Clone(from.tokens)
-	s.position, s.evicted, s.current = from.position, from.evicted, from.current
-	copy(s.logits, from.logits)
+	s.position, s.evicted = from.position, from.evicted
+	if from.at == onHost {
+		s.logits, s.at = slices.Clone(from.logits), onHost
+	}
 	s.usage.PeakBytes = s.countCache()
 	return nil
 }

@@ -141,7 +141,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	if err := s.ensureLogits(); err != nil {
 		return err
 	}
-	if !s.current {
+	if s.at == nowhere {
 		return fmt.Errorf("llama: generate from an empty conversation: give at least one token, such as begin-of-text")
 	}
 	stats.PrefillTime = time.Since(began)
@@ -155,7 +155,8 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 			yield(Piece{Stats: evicted()}, err)
 			return nil
 		}
-		stats.DecodeTime += time.Since(began)
+		chosen := time.Since(began)
+		stats.DecodeTime += chosen
 		if piece.Stop != 0 {
 			piece.Text += s.filter.flush()
 			piece.Stats = evicted()
@@ -170,13 +171,16 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		if err := s.step([]Token{next}, true, nil); err != nil {
 			return err
 		}
+		s.tokenTime.add(chosen + time.Since(began)) // choosing waits for what a step leaves to the device
 		if err := s.maybeEvict(true); err != nil {
 			return err
 		}
-		stats.DecodeTime += time.Since(began)
 		if !goOn {
-			return nil
+			err := s.finish()
+			stats.DecodeTime += time.Since(began)
+			return err
 		}
+		stats.DecodeTime += time.Since(began)
 	}
 }
 
@@ -188,7 +192,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if s.room() == 0 {
 		return Piece{Stop: ContextFull}, 0, nil
 	}
-	token, err := s.sampler.choose(s.logits, s.tokens)
+	token, err := s.choose()
 	if err != nil {
 		return Piece{}, 0, err
 	}

@@ -130,8 +130,9 @@ type device struct {
 	backend.Backend
 	fused  backend.Fuser
 	attend backend.PrefillAttender
+	choose backend.Selector
 }
 
 func newDevice(b backend.Backend) *device {
-	return &device{Backend: b, fused: backend.Fused(b), attend: backend.Attender(b)}
+	return &device{Backend: b, fused: backend.Fused(b), attend: backend.Attender(b), choose: backend.Selecting(b)}
 }

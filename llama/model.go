@@ -186,8 +186,9 @@ func (m *Model) hidden(ws *workspace, lo, hi int) error {
 	return m.device.RMSNorm(&ws.last, m.norm, m.config.RMSNormEps)
 }
 
-// logits computes the logits of rows [lo, hi) of ws.x, at most headRows, into dst [hi-lo, vocab].
-func (m *Model) logits(ws *workspace, lo, hi int, dst []float32) (err error) {
+// logits computes the logits of rows [lo, hi) of ws.x, at most headRows, into ws.logits [hi-lo, vocab]. They stay on the device,
+// which may not have finished.
+func (m *Model) logits(ws *workspace, lo, hi int) (err error) {
 	defer runtime.KeepAlive(m)
 	defer mmap.Catch(&err)()
 	if err := m.hidden(ws, lo, hi); err != nil {
@@ -199,7 +200,7 @@ func (m *Model) logits(ws *workspace, lo, hi int, dst []float32) (err error) {
 	if err := m.device.MatMulTransposed(&ws.last, m.head, &ws.logits); err != nil {
 		return fmt.Errorf("llama: output head: %w", err)
 	}
-	return backend.ReadFloats(m.device, &ws.logits, dst)
+	return nil
 }
 
 // Embed returns the mean of the text's last hidden states, after the final norm, scaled to unit length. The text is encoded

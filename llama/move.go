@@ -72,6 +72,9 @@ func (s *Session) move(ctx context.Context, to *Model, fill filler) (Migration, 
 		to.unregister(s)
 		return Migration{}, err
 	}
+	if s.at == onDevice && s.readLogits() != nil {
+		s.at = nowhere // the last token is computed again when its logits are wanted
+	}
 	s.model.unregister(s)
 	s.memory.free() // of a failed device too; its errors have been seen
 	s.origin, s.model, s.memory, s.tokenTime = s.model, to, moved, average{}

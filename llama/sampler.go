@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/largest"
 )
 
 // Params says how to generate. The zero value is greedy, until the end of the turn or a full context.
@@ -86,6 +87,7 @@ type sampler struct {
 	Params
 	random     *rand.PCG
 	logits     []float32 // the choice's own copy, which mask and penalties change
+	deciding   choices   // memory for the largest logits
 	candidates []candidate
 	counts     map[Token]int // occurrences among the tokens generated
 	generated  []Token
@@ -96,6 +98,12 @@ type candidate struct {
 	token  Token
 	logit  float32
 	weight float64
+}
+
+// choices are what a token is chosen from: the logits of these tokens, likeliest first, or of the vocabulary where tokens is nil.
+type choices struct {
+	tokens []int32
+	logits []float32
 }
 
 // start prepares for a call.
@@ -120,9 +128,32 @@ func (s *sampler) accept(t Token) {
 	}
 }
 
+// fewest is the largest TopK for which the vocabulary is searched for the largest logits instead of being ordered.
+const fewest = 256
+
+// few returns room for the largest logits that decide the choice from a vocabulary; nil where all do.
+func (s *sampler) few(vocab int) *choices {
+	n := 0
+	switch {
+	case s.Temperature == 0:
+		n = 1
+	case s.TopK <= fewest:
+		n = min(s.TopK, vocab)
+	}
+	if n == 0 {
+		return nil
+	}
+	d := &s.deciding
+	d.tokens, d.logits = slices.Grow(d.tokens[:0], n)[:n], slices.Grow(d.logits[:0], n)[:n]
+	return d
+}
+
+// changes tells whether the choice is not from the model's own logits.
+func (s *sampler) changes() bool { return s.Mask != nil || s.penalises() }
+
 // choose returns the next token given the model's logits, which are left as they are, and the latest tokens of the context.
 func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
-	if s.Mask != nil || s.penalises() {
+	if s.changes() {
 		s.logits = append(s.logits[:0], logits...)
 		logits = s.logits
 		if s.Mask != nil {
@@ -132,16 +163,27 @@ func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
 		}
 		s.penalise(logits, context)
 	}
-	best := argmax(logits)
+	few := s.few(len(logits))
+	if few == nil {
+		return s.pick(&choices{logits: logits})
+	}
+	largest.Find(logits, few.tokens, few.logits)
+	return s.pick(few)
+}
+
+// pick returns one of the tokens.
+func (s *sampler) pick(from *choices) (Token, error) {
+	highest := slices.Max(from.logits) // NaN where there is one
 	switch {
-	case math.IsNaN(float64(logits[best])):
+	case math.IsNaN(float64(highest)):
 		return 0, fmt.Errorf("llama: the model's logits are not numbers: its weights are damaged")
-	case math.IsInf(float64(logits[best]), -1):
+	case math.IsInf(float64(highest), -1):
 		return 0, fmt.Errorf("llama: Params.Mask forbids every token")
 	case s.Temperature == 0:
-		return Token(best), nil
+		return Token(from.tokens[0]), nil
 	}
-	return s.draw(logits, logits[best]), nil
+	s.collect(from, highest)
+	return s.draw(), nil
 }
 
 func (s *sampler) penalises() bool {
@@ -168,10 +210,9 @@ func (s *sampler) penalise(logits []float32, context []Token) {
 	}
 }
 
-// draw picks a token at random by the tempered, truncated distribution. The candidates are ordered by logit and then by id,
+// draw picks a candidate at random by the tempered, truncated distribution. The candidates are ordered by logit and then by id,
 // and summed in that order, so the outcome depends on nothing else.
-func (s *sampler) draw(logits []float32, highest float32) Token {
-	s.collect(logits, highest)
+func (s *sampler) draw() Token {
 	if s.TopK > 0 && s.TopK < len(s.candidates) {
 		s.candidates = s.candidates[:s.TopK]
 	}
@@ -203,13 +244,13 @@ func (s *sampler) draw(logits []float32, highest float32) Token {
 const negligible = -40
 
 // collect lists the tokens that can be drawn, likeliest first, with unnormalised probabilities; the likeliest has 1.
-func (s *sampler) collect(logits []float32, highest float32) {
+func (s *sampler) collect(from *choices, highest float32) {
 	s.candidates = s.candidates[:0]
 	floor := float32(negligible)
 	if s.MinP > 0 {
 		floor = max(floor, float32(math.Log(float64(s.MinP)))-0.01) // a little lower: the weight decides below
 	}
-	for t, l := range logits {
+	for i, l := range from.logits {
 		x := (l - highest) / s.Temperature
 		if !(x >= floor) && l != highest {
 			continue
@@ -219,7 +260,11 @@ func (s *sampler) collect(logits []float32, highest float32) {
 		}
 		weight := float64(exact.Exp(x))
 		if weight > 0 && weight >= float64(s.MinP) {
-			s.candidates = append(s.candidates, candidate{Token(t), l, weight})
+			token := Token(i)
+			if from.tokens != nil {
+				token = Token(from.tokens[i])
+			}
+			s.candidates = append(s.candidates, candidate{token, l, weight})
 		}
 	}
 	slices.SortFunc(s.candidates, func(a, b candidate) int {
@@ -231,19 +276,6 @@ func (s *sampler) collect(logits []float32, highest float32) {
 		}
 		return int(a.token - b.token)
 	})
-}
-
-// argmax returns the index of the largest logit, the first among equals; NaN wins, so that damage shows.
-func argmax(x []float32) int {
-	best := 0
-	for i, v := range x {
-		if v > x[best] {
-			best = i
-		} else if v != v {
-			return i
-		}
-	}
-	return best
 }
 
 // TokenLogprob is a token with the natural logarithm of its probability.
@@ -264,31 +296,18 @@ func logprobs(logits []float32, chosen Token, n int) Logprobs {
 	norm := logSumExp(logits)
 	at := func(t Token) TokenLogprob { return TokenLogprob{t, float32(float64(logits[t]) - norm)} }
 	result := Logprobs{Chosen: at(chosen)}
-	less := func(a, b Token) int {
-		switch {
-		case logits[a] > logits[b]:
-			return -1
-		case logits[a] < logits[b]:
-			return 1
-		}
-		return int(a - b)
-	}
-	top := make([]Token, 0, n+1)
-	for t := range logits {
-		i, _ := slices.BinarySearchFunc(top, Token(t), less)
-		if i < n {
-			top = slices.Insert(top, i, Token(t))[:min(n, len(top)+1)]
-		}
-	}
+	n = min(n, len(logits))
+	top := make([]int32, n)
+	largest.Find(logits, top, make([]float32, n))
 	for _, t := range top {
-		result.Top = append(result.Top, at(t))
+		result.Top = append(result.Top, at(Token(t)))
 	}
 	return result
 }
 
 // logSumExp returns ln Σ exp(x[i]), summed in order in float64.
 func logSumExp(x []float32) float64 {
-	highest := x[argmax(x)]
+	highest := slices.Max(x)
 	sum := 0.0
 	for _, v := range x {
 		sum += float64(exact.Exp(v - highest))

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
@@ -35,13 +35,13 @@ type Session struct {
 	position int
 	evicted  int // tokens seen at the last eviction: those are not all there any more
 	usage    CacheUsage
-	logits   []float32 // [vocab] after the last token
-	current  bool      // logits belong to the last token
+	at       place     // where the logits after the last token are
+	logits   []float32 // [vocab], once they have been asked for
 	sampler  sampler
 	filter   textFilter
 
 	setbacks  []error // of devices that it came back from
-	tokenTime average // of computing single tokens, on the present device
+	tokenTime average // of choosing a token and computing it, on the present device
 }
 
 // NewSession makes an empty session.
@@ -54,7 +54,7 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{model: m, options: options, manager: manager, logits: make([]float32, m.config.VocabSize)}
+	s := &Session{model: m, options: options, manager: manager}
 	s.compute.Lock() // from here on the model's Close waits
 	defer s.compute.Unlock()
 	if err := m.register(s); err != nil {
@@ -211,15 +211,6 @@ func (s *Session) Capacity() int {
 	return capacity
 }
 
-// Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token and after
-// Truncate. The slice is valid until the next call.
-func (s *Session) Logits() []float32 {
-	if !s.current {
-		return nil
-	}
-	return s.logits
-}
-
 // Prefill appends tokens to the conversation. When it is cancelled or fails, what was computed until then, whole chunks,
 // stays part of the conversation: Tokens tells.
 func (s *Session) Prefill(ctx context.Context, t []Token) error {
@@ -250,8 +241,12 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 		scores = append(scores, float32(float64(logits[next])-logSumExp(logits)))
 	}
 	if len(t) > 0 {
-		if s.current {
-			score(s.logits)
+		before, err := s.all()
+		if err != nil {
+			return nil, err
+		}
+		if before != nil {
+			score(before)
 		} else {
 			scores = append(scores, 0)
 		}
@@ -260,7 +255,10 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	rows := make([]float32, headRows*vocab)
 	var last []float32
 	err := s.prefill(ctx, t, func(lo, hi int) error {
-		if err := s.model.logits(s.ws, lo, hi, rows[:(hi-lo)*vocab]); err != nil {
+		if err := s.model.logits(s.ws, lo, hi); err != nil {
+			return err
+		}
+		if err := backend.ReadFloats(s.model.device, &s.ws.logits, rows[:(hi-lo)*vocab]); err != nil {
 			return err
 		}
 		for row := range hi - lo {
@@ -275,8 +273,7 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 		return nil, err
 	}
 	if last != nil {
-		copy(s.logits, last)
-		s.current = true
+		s.logits, s.at = append(s.logits[:0], last...), onHost
 	}
 	return scores, nil
 }
@@ -328,7 +325,7 @@ func (s *Session) forget(n int) error {
 	if n == 0 {
 		s.evicted = 0
 	}
-	s.tokens, s.position, s.current = s.tokens[:n], n, false
+	s.tokens, s.position, s.at = s.tokens[:n], n, nowhere
 	s.countCache()
 	if len(errs) > 0 {
 		return fmt.Errorf("llama: truncate to %d tokens: %w", n, errors.Join(errs...))
@@ -336,16 +333,20 @@ func (s *Session) forget(n int) error {
 	return nil
 }
 
-// ensureLogits makes the logits belong to the last token again after a Truncate, by computing that token once more.
+// ensureLogits sees to it that there are logits, by computing the last token once more where they were lost: by a Truncate, or
+// with a device.
 func (s *Session) ensureLogits() error {
-	if s.current || len(s.tokens) == 0 {
+	if s.at != nowhere || len(s.tokens) == 0 {
 		return nil
 	}
 	last := s.tokens[len(s.tokens)-1]
 	if err := s.truncate(len(s.tokens) - 1); err != nil {
 		return err
 	}
-	return s.step([]Token{last}, true, nil)
+	if err := s.step([]Token{last}, true, nil); err != nil {
+		return err
+	}
+	return s.finish()
 }
 
 // check refuses tokens outside the vocabulary and more than fit.
@@ -373,7 +374,7 @@ func (s *Session) room() int {
 	return max(room, 0) // a restored conversation may be longer than these options would have let it become
 }
 
-// prefill computes tokens in chunks, and the logits after the last. Where each is not nil, it is called instead for every
+// prefill computes tokens in chunks, and the logits after the last, which it waits for. Where each is not nil, it is called instead for every
 // chunk, after its forward pass, with ranges of at most headRows of its rows in ws.x.
 func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) error) error {
 	if err := s.check(t); err != nil {
@@ -393,17 +394,16 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 		}
 		t = t[n:]
 	}
-	return nil
+	return s.finish()
 }
 
-// step computes one chunk and, if wanted, the logits after it.
+// step computes one chunk and, if wanted, the logits after it. The device may not have finished when it returns.
 func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) error {
 	if err := s.hold(); err != nil {
 		return err
 	}
 	defer s.compute.Unlock()
-	began := time.Now()
-	s.current = false
+	s.at = nowhere
 	if err := s.forward(t); err != nil {
 		return err
 	}
@@ -418,13 +418,7 @@ func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) erro
 		}
 	}
 	if logits {
-		if err := s.lastLogits(len(t) - 1); err != nil {
-			return err
-		}
-		s.current = true
-	}
-	if len(t) == 1 {
-		s.tokenTime.add(time.Since(began))
+		return s.lastLogits(len(t) - 1)
 	}
 	return nil
 }

@@ -22,11 +22,20 @@ func (s *Session) forward(t []Token) error {
 // lastLogits computes the logits of a row of the last chunk, its last. When a device fails that the session was moved to, the
 // token is computed again where the session came from.
 func (s *Session) lastLogits(row int) error {
-	err := s.model.logits(s.ws, row, row+1, s.logits)
-	if err == nil || s.origin == nil {
+	err := s.model.logits(s.ws, row, row+1)
+	if err == nil {
+		s.at = onDevice
+		return nil
+	}
+	if s.origin == nil {
 		return err
 	}
-	if err := s.goBack(err); err != nil {
+	return s.recompute(err)
+}
+
+// recompute computes the last token and its logits again, where the session came from, because of an error.
+func (s *Session) recompute(because error) error {
+	if err := s.goBack(because); err != nil {
 		return err
 	}
 	last := s.tokens[len(s.tokens)-1:]
@@ -39,12 +48,13 @@ func (s *Session) lastLogits(row int) error {
 	s.tokens = append(s.tokens, last...)
 	s.position++
 	s.countCache()
-	return s.model.logits(s.ws, 0, 1, s.logits)
+	return s.lastLogits(0)
 }
 
 // goBack moves the session to where it came from, because of an error.
 func (s *Session) goBack(because error) error {
 	back := s.origin
+	s.at = nowhere // what such a device has of logits is nothing to go on from
 	_, err := s.move(context.Background(), back, s.copyCaches)
 	if err != nil && s.evicted == 0 { // the device does not even give the cache back
 		_, err = s.move(context.Background(), back, s.computeCaches)

@@ -47,6 +47,9 @@ func (s *Session) Save(w io.Writer) (err error) {
 			err = fmt.Errorf("llama: save a session of %d tokens: %w", len(s.tokens), err)
 		}
 	}()
+	if err := s.fetch(); err != nil {
+		return err
+	}
 	fingerprint, err := s.model.fingerprint()
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 		KV: uint32(s.options.KV), MaxTokens: uint32(s.options.MaxTokens),
 		Tokens: uint64(len(s.tokens)), Evicted: uint64(s.evicted),
 	}
-	if s.current {
+	if s.at == onHost {
 		header.Logits = 1
 	}
 	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, s.tokens} {
@@ -65,7 +68,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 			return err
 		}
 	}
-	if s.current {
+	if s.at == onHost {
 		if err := binary.Write(out, binary.LittleEndian, s.logits); err != nil {
 			return err
 		}
@@ -155,6 +158,7 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 		left -= uint64(len(part))
 	}
 	if header.Logits == 1 {
+		s.logits = make([]float32, s.model.config.VocabSize)
 		if err := in.read(s.logits); err != nil {
 			return err
 		}
@@ -174,7 +178,10 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 	if err := in.end(); err != nil {
 		return err
 	}
-	s.position, s.evicted, s.current = len(s.tokens), int(header.Evicted), header.Logits == 1
+	s.position, s.evicted = len(s.tokens), int(header.Evicted)
+	if header.Logits == 1 {
+		s.at = onHost
+	}
 	s.usage.PeakBytes = s.countCache()
 	return nil
 }

@@ -127,6 +127,9 @@ func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.D
 		if err := s.Prefill(ctx, prompt[:1]); err != nil {
 			return 0, err
 		}
+		if _, err := s.choose(); err != nil {
+			return 0, err
+		}
 		best = min(best, time.Since(began))
 	}
 	return best, nil

@@ -1,0 +1,125 @@
+package llama
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+)
+
+// place says where the logits after the last token are. A step leaves them on the device; they travel when somebody asks for
+// all of them.
+type place uint8
+
+const (
+	nowhere  place = iota // there are none
+	onDevice              // in the workspace
+	onHost                // in Session.logits
+)
+
+// Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token, after
+// Truncate, after Close, and when the device fails to give them. The slice is valid until the next call. It may be called
+// inside the loop of an answer, too, and brings the logits from the device the first time that it is called after a token.
+func (s *Session) Logits() []float32 {
+	logits, err := s.all()
+	if err != nil {
+		return nil
+	}
+	return logits
+}
+
+// all returns the logits on the host, nil when there are none.
+func (s *Session) all() ([]float32, error) {
+	if err := s.hold(); err != nil {
+		return nil, err
+	}
+	defer s.compute.Unlock()
+	if err := s.fetch(); err != nil || s.at == nowhere {
+		return nil, err
+	}
+	return s.logits, nil
+}
+
+// fetch brings the logits, if there are any, to the host, with compute held.
+func (s *Session) fetch() error {
+	if s.at != onDevice {
+		return nil
+	}
+	if err := s.await(s.readLogits); err != nil {
+		return fmt.Errorf("llama: read the logits after token %d: %w", len(s.tokens), err)
+	}
+	return nil
+}
+
+// readLogits copies the logits that are on the device to the host.
+func (s *Session) readLogits() error {
+	if s.logits == nil {
+		s.logits = make([]float32, s.model.config.VocabSize)
+	}
+	if err := backend.ReadFloats(s.model.device, &s.ws.logits, s.logits); err != nil {
+		return err
+	}
+	s.at = onHost
+	return nil
+}
+
+// await lets use wait for the logits that are on the device, with compute held. A device that fails has none any more; if the
+// session was moved to it, the last token is computed again where it came from, and use may try there.
+func (s *Session) await(use func() error) error {
+	err := use()
+	if err != nil && s.origin != nil {
+		if err = s.recompute(err); err == nil {
+			err = use()
+		}
+	}
+	if err != nil {
+		s.at = nowhere
+	}
+	return err
+}
+
+// finish waits until the logits are there, so that a failure belongs to the call that computed them.
+func (s *Session) finish() error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	defer s.compute.Unlock()
+	if s.at != onDevice {
+		return nil
+	}
+	if err := s.await(func() error { return s.model.device.Synchronize() }); err != nil {
+		return fmt.Errorf("llama: the logits after token %d: %w", len(s.tokens), err)
+	}
+	return nil
+}
+
+// choose picks the next token. Where the largest logits decide, only those leave the device.
+func (s *Session) choose() (Token, error) {
+	if err := s.ensureLogits(); err != nil {
+		return 0, err
+	}
+	few, err := s.bring()
+	switch {
+	case err != nil:
+		return 0, err
+	case few != nil:
+		return s.sampler.pick(few)
+	}
+	return s.sampler.choose(s.logits, s.tokens) // without compute: masks are not ours
+}
+
+// bring brings what the choice of a token needs to the host: some logits, or else, returning nil, all.
+func (s *Session) bring() (*choices, error) {
+	if err := s.hold(); err != nil {
+		return nil, err
+	}
+	defer s.compute.Unlock()
+	few := s.sampler.few(s.model.config.VocabSize)
+	if s.at != onDevice || few == nil || s.sampler.changes() || s.sampler.Logprobs > 0 {
+		return nil, s.fetch()
+	}
+	err := s.await(func() error { return s.model.device.choose.Largest(&s.ws.logits, few.tokens, few.logits) })
+	if err != nil {
+		return nil, fmt.Errorf("llama: the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
+	}
+	return few, nil
+}
