@@ -2,9 +2,12 @@ package llama
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
 // drawn draws n times and returns how often each token came.
@@ -57,6 +60,87 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 				t.Errorf("%s: token %d came with %.3f, want %.3f", c.name, i, got[i], c.want[i])
 			}
 		}
+	}
+}
+
+// TestFewChooseAsAll holds choices from the largest logits to those from the whole vocabulary in order, draw by draw.
+func TestFewChooseAsAll(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	rows := map[string][]float32{"peaked": nil, "flat": nil, "ties": nil, "zeros": nil, "infinite": nil}
+	for name := range rows {
+		logits := make([]float32, 3000)
+		for i := range logits {
+			switch name {
+			case "peaked":
+				logits[i] = float32(8 * random.NormFloat64())
+			case "flat":
+				logits[i] = float32(random.NormFloat64() / 100)
+			case "ties":
+				logits[i] = float32(random.IntN(20))
+			case "zeros":
+				logits[i] = float32(math.Copysign(0, random.NormFloat64()))
+			case "infinite":
+				logits[i] = float32(math.Inf(random.IntN(2) - 1))
+			}
+		}
+		rows[name] = logits
+	}
+	for name, logits := range rows {
+		for _, p := range []Params{
+			{TopK: 1}, {TopK: 2}, {TopK: 40}, {TopK: fewest}, {TopK: 40, TopP: 0.5}, {TopK: 100, TopP: 0.95}, {TopK: 40, MinP: 0.05},
+			{TopK: 200, MinP: 0.3, TopP: 0.9}, {TopK: 40, TopP: 1e-6}, {TopK: 40, MinP: 1},
+		} {
+			for _, p.Temperature = range []float32{0.3, 1, 5} {
+				p.Seed = random.Uint64()
+				var few, all sampler
+				few.start(p)
+				all.start(p)
+				for i := range 20 {
+					got, err := few.choose(logits, nil)
+					want, wantErr := all.pick(&choices{logits: logits})
+					if got != want || err != nil || wantErr != nil {
+						t.Fatalf("%s, %+v, draw %d: %d, %v; want %d, %v", name, p, i, got, err, want, wantErr)
+					}
+				}
+			}
+		}
+		var greedy sampler
+		greedy.start(Params{TopK: 7})
+		if got, err := greedy.choose(logits, nil); err != nil || int(got) != slices.Index(logits, slices.Max(logits)) {
+			t.Errorf("%s: greedy chose %d, %v", name, got, err)
+		}
+	}
+}
+
+// TestChoosingDoesNotAllocate computes and chooses token after token, as an answer does.
+func TestChoosingDoesNotAllocate(t *testing.T) {
+	m := mustLoad(t, fixture.Path(t, "pebble/hf"), nil)
+	for _, p := range []Params{
+		{}, {Temperature: 1, TopK: 40}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.01}, {Temperature: 1}, {RepeatPenalty: 1.1},
+	} {
+		s := mustSession(t, m, nil)
+		s.sampler.start(p)
+		if err := s.Prefill(t.Context(), []Token{1}); err != nil {
+			t.Fatal(err)
+		}
+		one := make([]Token, 1)
+		next := func() {
+			token, err := s.choose()
+			if err != nil {
+				t.Fatal(err)
+			}
+			one[0] = token
+			if err := s.step(one, true, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 300 { // room in the token list, and scratch memory
+			next()
+		}
+		if n := testing.AllocsPerRun(100, next); n != 0 {
+			t.Errorf("%+v: %v allocations a token", p, n)
+		}
+		s.Close()
 	}
 }
 
