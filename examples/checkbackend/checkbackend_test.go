@@ -44,6 +44,7 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
 		"Weigh", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Attention",
+		"Largest",
 	} {
 		if !slices.Contains(checked, want) {
 			t.Errorf("%s is not checked", want)

@@ -55,6 +55,16 @@ var mistakes = []mistake{
 	{"CopySlice", "half a block", func(b backend.Backend, o odd) error { return b.CopySlice(o.w, o.w, 16, 0, 16) }},
 	{"ReadBuffer", "of another size", func(b backend.Backend, o odd) error { return b.ReadBuffer(o.x, make([]byte, 3)) }},
 	{"Cast", "to another shape", func(b backend.Backend, o odd) error { return b.Cast(o.x, o.short) }},
+	{"Largest", "more than there are", func(b backend.Backend, o odd) error {
+		row, err := o.x.Slice(0, 1)
+		if err != nil {
+			return nil // which the check takes for a failure
+		}
+		return backend.Selecting(b).Largest(row, make([]int32, 65), make([]float32, 65))
+	}},
+	{"Largest", "two rows", func(b backend.Backend, o odd) error {
+		return backend.Selecting(b).Largest(o.x, make([]int32, 1), make([]float32, 1))
+	}},
 	{"NormMatMul", "too few outputs", func(b backend.Backend, o odd) error {
 		return backend.Fused(b).NormMatMul(o.x, o.x, epsilon, o.x, []*tensor.Tensor{o.w}, nil)
 	}},

@@ -22,6 +22,7 @@ func allChecks(quick bool) []check {
 		matMulChecks(quick), transposedChecks(quick), sliceChecks(),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
 		attentionChecks(quick), weighChecks(quick),
+		largestChecks(),
 		mistakeChecks(),
 	)
 }
