@@ -18,7 +18,8 @@ import (
 type Params struct {
 	// MaxTokens bounds the tokens generated; 0 means as many as the context holds.
 	MaxTokens int
-	// TopK keeps the k likeliest tokens; 0 keeps all.
+	// TopK keeps the k likeliest tokens; 0 keeps all. On another device a choice among up to 256, as a greedy one, is quicker
+	// than one among all, whose logits must first come to the host; so must they for Mask, penalties and Logprobs.
 	TopK int
 	// Temperature divides the logits; 0 is greedy: the likeliest token, the lowest id among equals.
 	Temperature float32

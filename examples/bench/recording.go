@@ -14,17 +14,21 @@ type recording struct {
 	plain
 	backend.Fuser
 	backend.PrefillAttender
+	backend.Selector
 }
 
 // record returns a backend that computes with b and tells r.
 func record(b backend.Backend, r *recorder) *recording {
 	p := plain{b, r}
-	result := &recording{plain: p, Fuser: backend.Fused(p), PrefillAttender: backend.Attender(p)}
+	result := &recording{plain: p, Fuser: backend.Fused(p), PrefillAttender: backend.Attender(p), Selector: backend.Selecting(p)}
 	if f, ok := b.(backend.Fuser); ok {
 		result.Fuser = recordingFuser{p, f}
 	}
 	if a, ok := b.(backend.PrefillAttender); ok {
 		result.PrefillAttender = recordingAttender{p, a}
+	}
+	if s, ok := b.(backend.Selector); ok {
+		result.Selector = recordingSelector{p, s}
 	}
 	return result
 }
@@ -198,4 +202,14 @@ type recordingAttender struct {
 
 func (b recordingAttender) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	return b.call(headwise("Attention", q, k.DType()), machine.Attending(q, k, n), func() error { return b.attender.Attention(q, k, v, out, n) })
+}
+
+// recordingSelector records selections.
+type recordingSelector struct {
+	plain
+	selector backend.Selector
+}
+
+func (b recordingSelector) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+	return b.call(rowwise("Largest", x), machine.Moving(x), func() error { return b.selector.Largest(x, indices, values) })
 }
