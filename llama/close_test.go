@@ -77,6 +77,7 @@ func TestCloseAtAnyMoment(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				s.Logits()
 			}
 			return s.Close()
 		}},

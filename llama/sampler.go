@@ -129,8 +129,8 @@ func (s *sampler) accept(t Token) {
 	}
 }
 
-// fewest is the largest TopK for which the vocabulary is searched for the largest logits instead of being ordered.
-const fewest = 256
+// maxSearch is the largest TopK for which a vocabulary is searched for the largest logits, on the device, and not ordered.
+const maxSearch = 256
 
 // few returns room for the largest logits that decide the choice from a vocabulary; nil where all do.
 func (s *sampler) few(vocab int) *choices {
@@ -138,7 +138,7 @@ func (s *sampler) few(vocab int) *choices {
 	switch {
 	case s.Temperature == 0:
 		n = 1
-	case s.TopK <= fewest:
+	case s.TopK <= maxSearch:
 		n = min(s.TopK, vocab)
 	}
 	if n == 0 {
@@ -251,6 +251,7 @@ func (s *sampler) collect(from *choices, highest float32) {
 	if s.MinP > 0 {
 		floor = max(floor, float32(math.Log(float64(s.MinP)))-0.01) // a little lower: the weight decides below
 	}
+	tokens := from.tokens
 	for i, l := range from.logits {
 		x := (l - highest) / s.Temperature
 		if !(x >= floor) && l != highest {
@@ -262,8 +263,8 @@ func (s *sampler) collect(from *choices, highest float32) {
 		weight := float64(exact.Exp(x))
 		if weight > 0 && weight >= float64(s.MinP) {
 			token := Token(i)
-			if from.tokens != nil {
-				token = Token(from.tokens[i])
+			if tokens != nil {
+				token = Token(tokens[i])
 			}
 			s.candidates = append(s.candidates, candidate{token, l, weight})
 		}

@@ -87,7 +87,7 @@ func TestFewChooseAsAll(t *testing.T) {
 	}
 	for name, logits := range rows {
 		for _, p := range []Params{
-			{TopK: 1}, {TopK: 2}, {TopK: 40}, {TopK: fewest}, {TopK: 40, TopP: 0.5}, {TopK: 100, TopP: 0.95}, {TopK: 40, MinP: 0.05},
+			{TopK: 1}, {TopK: 2}, {TopK: 40}, {TopK: maxSearch}, {TopK: 40, TopP: 0.5}, {TopK: 100, TopP: 0.95}, {TopK: 40, MinP: 0.05},
 			{TopK: 200, MinP: 0.3, TopP: 0.9}, {TopK: 40, TopP: 1e-6}, {TopK: 40, MinP: 1},
 		} {
 			for _, p.Temperature = range []float32{0.3, 1, 5} {
@@ -141,6 +141,29 @@ func TestChoosingDoesNotAllocate(t *testing.T) {
 			t.Errorf("%+v: %v allocations a token", p, n)
 		}
 		s.Close()
+	}
+}
+
+// BenchmarkChoose chooses from a Llama 3 vocabulary on the host.
+func BenchmarkChoose(b *testing.B) {
+	logits := make([]float32, 128256)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range logits {
+		logits[i] = float32(3 * random.NormFloat64())
+	}
+	for _, c := range []struct {
+		name string
+		p    Params
+	}{{"greedy", Params{}}, {"top-k 40", Params{Temperature: 0.8, TopK: 40}}, {"top-p 0.9", Params{Temperature: 0.8, TopP: 0.9}}} {
+		b.Run(c.name, func(b *testing.B) {
+			var s sampler
+			s.start(c.p)
+			for b.Loop() {
+				if _, err := s.choose(logits, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

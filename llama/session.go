@@ -374,8 +374,8 @@ func (s *Session) room() int {
 	return max(room, 0) // a restored conversation may be longer than these options would have let it become
 }
 
-// prefill computes tokens in chunks, and the logits after the last, which it waits for. Where each is not nil, it is called instead for every
-// chunk, after its forward pass, with ranges of at most headRows of its rows in ws.x.
+// prefill computes tokens in chunks, and the logits after the last, which it waits for. Where each is not nil, it is called
+// instead for every chunk, after its forward pass, with ranges of at most headRows of its rows in ws.x.
 func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) error) error {
 	if err := s.check(t); err != nil {
 		return err
