@@ -4,8 +4,8 @@ package opencl
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -20,12 +20,13 @@ type attentionShape struct {
 // attentionPrograms are the programs of a shape.
 type attentionPrograms struct {
 	attend, flash, weigh program
-	flashRows            int // queries that a group of the flash kernel takes; 0: there is none for the shape
+	queries              int // heads that a group of attend and weigh takes; 0: they are too large
+	flashRows            int // queries that a group of flash takes; 0: there is none for the shape
 }
 
 const (
-	attendGroup = 64  // work-items of a group of attend, which has as many keys in a tile
-	flashGroup  = 128 // work-items of a group of flash
+	flashGroup  = 128      // work-items of a group of flash
+	tileScratch = 16 << 20 // bytes about which the tiles of the tokens that are computed together may take
 )
 
 // attentionFor returns the programs of a shape.
@@ -33,20 +34,31 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 	if p := b.programs.attention[s]; p != nil {
 		return p
 	}
-	options := fmt.Sprintf("-DHEAD_DIM=%d -DSHARE=%d -DKV_%v", s.headDim, s.share, s.cache)
-	p := &attentionPrograms{
-		attend: program{"common formats cache attention", fmt.Sprintf("-DGROUP=%d %s", attendGroup, options)},
-		weigh:  program{"common formats cache weigh", fmt.Sprintf("-DGROUP=%d %s", attendGroup, options)},
-	}
-	switch s.headDim {
-	case 32, 64:
-		p.flashRows = 32
-	case 128:
-		p.flashRows = 16
-	}
-	p.flash = program{"common formats cache flash", fmt.Sprintf("-DGROUP=%d -DROWS=%d %s", flashGroup, p.flashRows, options)}
+	p := &attentionPrograms{queries: s.queries(min(b.device.LocalBytes, leastLocal))}
+	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s",
+		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
+	const files = "common exact dot activations cache tile "
+	p.attend, p.weigh = program{files + "attention", options}, program{files + "weigh", options}
 	b.programs.attention[s] = p
 	return p
+}
+
+// leastLocal is the local memory that every device has.
+const leastLocal = 32 << 10
+
+// queries returns how many of the query heads that share a KV head a group can take with so much local memory, 0 for none.
+func (s attentionShape) queries(local int64) int {
+	const (
+		keys     = asm.TileKeys * (8 + 1) * 16 // pieces of a tile's keys, in tile.cl
+		rounding = 4 * asm.TileKeys
+		each     = 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
+	)
+	for n := min(s.share, 8); n > 0; n-- {
+		if s.share%n == 0 && int64(keys+rounding+n*(each+4*s.headDim)) <= local {
+			return n
+		}
+	}
+	return 0
 }
 
 // AttentionGen lets one token attend to the cache.
@@ -61,43 +73,55 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 		return err
 	}
 	query, keys, values, to := b.operand(q), b.operand(k), b.operand(v), b.operand(out)
-	if !aligned(d, query, keys, values, to) {
+	p := b.attentionKernels(d, k.DType(), query, keys, values, to)
+	if p == nil {
 		return b.onHost(func() error { return backend.Host{Base: b.Base}.Attention(q, k, v, out, n) })
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.attentionFor(attentionShape{k.DType(), d.HeadDim, d.Heads / d.KVHeads})
-	scale := float32(1 / math.Sqrt(float64(d.HeadDim)))
-	if d.Tokens > 1 && p.flashRows > 0 {
-		kernel, err := b.kernel(p.flash, "flash")
-		if err != nil {
-			return err
-		}
-		kernel.Mem(query.mem).Int(query.elements(4)).Mem(keys.mem).Long(keys.at).Mem(values.mem).Long(values.at)
-		kernel.Mem(to.mem).Int(to.elements(4)).Int(d.Tokens).Int(n).Float(scale)
-		blocks := groups(d.Tokens*(d.Heads/d.KVHeads), p.flashRows)
-		return b.enqueued("Attention", kernel.Run([3]int{blocks, d.KVHeads, 1}, [3]int{flashGroup, 1, 1}))
-	}
-	return b.attend(p, d, query, keys, values, to, n, scale)
+	tiles := groups(n, asm.TileKeys)
+	return batches(d.Tokens, partBytes(d, tiles), func(token, tokens int) error {
+		return b.attend(p, d, query, keys, values, to, n, token, tokens)
+	})
 }
 
-// aligned tells whether kernels can load four elements of the operands at once.
-func aligned(d backend.AttentionDims, operands ...operand) bool {
+// attentionKernels returns the programs for an attention, nil where they cannot be used: they load four elements at once.
+func (b *Backend) attentionKernels(d backend.AttentionDims, cache tensor.DType, operands ...operand) *attentionPrograms {
 	for _, o := range operands {
 		if !o.ok || !o.float4s() {
-			return false
+			return nil
 		}
 	}
-	return d.HeadDim%4 == 0
+	if d.HeadDim%4 != 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.attentionFor(attentionShape{cache, d.HeadDim, d.Heads / d.KVHeads}); p.queries > 0 {
+		return p
+	}
+	return nil
 }
 
-// attend enqueues attend and, where the slots are split, merge.
-func (b *Backend) attend(p *attentionPrograms, d backend.AttentionDims, q, k, v, out operand, n int, scale float32) error {
-	splits, per := b.splits(d, n)
-	parts := out.mem // some buffer, which is not used
-	if splits > 1 {
+// batches calls f with tokens [token, token+tokens) of a chunk at a time, in order: as many as have room for their tiles, of
+// which each has so many bytes.
+func batches(all, bytes int, f func(token, tokens int) error) error {
+	most := max(1, tileScratch/bytes)
+	for token := 0; token < all; token += most {
+		if err := f(token, min(most, all-token)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attend enqueues attend for some of the tokens and, where there are several tiles, merge.
+func (b *Backend) attend(p *attentionPrograms, d backend.AttentionDims, q, k, v, out operand, n, token, tokens int) error {
+	tiles := groups(n-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
+	parts := out.mem                                       // some buffer, which is not used
+	if tiles > 1 {
 		var err error
-		if parts, err = b.scratchOf(partScratch, 4*d.Tokens*d.Heads*splits*(d.HeadDim+2)); err != nil {
+		if parts, err = b.scratchOf(partScratch, partBytes(d, tiles)*tokens); err != nil {
 			return err
 		}
 	}
@@ -106,26 +130,20 @@ func (b *Backend) attend(p *attentionPrograms, d backend.AttentionDims, q, k, v,
 		return err
 	}
 	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(v.mem).Long(v.at).Mem(out.mem).Int(out.elements(4))
-	kernel.Mem(parts).Int(n).Int(per).Float(scale)
-	err = b.enqueued("Attention", kernel.Run([3]int{splits, d.KVHeads, d.Tokens}, [3]int{attendGroup, 1, 1}))
-	if err != nil || splits == 1 {
+	kernel.Mem(parts).Int(token).Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
+	err = b.enqueued("Attention", kernel.Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
+	if err != nil || tiles == 1 {
 		return err
 	}
 	if kernel, err = b.kernel(p.attend, "merge"); err != nil {
 		return err
 	}
-	kernel.Mem(parts).Int(splits).Mem(out.mem).Int(out.elements(4))
-	return b.enqueued("Attention", kernel.Run([3]int{d.Tokens * d.Heads, 1, 1}, [3]int{attendGroup, 1, 1}))
+	kernel.Mem(parts).Int(tiles).Mem(out.mem).Int(out.elements(4)).Int(token).Int(d.Tokens).Int(n)
+	return b.enqueued("Attention", kernel.Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1}))
 }
 
-// splits returns among how many groups the slots of a head are split, and how many slots each has: enough groups that the
-// device is busy, of whole tiles.
-func (b *Backend) splits(d backend.AttentionDims, n int) (splits, per int) {
-	tiles := groups(n, attendGroup)
-	wanted := max(1, b.device.Units*8/(d.KVHeads*d.Tokens))
-	per = groups(tiles, min(tiles, wanted)) * attendGroup
-	return groups(n, per), per
-}
+// partBytes returns the bytes of a token's parts: of each head and tile, the values and two numbers more, four for alignment.
+func partBytes(d backend.AttentionDims, tiles int) int { return 4 * d.Heads * tiles * (d.HeadDim + 4) }
 
 // Weigh adds the attention that keys get to sums.
 func (b *Backend) Weigh(q, k, sums *tensor.Tensor, n int) error {
@@ -134,29 +152,56 @@ func (b *Backend) Weigh(q, k, sums *tensor.Tensor, n int) error {
 		return err
 	}
 	query, keys, to := b.operand(q), b.operand(k), b.operand(sums)
-	if !aligned(d, query, keys) || !to.ok {
+	p := b.attentionKernels(d, k.DType(), query, keys)
+	if p == nil || !to.ok {
 		return b.onHost(func() error { return b.Base.Weigh(q, k, sums, n) })
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.attentionFor(attentionShape{k.DType(), d.HeadDim, d.Heads / d.KVHeads})
-	scale := float32(1 / math.Sqrt(float64(d.HeadDim)))
-	stats, err := b.scratchOf(partScratch, 8*d.Tokens*d.Heads)
+	width := sums.Shape().Dim(-1)
+	return batches(d.Tokens, weighBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {
+		return b.weigh(p, d, query, keys, to, width, n, token, tokens)
+	})
+}
+
+// weighBytes returns the bytes of a token's weights, and of each tile's two numbers.
+func weighBytes(d backend.AttentionDims, tiles int) int {
+	return 4 * d.Heads * tiles * (asm.TileKeys + 2)
+}
+
+// weigh enqueues the kernels of Weigh for some of the tokens.
+func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sums operand, width, n, token, tokens int) error {
+	tiles := groups(n-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
+	stats, err := b.scratchOf(statScratch, 8*tokens*d.Heads*tiles)
 	if err != nil {
 		return err
 	}
-	kernel, err := b.kernel(p.weigh, "weigh_rows")
+	weights, err := b.scratchOf(partScratch, 4*tokens*d.Heads*tiles*asm.TileKeys)
 	if err != nil {
 		return err
 	}
-	kernel.Mem(query.mem).Int(query.elements(4)).Mem(keys.mem).Long(keys.at).Mem(stats).Int(d.KVHeads).Int(d.Tokens).Int(n).Float(scale)
-	if err := b.enqueued("Weigh", kernel.Run([3]int{d.Tokens * d.Heads, 1, 1}, [3]int{attendGroup, 1, 1})); err != nil {
+	kernel, err := b.kernel(p.weigh, "weigh_tiles")
+	if err != nil {
+		return err
+	}
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(stats).Mem(weights)
+	kernel.Int(token).Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
+	err = b.enqueued("Weigh", kernel.Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
+	if err != nil {
+		return err
+	}
+	if kernel, err = b.kernel(p.weigh, "weigh_shares"); err != nil {
+		return err
+	}
+	kernel.Mem(stats).Int(tiles).Int(token).Int(d.Tokens).Int(n)
+	if err := b.enqueued("Weigh", kernel.Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1})); err != nil {
 		return err
 	}
 	if kernel, err = b.kernel(p.weigh, "weigh_keys"); err != nil {
 		return err
 	}
-	kernel.Mem(query.mem).Int(query.elements(4)).Mem(keys.mem).Long(keys.at).Mem(stats).Mem(to.mem).Int(to.elements(4))
-	kernel.Int(sums.Shape().Dim(-1)).Int(d.Tokens).Int(n).Float(scale)
-	return b.enqueued("Weigh", kernel.Run([3]int{groups(n, attendGroup), d.KVHeads, 1}, [3]int{attendGroup, 1, 1}))
+	kernel.Mem(stats).Mem(weights).Int(tiles).Mem(sums.mem).Int(sums.elements(4)).Int(width)
+	kernel.Int(token).Int(tokens).Int(d.Tokens).Int(n)
+	seen := n - d.Tokens + token + tokens
+	return b.enqueued("Weigh", kernel.Run([3]int{groups(seen, asm.TileKeys), d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
@@ -119,7 +121,8 @@ func (b *bench) read(t *tensor.Tensor) []float32 {
 	b.Helper()
 	x, err := b.host.CopyFrom(t)
 	must(b, err)
-	return b.values(x)
+	defer runtime.KeepAlive(x)
+	return slices.Clone(b.values(x))
 }
 
 func (b *bench) values(t *tensor.Tensor) []float32 {
@@ -150,7 +153,7 @@ func (b *bench) close(what string, got, want *tensor.Tensor, tolerance float64) 
 	}
 }
 
-// equal compares a device tensor with the host's bit for bit.
+// equal compares a device tensor's bits with the host's. Of NaNs there are many, which are all alike.
 func (b *bench) equal(what string, got, want *tensor.Tensor) {
 	b.Helper()
 	g, w := b.read(got), b.values(want)
@@ -158,16 +161,17 @@ func (b *bench) equal(what string, got, want *tensor.Tensor) {
 		b.Errorf("%s: %d elements, want %d", what, len(g), len(w))
 		return
 	}
-	different, first := 0, -1
+	different, first := 0, 0
 	for i := range w {
 		if math.Float32bits(g[i]) != math.Float32bits(w[i]) && (g[i] == g[i] || w[i] == w[i]) {
-			if different++; first < 0 {
+			if different++; different == 1 {
 				first = i
 			}
 		}
 	}
+	runtime.KeepAlive(want)
 	if different > 0 {
-		b.Errorf("%s: %d of %d elements differ, first number %d: %x, want %x", what, different, len(w), first, g[first], w[first])
+		b.Errorf("%s: %d of %d elements differ, the first is number %d: %x (%[5]g), want %x (%[6]g)", what, different, len(w), first, g[first], w[first])
 	}
 }
 

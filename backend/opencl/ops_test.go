@@ -258,42 +258,54 @@ func TestStagingKeepsOrder(t *testing.T) {
 	}
 }
 
+// chunks are numbers of tokens, and of slots in use after them: around whole tiles, and chunks that begin in the middle.
+var chunks = []struct{ tokens, n int }{
+	{1, 1}, {1, 2}, {1, 127}, {1, 128}, {1, 129}, {1, 700}, {2, 2}, {2, 129}, {2, 300}, {17, 17}, {17, 140}, {40, 40}, {40, 128}, {40, 399}, {150, 290},
+}
+
+// TestAttention holds attention and its weights to the bits of the reference.
 func TestAttention(t *testing.T) {
 	b := newBench(t, Options{})
-	for _, c := range []struct {
-		cache                              tensor.DType
-		headDim, tokens, heads, kvHeads, n int
-	}{
-		{tensor.F16, 64, 1, 4, 2, 1}, {tensor.F16, 64, 1, 4, 2, 64}, {tensor.F16, 64, 1, 4, 2, 1000}, {tensor.F16, 64, 7, 4, 2, 7},
-		{tensor.F16, 64, 33, 4, 2, 130}, {tensor.F32, 32, 1, 3, 3, 300}, {tensor.F32, 32, 40, 3, 3, 50}, {tensor.F16, 128, 1, 8, 2, 70},
-		{tensor.F16, 128, 20, 8, 2, 70}, {tensor.F16, 96, 1, 2, 2, 70}, {tensor.F16, 96, 3, 2, 2, 70}, {tensor.Q8_0, 64, 1, 4, 1, 300},
-		{tensor.Q8_0, 64, 10, 4, 1, 300}, {tensor.Q4_0, 64, 1, 4, 2, 300}, {tensor.Q4_0, 64, 10, 4, 2, 100},
+	for _, s := range []attentionShape{
+		{tensor.F16, 64, 4}, {tensor.F16, 128, 3}, {tensor.F16, 80, 1}, {tensor.F16, 4, 4}, {tensor.F16, 256, 16}, {tensor.F32, 32, 3}, {tensor.F32, 64, 1},
+		{tensor.F32, 128, 4}, {tensor.F32, 12, 2}, {tensor.Q8_0, 32, 4}, {tensor.Q8_0, 64, 3}, {tensor.Q8_0, 128, 1}, {tensor.Q8_0, 96, 2},
+		{tensor.Q4_0, 32, 1}, {tensor.Q4_0, 64, 4}, {tensor.Q4_0, 128, 3},
 	} {
-		name := fmt.Sprintf("Attention of %d tokens with %d/%d heads of %d to %d slots of %v", c.tokens, c.heads, c.kvHeads, c.headDim, c.n, c.cache)
-		q := b.floats(c.tokens, c.heads, c.headDim)
-		k, v := b.typed(c.cache, c.n+3, c.kvHeads, c.headDim), b.typed(c.cache, c.n+3, c.kvHeads, c.headDim)
-		out := b.floats(c.tokens, c.heads, c.headDim)
-		gout := b.on(out)
-		must(t, b.gpu.Attention(b.on(q), b.on(k), b.on(v), gout, c.n))
-		must(t, b.host.Attention(q, b.widened(k), b.widened(v), out, c.n))
-		b.close(name, gout, out, 1e-4)
-		sums := b.floats(c.kvHeads, c.n+5)
-		gsums := b.on(sums)
-		must(t, b.gpu.Weigh(b.on(q), b.on(k), gsums, c.n))
-		must(t, b.host.Weigh(q, b.widened(k), sums, c.n))
-		b.close("Weigh, as "+name, gsums, sums, 1e-4)
+		t.Run(fmt.Sprintf("%v, heads of %d, %d to a KV head", s.cache, s.headDim, s.share), func(t *testing.T) {
+			b.TB = t
+			for _, c := range chunks {
+				b.attention(s, c.tokens, c.n)
+			}
+		})
 	}
 }
 
+// attention compares attention and its weights.
+func (b *bench) attention(s attentionShape, tokens, n int) {
+	b.Helper()
+	const kvHeads = 2
+	name := fmt.Sprintf(" of %d tokens to %d slots near %g", tokens, n, b.size)
+	q, out := b.floats(tokens, kvHeads*s.share, s.headDim), b.floats(tokens, kvHeads*s.share, s.headDim)
+	k, v := b.typed(s.cache, n+3, kvHeads, s.headDim), b.typed(s.cache, n+3, kvHeads, s.headDim)
+	gq, gk, gout := b.on(q), b.on(k), b.on(out)
+	must(b, b.gpu.Attention(gq, gk, b.on(v), gout, n))
+	must(b, b.host.Attention(q, k, v, out, n))
+	b.equal("Attention"+name, gout, out)
+	sums := b.floats(kvHeads, n+5)
+	gsums := b.on(sums)
+	must(b, b.gpu.Weigh(gq, gk, gsums, n))
+	must(b, b.host.Weigh(q, k, sums, n))
+	b.equal("Weigh"+name, gsums, sums)
+}
+
+// TestAttentionOfExtremes has scores near 0, near ±1e6, and beyond what there are numbers for.
 func TestAttentionOfExtremes(t *testing.T) {
 	b := newBench(t, Options{})
-	for _, b.size = range []float32{1e-20, 300} { // scores near 0, and near ±1e6
-		q, k, v := b.floats(20, 4, 64), b.floats(200, 2, 64), b.floats(200, 2, 64)
-		out := b.floats(20, 4, 64)
-		gout := b.on(out)
-		must(t, b.gpu.Attention(b.on(q), b.on(k), b.on(v), gout, 200))
-		must(t, b.host.Attention(q, k, v, out, 200))
-		b.close(fmt.Sprintf("Attention near %g", b.size), gout, out, 1e-3)
+	for _, d := range cacheTypes {
+		for _, b.size = range []float32{1e-30, 1e-20, 1e-5, 300, 1e9, 1e19} {
+			b.attention(attentionShape{d, 64, 4}, 1, 200)
+			b.attention(attentionShape{d, 64, 4}, 20, 200)
+		}
 	}
 }
 

@@ -10,7 +10,8 @@ const (
 	indexScratch = iota // numbers of rows or slots
 	panelScratch        // widened weights
 	roundScratch        // rounded activations
-	partScratch         // parts of attentions
+	partScratch         // parts of attentions, or weights of keys
+	statScratch         // largest scores and sums of the tiles of keys' weights
 	moveScratch         // what moves within a buffer
 	selectScratch        // keys of a selection
 	scratches

@@ -1,119 +1,154 @@
-// Attention of single tokens to cached keys and values, with the softmax computed tile by tile (arXiv 2205.14135) and the
-// tiles shared out among groups.
+// Attention of single tokens to cached keys and values, with the softmax computed tile by tile (arXiv 2205.14135), with the
+// CPU's bits: tiles are shared out among groups, and merged one after the other in order.
 
-// A part of an attention, over some of the slots: its largest score, its sum of weights, and the values' weighted sum.
-#define PART (HEAD_DIM + 2)
+// A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
+#define PART (QUADS + 1)
 
-#define KEYS GROUP                             // of a tile: a work-item has one
-#define OWN ((HEAD_DIM + GROUP - 1) / GROUP) // elements of each result that a work-item sums
+#define VALUES (1024 / QUADS < TILE ? 1024 / QUADS : TILE) // of a tile, that are in local memory at a time
+#define FETCHED ((VALUES * QUADS + GROUP - 1) / GROUP)     // quads of them that a work-item loads
+#define SUMS (QUERIES * QUADS)                             // quads of results
+#define OWN ((SUMS + GROUP - 1) / GROUP)                   // that a work-item computes
 
-// attend lets the queries of one KV head of one token attend to the slots [split·per, split·per + per) of those that the token
-// sees, n - tokens + token + 1. The grid is splits × kv_heads × tokens. With one split the result goes to out, else a part
-// for each split and query head goes to parts.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, output parts, int n, int per, float scale) {
-  __local float4 query[SHARE * HEAD_DIM / 4];
-  __local float4 scores[SHARE * KEYS / 4];
-  __local float weights[SHARE * KEYS];
-  __local float largest[2 * SHARE], shrink[SHARE]; // before this tile and after it; by how much old sums shrink
-  const int id = get_local_id(0), split = get_group_id(0), splits = get_num_groups(0);
-  const int head = get_group_id(1), kv_heads = get_num_groups(1), token = get_group_id(2), tokens = get_num_groups(2);
-  const int end = min(split * per + per, n - tokens + token + 1);
-  const size_t at = ((size_t)token * kv_heads + head) * SHARE * HEAD_DIM; // of the queries, and of the results
-  k += k_at;
-  v += v_at;
-  for (int i = id; i < SHARE * HEAD_DIM / 4; i += GROUP)
-    query[i] = LOAD4(q + q_at + at, i) * scale;
-  for (int i = id; i < SHARE; i += GROUP)
-    largest[i] = LOWEST;
-  float sum[OWN * SHARE], total[SHARE];
-  for (int i = 0; i < OWN * SHARE; i++)
-    sum[i] = 0;
-  for (int g = 0; g < SHARE; g++)
-    total[g] = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
-
-  int now = 0; // which half of largest was before
-  for (int tile = split * per; tile < end; tile += KEYS) {
-    const int keys = min(KEYS, end - tile);
-    float dots[SHARE];
-    for (int g = 0; g < SHARE; g++)
-      dots[g] = 0;
-    if (id < keys)
-      for (int i = 0; i < HEAD_DIM / 4; i++) {
-        const float4 element = kv4(k, (size_t)(tile + id) * kv_heads + head, i);
+// fetch_values begins to load values from slot first on. Slots after `last` are not read.
+static inline void fetch_values(RAW *next, bytes v, int first, int last, int kv_heads, int head) {
 #pragma unroll
-        for (int g = 0; g < SHARE; g++)
-          dots[g] += dot(query[g * (HEAD_DIM / 4) + i], element);
-      }
-    for (int g = 0; g < SHARE; g++)
-      ((__local float *)scores)[g * KEYS + id] = id < keys ? dots[g] : LOWEST;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int g = 0; g < SHARE; g++) {
-      float4 most = (float4)(largest[now * SHARE + g]);
-      for (int i = 0; i < KEYS / 4; i++)
-        most = fmax(most, scores[g * (KEYS / 4) + i]);
-      const float m = fmax(fmax(most.x, most.y), fmax(most.z, most.w));
-      weights[g * KEYS + id] = exp(((__local float *)scores)[g * KEYS + id] - m);
-      if (id == 0) {
-        shrink[g] = exp(largest[now * SHARE + g] - m);
-        largest[(now ^ 1) * SHARE + g] = m;
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    now ^= 1;
-#pragma unroll
-    for (int g = 0; g < SHARE; g++) {
-      total[g] *= shrink[g];
-      for (int i = 0; i < OWN; i++)
-        sum[g * OWN + i] *= shrink[g];
-    }
-    for (int key = 0; key < keys; key++) {
-#pragma unroll
-      for (int i = 0; i < OWN; i++) {
-        const int element = id + i * GROUP;
-        const float value = element < HEAD_DIM ? kv1(v, (size_t)(tile + key) * kv_heads + head, element) : 0.0f;
-#pragma unroll
-        for (int g = 0; g < SHARE; g++)
-          sum[g * OWN + i] += weights[g * KEYS + key] * value;
-      }
-#pragma unroll
-      for (int g = 0; g < SHARE; g++)
-        total[g] += weights[g * KEYS + key];
-    }
-  }
-  for (int g = 0; g < SHARE; g++) {
-    output part = parts + ((((size_t)token * kv_heads + head) * SHARE + g) * splits + split) * PART;
-    for (int i = 0; i < OWN; i++) {
-      const int element = id + i * GROUP;
-      if (element >= HEAD_DIM)
-        break;
-      if (splits == 1)
-        out[out_at + at + g * HEAD_DIM + element] = sum[g * OWN + i] / total[g];
-      else
-        part[2 + element] = sum[g * OWN + i];
-    }
-    if (splits > 1 && id == 0) {
-      part[0] = largest[now * SHARE + g];
-      part[1] = total[g];
-    }
+  for (int j = 0; j < FETCHED; j++) {
+    const int i = get_local_id(0) + j * GROUP;
+    next[j] = raw_at(v, (size_t)min(first + i / QUADS, last) * kv_heads + head, i % QUADS);
   }
 }
 
-// merge joins the parts of each query head; the grid is the heads of all tokens.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void merge(input parts, int splits, output out, int out_at) {
-  const size_t head = get_group_id(0);
-  parts += head * splits * PART;
-  float largest = LOWEST;
-  for (int split = 0; split < splits; split++)
-    largest = fmax(largest, parts[split * PART]);
-  for (int element = get_local_id(0); element < HEAD_DIM; element += GROUP) {
-    float sum = 0, total = 0;
-    for (int split = 0; split < splits; split++) {
-      const float weight = exp(parts[split * PART] - largest);
-      sum += weight * parts[split * PART + 2 + element];
-      total += weight * parts[split * PART + 1];
-    }
-    out[out_at + head * HEAD_DIM + element] = sum / total;
+// keep_values puts what was fetched into local memory.
+static inline void keep_values(const RAW *next, __local float4 *buffer) {
+#pragma unroll
+  for (int j = 0; j < FETCHED; j++) {
+    const int i = get_local_id(0) + j * GROUP;
+    if (i < VALUES * QUADS)
+      buffer[i] = floats_of(next[j], i % QUADS);
   }
+}
+
+// attend lets QUERIES neighbouring query heads of one token attend to the slots of one tile. The grid is tiles × heads/QUERIES
+// × tokens, of which the first is number `token` of the chunk's. Where there is one tile the result goes to out, else parts
+// [tokens, heads, tiles, PART] go to parts. A value is added to by an FMA for each slot that the token sees, in order.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, __global float4 *parts, int token, int tokens,
+       int n, float scale) {
+  __local float4 buffer[BUFFER];
+  QUERY_MEMORY;
+  __local float weights[QUERIES * TILE], lanes[QUERIES * LANES], total[QUERIES];
+  const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
+  const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
+  const int kv_heads = heads / SHARE, head = first_head / SHARE;
+  token += get_group_id(2);
+  const int first = tile * TILE, seen = clamp(n - tokens + token + 1 - first, 0, TILE), last = max(first + seen, 1) - 1;
+  const size_t row = (size_t)token * heads + first_head; // of the queries, and of the results
+  k += k_at;
+  v += v_at;
+  RAW next[PIECE];
+  float scores[QUERIES], largest[QUERIES];
+  fetch_keys(next, k, first, last, kv_heads, head, 0);
+  load_queries(q + q_at + row * HEAD_DIM, scale, QUERY_NAMES);
+  for (int g = 0; g < QUERIES; g++)
+    scores[g] = 0;
+  for (int piece = 0; piece < PIECES; piece++) {
+    keep_keys(next, buffer);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (piece + 1 < PIECES)
+      fetch_keys(next, k, first, last, kv_heads, head, piece + 1);
+    else
+      fetch_values(next, v, first, last, kv_heads, head);
+    add_scores(scores, piece, buffer, QUERY_NAMES);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  weigh_tile(scores, seen, weights, largest, lanes);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (id < QUERIES)
+    total[id] = fold_lanes(lanes + id * LANES);
+  float4 sums[OWN];
+  for (int i = 0; i < OWN; i++)
+    sums[i] = (float4)(0);
+  for (int begin = 0; begin < seen; begin += VALUES) {
+    keep_values(next, buffer);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    fetch_values(next, v, first + begin + VALUES, last, kv_heads, head);
+    for (int i = 0; i < OWN; i++) {
+      const int own = id + i * GROUP;
+      if (own < SUMS) {
+        const __local float *weight = weights + own / QUADS * TILE + begin;
+        const __local float4 *value = buffer + own % QUADS;
+        float4 sum = sums[i];
+#pragma unroll 8
+        for (int j = 0; j < min(VALUES, seen - begin); j++)
+          sum = fma((float4)(weight[j]), value[j * QUADS], sum);
+        sums[i] = sum;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
+  for (int i = 0; i < OWN; i++) {
+    const int own = id + i * GROUP, g = own / QUADS;
+    if (own < SUMS) {
+      if (tiles == 1)
+        STORE4(sums[i] / total[g], out + out_at, row * QUADS + own);
+      else
+        parts[(size_t)g * tiles * PART + own % QUADS] = sums[i];
+    }
+  }
+  if (tiles > 1 && id == 0)
+    for (int g = 0; g < QUERIES; g++)
+      parts[(size_t)g * tiles * PART + QUADS] = (float4)(largest[g], total[g], 0, 0);
+}
+
+#define ELEMENTS ((HEAD_DIM + GROUP - 1) / GROUP) // of the result that a work-item merges
+
+// merge joins the parts of a query head, tile by tile, as asm.Partial's merge does:
+//
+//   m = max(before, tile's), a = exp(before - m), b = exp(tile's - m), x = fma(tile's x, b, x·a) for the sum and the values
+//
+// The maxima do not depend on the order, so that each work-item finds the factors of one tile, of GROUP at a time. The grid is
+// heads × tokens, of which the first is number `token`.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+merge(input parts, int tiles, output out, int out_at, int token, int tokens, int n) {
+  __local float largest[GROUP], shrink[GROUP], grow[GROUP], totals[GROUP];
+  const int id = get_local_id(0);
+  const size_t heads = get_num_groups(0);
+  parts += (get_group_id(1) * heads + get_group_id(0)) * tiles * (4 * PART);
+  token += get_group_id(1);
+  const int seen = (n - tokens + token) / TILE + 1; // tiles
+  float before = parts[HEAD_DIM], total = parts[HEAD_DIM + 1], sums[ELEMENTS];
+  for (int i = 0; i < ELEMENTS; i++)
+    sums[i] = parts[min(id + i * GROUP, HEAD_DIM - 1)];
+  for (int begin = 1; begin < seen; begin += GROUP) {
+    const int count = min(GROUP, seen - begin);
+    const size_t at = (size_t)(begin + min(id, count - 1)) * (4 * PART) + HEAD_DIM;
+    largest[id] = parts[at];
+    totals[id] = parts[at + 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float mine = before;
+    for (int i = 0; i < id; i++)
+      mine = fmax(mine, largest[i]);
+    const float m = fmax(mine, largest[id]);
+    shrink[id] = exact_exp(mine - m);
+    grow[id] = exact_exp(largest[id] - m);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int t = 0; t < count; t++) {
+      before = fmax(before, largest[t]);
+      total = fma(totals[t], grow[t], total * shrink[t]);
+    }
+    for (int i = 0; i < ELEMENTS; i++) {
+      input values = parts + (size_t)begin * (4 * PART) + min(id + i * GROUP, HEAD_DIM - 1);
+      float sum = sums[i];
+#pragma unroll 8
+      for (int t = 0; t < count; t++)
+        sum = fma(values[t * (4 * PART)], grow[t], sum * shrink[t]);
+      sums[i] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  out += out_at + (token * heads + get_group_id(0)) * HEAD_DIM;
+  for (int i = 0; i < ELEMENTS; i++)
+    if (id + i * GROUP < HEAD_DIM)
+      out[id + i * GROUP] = sums[i] / total;
 }

@@ -1,31 +1,47 @@
-// HEAD_DIM and SHARE, the number of query heads that share a KV head, are constants, and KV_… names the cache's type. A cache
-// row is one head of one slot, in the layout of files: number slot·kv_heads + head.
+// Rows of keys and values. HEAD_DIM and SHARE, the number of query heads that share a KV head, are constants, and KV_… names
+// the cache's type. A cache row is one head of one slot, in the layout of files: number slot·kv_heads + head. It is read in
+// quads of four elements.
+//
+// A RAW is a quad as it is stored: what is loaded early waits in few registers, and nothing waits for it before it is needed.
 
-// kv4 returns elements 4i … 4i+3 of a cache row.
-static inline float4 kv4(bytes cache, size_t row, int i) {
+#define QUADS (HEAD_DIM / 4)
+
+#if defined(KV_q8_0) || defined(KV_q4_0)
+#define PACKED // keys are multiplied as integers, in blocks of 32
+#endif
+
 #if defined(KV_f32)
-  return LOAD4(cache, row * (HEAD_DIM / 4) + i);
+typedef float4 RAW;
+static inline RAW raw_at(bytes cache, size_t row, int i) { return LOAD4(cache, row * QUADS + i); }
+static inline float4 floats_of(RAW raw, int i) { return raw; }
 #elif defined(KV_f16)
-  return vloada_half4(row * (HEAD_DIM / 4) + i, (__global const half *)cache);
-#elif defined(KV_q8_0)
+typedef ushort4 RAW;
+static inline RAW raw_at(bytes cache, size_t row, int i) { return ((__global const ushort4 *)cache)[row * QUADS + i]; }
+static inline float4 floats_of(RAW raw, int i) { return vload_half4(0, (const half *)&raw); }
+#else
+typedef uint2 RAW; // four bytes that hold the quad, and the block's scale
+
+static inline float scale_of(RAW raw) {
+  const ushort scale = raw.y;
+  return vload_half(0, (const half *)&scale);
+}
+#if defined(KV_q8_0)
+static inline RAW raw_at(bytes cache, size_t row, int i) {
   bytes block = cache + (row * (HEAD_DIM / 32) + i / 8) * 34;
-  return half_at(block) * convert_float4(as_char4(bytes4_at(block + 2 + i % 8 * 4)));
+  return (RAW)(bytes4_at(block + 2 + i % 8 * 4), *(__global const ushort *)block);
+}
+static inline uint packed_of(RAW raw, int i) { return raw.x; }
 #else
+static inline RAW raw_at(bytes cache, size_t row, int i) {
   bytes block = cache + (row * (HEAD_DIM / 32) + i / 8) * 18;
-  const int4 q = convert_int4(as_uchar4(bytes4_at(block + 2 + i % 4 * 4)));
-  return half_at(block) * (convert_float4(i % 8 < 4 ? q & 15 : q >> 4) - 8.0f);
-#endif
+  return (RAW)(bytes4_at(block + 2 + i % 4 * 4), *(__global const ushort *)block);
 }
-
-// kv1 returns element i of a cache row.
-static inline float kv1(bytes cache, size_t row, int i) {
-#if defined(KV_f32)
-  return f32_element(cache + row * HEAD_DIM * 4, i);
-#elif defined(KV_f16)
-  return f16_element(cache + row * HEAD_DIM * 2, i);
-#elif defined(KV_q8_0)
-  return q8_0_element(cache + row * (HEAD_DIM / 32) * 34, i);
-#else
-  return q4_0_element(cache + row * (HEAD_DIM / 32) * 18, i);
-#endif
+// packed_of returns four signed bytes: the nibbles less eight, without a borrow from byte to byte.
+static inline uint packed_of(RAW raw, int i) {
+  const uint nibbles = raw.x >> (i % 8 < 4 ? 0 : 4) & 0x0F0F0F0Fu;
+  return ((nibbles | 0x80808080u) - 0x08080808u) ^ 0x80808080u;
 }
+#endif
+// floats_of adds the minimum that the formats lack, as the CPU does: it makes -0 into 0.
+static inline float4 floats_of(RAW raw, int i) { return scale_of(raw) * convert_float4(as_char4(packed_of(raw, i))) + 0.0f; }
+#endif

@@ -1,52 +1,80 @@
-// How much attention keys get, for eviction: sums[h, j] += Σ softmax(q·kᵀ/√HEAD_DIM)[j] over the queries of a chunk. The first
-// kernel finds each query's largest score and sum of weights, the second adds up, a work-item for each key.
+// How much attention keys get, for eviction: sums[h, j] += Σ softmax(q·kᵀ/√HEAD_DIM)[j] over the queries of a chunk, with the
+// CPU's bits. The first kernel finds the weights of the keys of each tile, the second what a tile's weights are to be
+// multiplied by, the third adds them up, in the order of tokens and heads.
+//
+// Rows are query heads, [tokens, heads]. Of a row, stats has for each tile the largest score and the sum of weights, and
+// weights has TILE weights for each tile.
 
-// weigh_rows: a group for each query, [tokens, heads]; stats [tokens, heads, 2].
+// weigh_tiles: the grid is tiles × heads/QUERIES × tokens, of which the first is number `token` of the chunk's.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-weigh_rows(input q, int q_at, bytes k, ulong k_at, output stats, int kv_heads, int tokens, int n, float scale) {
-  __local float4 query[HEAD_DIM / 4];
-  __local float part[GROUP];
-  const int id = get_local_id(0), row = get_group_id(0), token = row / (kv_heads * SHARE), head = row / SHARE % kv_heads;
-  for (int i = id; i < HEAD_DIM / 4; i += GROUP)
-    query[i] = LOAD4(q + q_at, (size_t)row * (HEAD_DIM / 4) + i) * scale;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  float largest = LOWEST, total = 0;
-  for (int slot = id; slot < n - tokens + token + 1; slot += GROUP) {
-    float score = 0;
-    for (int i = 0; i < HEAD_DIM / 4; i++)
-      score += dot(query[i], kv4(k + k_at, (size_t)slot * kv_heads + head, i));
-    const float m = fmax(largest, score);
-    total = total * exp(largest - m) + exp(score - m);
-    largest = m;
+weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, output weights, int token, int tokens, int n, float scale) {
+  __local float4 buffer[BUFFER];
+  QUERY_MEMORY;
+  __local float kept[QUERIES * TILE], lanes[QUERIES * LANES];
+  const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
+  const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
+  const int kv_heads = heads / SHARE, head = first_head / SHARE;
+  const size_t row = (size_t)get_group_id(2) * heads + first_head;
+  const int first = tile * TILE, seen = clamp(n - tokens + token + (int)get_group_id(2) + 1 - first, 0, TILE);
+  const int last = max(first + seen, 1) - 1;
+  k += k_at;
+  RAW next[PIECE];
+  float scores[QUERIES], largest[QUERIES];
+  load_queries(q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, QUERY_NAMES);
+  for (int g = 0; g < QUERIES; g++)
+    scores[g] = 0;
+  for (int piece = 0; piece < PIECES; piece++) {
+    fetch_keys(next, k, first, last, kv_heads, head, piece);
+    keep_keys(next, buffer);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    add_scores(scores, piece, buffer, QUERY_NAMES);
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
-  const float m = group_max(largest, part);
+  weigh_tile(scores, seen, kept, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
-  total = group_sum(total * exp(largest - m), part);
-  if (id == 0) {
-    stats[row * 2] = m;
-    stats[row * 2 + 1] = total;
-  }
+  for (int g = 0; g < QUERIES; g++)
+    weights[((row + g) * tiles + tile) * TILE + id] = kept[g * TILE + id];
+  if (id == 0)
+    for (int g = 0; g < QUERIES; g++)
+      stats[(row + g) * tiles + tile] = (float2)(largest[g], fold_lanes(lanes + g * LANES));
 }
 
-// weigh_keys: groups of keys × kv_heads.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-weigh_keys(input q, int q_at, bytes k, ulong k_at, input stats, output sums, int sums_at, int width, int tokens, int n, float scale) {
-  __local float4 query[HEAD_DIM / 4];
-  const int id = get_local_id(0), slot = get_global_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
-  float sum = 0;
-  for (int row = 0; row < tokens * SHARE; row++) {
-    const int token = row / SHARE, number = (token * kv_heads + head) * SHARE + row % SHARE;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = id; i < HEAD_DIM / 4; i += GROUP)
-      query[i] = LOAD4(q + q_at, (size_t)number * (HEAD_DIM / 4) + i) * scale;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (slot < n - tokens + token + 1) {
-      float score = 0;
-      for (int i = 0; i < HEAD_DIM / 4; i++)
-        score += dot(query[i], kv4(k + k_at, (size_t)slot * kv_heads + head, i));
-      sum += exp(score - stats[number * 2]) / stats[number * 2 + 1];
-    }
+// weigh_shares replaces the first number of each tile's stats by the factor of its weights: the tile's share, which is a
+// softmax over the tiles' maxima with the sum in lanes, divided by the sum of all weights. The grid is heads × tokens.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_shares(__global float2 *stats, int tiles, int token, int tokens, int n) {
+  __local float lanes[LANES];
+  const int id = get_local_id(0);
+  const int seen = (n - tokens + token + (int)get_group_id(1)) / TILE + 1;
+  stats += ((size_t)get_group_id(1) * get_num_groups(0) + get_group_id(0)) * tiles;
+  float most = stats[0].x, sum = 0, total = 0;
+  for (int t = 1; t < seen; t++)
+    most = fmax(most, stats[t].x);
+  if (id < LANES) {
+    for (int t = id; t < seen; t += LANES)
+      sum += exact_exp(stats[t].x - most);
+    lanes[id] = sum;
   }
-  if (slot < n)
-    sums[sums_at + (size_t)head * width + slot] += sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  sum = fold_lanes(lanes);
+  for (int t = 0; t < seen; t++)
+    total += exact_exp(stats[t].x - most) / sum * stats[t].y;
+  barrier(CLK_GLOBAL_MEM_FENCE); // everyone has read
+  for (int t = id; t < seen; t += GROUP)
+    stats[t].x = exact_exp(stats[t].x - most) / sum / total;
+}
+
+// weigh_keys: groups of keys × kv_heads. Here tokens_now are those that the other kernels were run for.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+weigh_keys(__global const float2 *stats, input weights, int tiles, output sums, int sums_at, int width, int token, int tokens_now, int tokens, int n) {
+  const int slot = get_global_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
+  if (slot >= n)
+    return;
+  sums += sums_at + (size_t)head * width + slot;
+  float sum = *sums;
+  for (int i = max(0, slot - (n - tokens + token)); i < tokens_now; i++) // those that see the slot
+    for (int g = 0; g < SHARE; g++) {
+      const size_t row = ((size_t)i * kv_heads + head) * SHARE + g;
+      sum = fma(stats[row * tiles + slot / TILE].x, weights[row * tiles * TILE + slot], sum);
+    }
+  *sums = sum;
 }

@@ -1,0 +1,140 @@
+// The attention of QUERIES query heads of one token to the keys of one tile, with the CPU's bits. GROUP is TILE: a work-item
+// has a key.
+//
+//   scores    an FMA chain over the head's elements in order; where keys are blocks of 32, the query is rounded to eight bits,
+//             a block's products are summed as integers, which is exact in any order, and the chain is over the blocks
+//   weights   exp(score - the largest), 0 for the slots that the token does not see
+//   lanes     weight j is added to lane j % LANES, in order of j; folded they are the sum of weights
+
+#define TILE 128            // slots: asm.TileKeys
+#define PIECE 8             // quads of a key that are in local memory at a time: a block
+#define PADDED (PIECE + 1)  // so that neighbouring keys lie in different banks
+#define BUFFER (TILE * PADDED) // float4 of local memory for keys, and then for values
+
+#define PIECES ((QUADS + PIECE - 1) / PIECE)
+
+// scaled returns eight elements of a query.
+static inline float8 scaled(input q, size_t eight, float scale) { return EIGHT_AT((__global const float4 *)q, eight) * scale; }
+
+#ifdef PACKED
+#define QUERY_MEMORY __local uint query[QUERIES * QUADS], query_steps[QUERIES * QUADS / 8]; __local float query_part[GROUP]
+#define QUERY_ARGUMENTS __local uint *query, __local uint *query_steps, __local float *query_part
+#define QUERY_NAMES query, query_steps, query_part
+#else
+#define QUERY_MEMORY __local float4 query[QUERIES * QUADS]
+#define QUERY_ARGUMENTS __local float4 *query
+#define QUERY_NAMES query
+#endif
+
+// load_queries puts QUERIES neighbouring rows of q, divided by √HEAD_DIM, into local memory, [QUADS, QUERIES]. The caller has a
+// barrier before they are used.
+static inline void load_queries(input q, float scale, QUERY_ARGUMENTS) {
+  const int id = get_local_id(0);
+#ifdef PACKED
+  for (int begin = 0; begin < QUERIES * QUADS / 2; begin += GROUP) {
+    const int eight = begin + id, inside = eight < QUERIES * QUADS / 2;
+    const int g = eight / (QUADS / 2), quad = eight % (QUADS / 2) * 2;
+    const float8 x = inside ? scaled(q, eight, scale) : (float8)(0);
+    float step;
+    const char8 rounded = round_eight(x, 4, &step, query_part);
+    if (inside) {
+      query[quad * QUERIES + g] = as_uint(rounded.lo);
+      query[(quad + 1) * QUERIES + g] = as_uint(rounded.hi);
+      if (quad % 8 == 0)
+        query_steps[quad / 8 * QUERIES + g] = as_uint(step);
+    }
+  }
+#else
+  for (int i = id; i < QUERIES * QUADS; i += GROUP)
+    query[i % QUADS * QUERIES + i / QUADS] = LOAD4(q, i) * scale;
+#endif
+}
+
+// fetch_keys begins to load a piece of the tile's keys. Slots after `last` are not read.
+static inline void fetch_keys(RAW *next, bytes k, int first, int last, int kv_heads, int head, int piece) {
+#pragma unroll
+  for (int j = 0; j < PIECE; j++) {
+    const int i = get_local_id(0) + j * GROUP;
+    next[j] = raw_at(k, (size_t)min(first + i / PIECE, last) * kv_heads + head, min(piece * PIECE + i % PIECE, QUADS - 1));
+  }
+}
+
+// keep_keys puts what was fetched into local memory.
+static inline void keep_keys(const RAW *next, __local float4 *buffer) {
+#pragma unroll
+  for (int j = 0; j < PIECE; j++) {
+    const int i = get_local_id(0) + j * GROUP, at = i / PIECE * PADDED + i % PIECE;
+#ifdef PACKED
+    __local uint *keys = (__local uint *)buffer;
+    keys[at] = packed_of(next[j], i % PIECE);
+    if (i % PIECE == 0)
+      keys[at + PIECE] = as_uint(scale_of(next[j]));
+#else
+    buffer[at] = floats_of(next[j], i % PIECE);
+#endif
+  }
+}
+
+// add_scores continues the work-item's chains with a piece.
+static inline void add_scores(float *scores, int piece, const __local float4 *buffer, QUERY_ARGUMENTS) {
+#ifdef PACKED
+  const __local uint *key = (const __local uint *)buffer + get_local_id(0) * PADDED;
+  int sums[QUERIES];
+  for (int g = 0; g < QUERIES; g++)
+    sums[g] = 0;
+#pragma unroll
+  for (int i = 0; i < PIECE; i++) {
+    const uint four = key[i];
+#pragma unroll
+    for (int g = 0; g < QUERIES; g++)
+      sums[g] = DOT(query[(piece * PIECE + i) * QUERIES + g], four, sums[g]);
+  }
+  const float scale = as_float(key[PIECE]);
+#pragma unroll
+  for (int g = 0; g < QUERIES; g++)
+    scores[g] = fma(scale * as_float(query_steps[piece * QUERIES + g]), (float)sums[g], scores[g]);
+#else
+  const __local float4 *key = buffer + get_local_id(0) * PADDED;
+  for (int i = 0; i < min(PIECE, QUADS - piece * PIECE); i++) {
+    const float4 four = key[i];
+#pragma unroll
+    for (int g = 0; g < QUERIES; g++) {
+      const float4 x = query[(piece * PIECE + i) * QUERIES + g];
+      scores[g] = fma(x.w, four.w, fma(x.z, four.z, fma(x.y, four.y, fma(x.x, four.x, scores[g]))));
+    }
+  }
+#endif
+}
+
+// weigh_tile turns the scores, of which the token sees the first `seen`, into weights [QUERIES, TILE], the largest scores
+// and lanes [QUERIES, LANES]. The caller has a barrier before it uses the lanes.
+static inline void weigh_tile(const float *scores, int seen, __local float *weights, float *largest, __local float *lanes) {
+  const int id = get_local_id(0);
+  __local float *mine = weights + id / LANES * TILE + id % LANES;
+#pragma unroll
+  for (int g = 0; g < QUERIES; g++)
+    weights[g * TILE + id] = id < seen ? scores[g] : -INFINITY;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (id < QUERIES * LANES) {
+    float most = mine[0];
+    for (int j = LANES; j < TILE; j += LANES)
+      most = fmax(most, mine[j]);
+    lanes[id] = most;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  for (int g = 0; g < QUERIES; g++) {
+    float most = lanes[g * LANES];
+    for (int i = 1; i < LANES; i++)
+      most = fmax(most, lanes[g * LANES + i]);
+    largest[g] = most;
+    weights[g * TILE + id] = id < seen ? exact_exp(scores[g] - most) : 0.0f;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (id < QUERIES * LANES) {
+    float sum = 0;
+    for (int j = 0; j < TILE; j += LANES)
+      sum += mine[j];
+    lanes[id] = sum;
+  }
+}
