@@ -25,7 +25,6 @@ type attentionPrograms struct {
 }
 
 const (
-	flashGroup  = 128      // work-items of a group of flash
 	tileScratch = 16 << 20 // bytes about which the tiles of the tokens that are computed together may take
 )
 
@@ -39,6 +38,13 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
 	const files = "common exact dot activations cache tile "
 	p.attend, p.weigh = program{files + "attention", options}, program{files + "weigh", options}
+	switch s.headDim {
+	case 32, 64:
+		p.flashRows = 32
+	case 128:
+		p.flashRows = 16
+	}
+	p.flash = program{"common exact dot activations cache flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)}
 	b.programs.attention[s] = p
 	return p
 }
@@ -79,8 +85,10 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	tiles := groups(n, asm.TileKeys)
-	return batches(d.Tokens, partBytes(d, tiles), func(token, tokens int) error {
+	if blocks := groups(d.Tokens*(d.Heads/d.KVHeads), max(1, p.flashRows)); d.Tokens > 1 && p.flashRows > 0 {
+		return b.flash(p, d, query, keys, values, to, n, blocks)
+	}
+	return batches(d.Tokens, partBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {
 		return b.attend(p, d, query, keys, values, to, n, token, tokens)
 	})
 }
@@ -113,6 +121,17 @@ func batches(all, bytes int, f func(token, tokens int) error) error {
 		}
 	}
 	return nil
+}
+
+// flash enqueues flash, with so many blocks of queries for each KV head.
+func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, k, v, out operand, n, blocks int) error {
+	kernel, err := b.kernel(p.flash, "flash")
+	if err != nil {
+		return err
+	}
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(v.mem).Long(v.at).Mem(out.mem).Int(out.elements(4))
+	kernel.Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
+	return b.enqueued("Attention", kernel.Run([3]int{blocks, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }
 
 // attend enqueues attend for some of the tokens and, where there are several tiles, merge.

@@ -1,100 +1,243 @@
-// Attention of the tokens of a chunk. The rows of a KV head are its queries, SHARE for each token, so row r is query head
-// r % SHARE of token r / SHARE. A group takes ROWS of them through the keys and values in tiles of KEYS, which all its rows
-// share in local memory. A token does not see the slots after its own.
+// Attention of the tokens of a chunk, with the CPU's bits. The rows of a KV head are its queries, SHARE for each token, so row
+// r is query head r % SHARE of token r / SHARE. A group takes ROWS of them through the slots, tile by tile of TILE, in pieces
+// of KEYS, which all its rows share in local memory. A token does not see the slots after its own.
+//
+// The orders are those of tile.cl and attention.cl. A row's softmax over a tile needs all its scores at once: 16 work-items
+// keep them in registers. Work-item i of these has slots i, 16 + i, …, which are those of the CPU's lane i.
 //
 // It needs GROUP = 128 and HEAD_DIM 32, 64 or 128.
 
-#define KEYS 32
-#define PADDED (HEAD_DIM / 4 + 1)     // float4 of a row in local memory
-#define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys
-#define LANES (HEAD_DIM / 4)          // work-items that share the sums of a row, four elements each
-#define SUM_ROWS (ROWS * LANES / 128) // rows of which a work-item has sums
+#define TILE 128                      // slots: asm.TileKeys
+#define KEYS 32                       // slots of a piece
+#define PIECES (TILE / KEYS)
+#define PADDED (QUADS + 1)            // float4 of a row in local memory
+#define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys of a piece
+#define OWN (TILE / LANES)            // and so many scores of each
+#define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
+#define FETCHED (KEYS * QUADS / 128)  // quads of a piece that a work-item loads
+
+#define QUERY(r) (((size_t)((r) / SHARE) * kv_heads + head) * SHARE + (r) % SHARE)
+
+#ifdef PACKED
+#define KEY_WORDS ((QUADS + QUADS / 8) | 1) // a key's bytes and its scales in local memory, odd so that keys lie in different banks
+#endif
+
+// fetch begins to load the keys or values of a piece. Slots after `last` are not read.
+static inline void fetch(RAW *next, bytes cache, int first, int last, int kv_heads, int head) {
+#pragma unroll
+  for (int j = 0; j < FETCHED; j++) {
+    const int i = get_local_id(0) + j * GROUP;
+    next[j] = raw_at(cache, (size_t)min(first + i / QUADS, last) * kv_heads + head, i % QUADS);
+  }
+}
+
+// keep_keys puts keys that were fetched into local memory.
+static inline void keep_keys(const RAW *next, __local float4 *cached) {
+#pragma unroll
+  for (int j = 0; j < FETCHED; j++) {
+    const int i = get_local_id(0) + j * GROUP, quad = i % QUADS;
+#ifdef PACKED
+    __local uint *key = (__local uint *)cached + i / QUADS * KEY_WORDS;
+    key[quad] = packed_of(next[j], quad);
+    if (quad % 8 == 0)
+      key[QUADS + quad / 8] = as_uint(scale_of(next[j]));
+#else
+    cached[i / QUADS * PADDED + quad] = floats_of(next[j], quad);
+#endif
+  }
+}
+
+// keep_values does so with values.
+static inline void keep_values(const RAW *next, __local float4 *cached) {
+#pragma unroll
+  for (int j = 0; j < FETCHED; j++) {
+    const int i = get_local_id(0) + j * GROUP;
+    cached[i / QUADS * PADDED + i % QUADS] = floats_of(next[j], i % QUADS);
+  }
+}
 
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, int tokens, int n, float scale) {
-  __local float4 query[ROWS * PADDED], cached[KEYS * PADDED]; // the tile's keys, then its values
-  __local float scores[ROWS * (KEYS + 1)], largest[2 * ROWS];
+  __local float4 cached[KEYS * PADDED]; // a piece's keys, or its values
+  __local float weights[ROWS * (KEYS + 1)], lanes[ROWS * LANES];
+  __local float largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
   const int id = get_local_id(0), first = get_group_id(0) * ROWS, head = get_group_id(1), kv_heads = get_num_groups(1);
-  const int rows = tokens * SHARE;
+  const int rows = tokens * SHARE, before = n - tokens + 1; // what row r sees: before + r / SHARE slots
+  const int end = before + min(first + ROWS - 1, rows - 1) / SHARE; // what the last row sees
   k += k_at;
   v += v_at;
-#define QUERY(r) (((size_t)((r) / SHARE) * kv_heads + head) * SHARE + (r) % SHARE)
-  for (int i = id; i < ROWS * LANES; i += 128)
-    query[i / LANES * PADDED + i % LANES] = LOAD4(q + q_at, QUERY(min(first + i / LANES, rows - 1)) * LANES + i % LANES) * scale;
-  if (id < ROWS)
-    largest[id] = LOWEST;
-  const int score_row = id / 16 * SCORE_ROWS, score_key = id % 16;
-  const int sum_row = id / LANES * SUM_ROWS, lane = id % LANES;
-  float4 sum[SUM_ROWS];
-  float total[SUM_ROWS];
-  for (int i = 0; i < SUM_ROWS; i++) {
-    sum[i] = (float4)(0);
-    total[i] = 0;
+  RAW next[FETCHED];
+  fetch(next, k, 0, end - 1, kv_heads, head);
+#ifdef PACKED
+  __local uint query[ROWS * PADDED], steps[ROWS * QUADS / 8];
+  for (int begin = 0; begin < ROWS * QUADS / 2; begin += GROUP) {
+    const int r = (begin + id) / (QUADS / 2), eight = (begin + id) % (QUADS / 2), inside = r < ROWS;
+    const size_t at = QUERY(min(first + min(r, ROWS - 1), rows - 1)) * (QUADS / 2) + eight;
+    float step;
+    const char8 rounded = round_eight(EIGHT_AT((__global const float4 *)(q + q_at), at) * scale, 4, &step, weights);
+    if (inside) {
+      query[r * PADDED + eight * 2] = as_uint(rounded.lo);
+      query[r * PADDED + eight * 2 + 1] = as_uint(rounded.hi);
+      if (eight % 4 == 0)
+        steps[r * (QUADS / 8) + eight / 4] = as_uint(step);
+    }
   }
-  const int end = n - tokens + min(first + ROWS - 1, rows - 1) / SHARE + 1; // what the last row sees
-  int now = 0;
-  for (int tile = 0; tile < end; tile += KEYS) {
-    barrier(CLK_LOCAL_MEM_FENCE); // everyone is done with the values of the tile before
-    for (int i = id; i < KEYS * LANES; i += 128)
-      cached[i / LANES * PADDED + i % LANES] = kv4(k, (size_t)min(tile + i / LANES, n - 1) * kv_heads + head, i % LANES);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float4 dots[SCORE_ROWS][2];
-    for (int r = 0; r < SCORE_ROWS; r++)
-      dots[r][0] = dots[r][1] = (float4)(0);
-    for (int i = 0; i < LANES; i++) {
-      const float4 a = cached[score_key * PADDED + i], b = cached[(score_key + 16) * PADDED + i];
+#else
+  __local float4 query[ROWS * PADDED];
+  for (int i = id; i < ROWS * QUADS; i += 128)
+    query[i / QUADS * PADDED + i % QUADS] = LOAD4(q + q_at, QUERY(min(first + i / QUADS, rows - 1)) * QUADS + i % QUADS) * scale;
+#endif
+  const int score_row = id / LANES * SCORE_ROWS, lane = id % LANES;
+  const int sum_row = id / QUADS * SUM_ROWS, quad = id % QUADS;
+  float4 sums[SUM_ROWS], part[SUM_ROWS];
+  float scores[SCORE_ROWS][OWN];
+#pragma unroll
+  for (int i = 0; i < SUM_ROWS; i++)
+    sums[i] = (float4)(0);
+  for (int tile = 0; tile < end; tile += TILE) {
+    const int seen = min(end - tile, TILE), pieces = (seen + KEYS - 1) / KEYS;
+#pragma unroll
+    for (int piece = 0; piece < PIECES; piece++) {
+      if (piece < pieces)
+        keep_keys(next, cached);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (piece + 1 < pieces)
+        fetch(next, k, tile + (piece + 1) * KEYS, end - 1, kv_heads, head);
+      else if (piece + 1 == pieces)
+        fetch(next, v, tile, end - 1, kv_heads, head);
+      float dots[SCORE_ROWS][2];
+#pragma unroll
+      for (int r = 0; r < SCORE_ROWS; r++)
+        dots[r][0] = dots[r][1] = 0;
+      if (piece < pieces) {
+#ifdef PACKED
+        const __local uint *a = (__local uint *)cached + lane * KEY_WORDS, *b = a + LANES * KEY_WORDS;
+        for (int block = 0; block < QUADS / 8; block++) {
+          int isums[SCORE_ROWS][2];
+#pragma unroll
+          for (int r = 0; r < SCORE_ROWS; r++)
+            isums[r][0] = isums[r][1] = 0;
+#pragma unroll
+          for (int i = block * 8; i < block * 8 + 8; i++) {
+            const uint x = a[i], y = b[i];
+#pragma unroll
+            for (int r = 0; r < SCORE_ROWS; r++) {
+              const uint four = query[(score_row + r) * PADDED + i];
+              isums[r][0] = DOT(four, x, isums[r][0]);
+              isums[r][1] = DOT(four, y, isums[r][1]);
+            }
+          }
+          const float x = as_float(a[QUADS + block]), y = as_float(b[QUADS + block]);
+#pragma unroll
+          for (int r = 0; r < SCORE_ROWS; r++) {
+            const float step = as_float(steps[(score_row + r) * (QUADS / 8) + block]);
+            dots[r][0] = fma(x * step, (float)isums[r][0], dots[r][0]);
+            dots[r][1] = fma(y * step, (float)isums[r][1], dots[r][1]);
+          }
+        }
+#else
+        for (int i = 0; i < QUADS; i++) {
+          const float4 a = cached[lane * PADDED + i], b = cached[(lane + LANES) * PADDED + i];
+#pragma unroll
+          for (int r = 0; r < SCORE_ROWS; r++) {
+            const float4 x = query[(score_row + r) * PADDED + i];
+            dots[r][0] = fma(x.w, a.w, fma(x.z, a.z, fma(x.y, a.y, fma(x.x, a.x, dots[r][0]))));
+            dots[r][1] = fma(x.w, b.w, fma(x.z, b.z, fma(x.y, b.y, fma(x.x, b.x, dots[r][1]))));
+          }
+        }
+#endif
+      }
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++) {
-        const float4 x = query[(score_row + r) * PADDED + i];
-        dots[r][0] += x * a;
-        dots[r][1] += x * b;
+        scores[r][2 * piece] = dots[r][0];
+        scores[r][2 * piece + 1] = dots[r][1];
       }
+      barrier(CLK_LOCAL_MEM_FENCE);
     }
 #pragma unroll
     for (int r = 0; r < SCORE_ROWS; r++) {
-      const int seen = n - tokens + (first + score_row + r) / SHARE + 1 - tile;
-      const float4 a = dots[r][0], b = dots[r][1];
-      scores[(score_row + r) * (KEYS + 1) + score_key] = score_key < seen ? a.x + a.y + a.z + a.w : LOWEST;
-      scores[(score_row + r) * (KEYS + 1) + score_key + 16] = score_key + 16 < seen ? b.x + b.y + b.z + b.w : LOWEST;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = id; i < KEYS * LANES; i += 128) // the keys have served
-      cached[i / LANES * PADDED + i % LANES] = kv4(v, (size_t)min(tile + i / LANES, n - 1) * kv_heads + head, i % LANES);
-    // Four work-items a row find its largest score, each from all of it.
-    float most = LOWEST;
-    __local float *mine = scores + id / 4 * (KEYS + 1);
-    if (id < ROWS * 4) {
-      most = largest[now * ROWS + id / 4];
-      for (int key = 0; key < KEYS; key++)
-        most = fmax(most, mine[key]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < ROWS * 4) {
-      if (id % 4 == 0)
-        largest[(now ^ 1) * ROWS + id / 4] = most;
-      for (int key = id % 4; key < KEYS; key += 4)
-        mine[key] = exp(mine[key] - most);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+      const int visible = before + (first + score_row + r) / SHARE - tile; // slots of the tile that the row sees
+      float most = -INFINITY;
 #pragma unroll
-    for (int i = 0; i < SUM_ROWS; i++) {
-      const float shrink = exp(largest[now * ROWS + sum_row + i] - largest[(now ^ 1) * ROWS + sum_row + i]);
-      sum[i] *= shrink;
-      total[i] *= shrink;
-    }
-    for (int key = 0; key < KEYS; key++) {
-      const float4 value = cached[key * PADDED + lane];
-#pragma unroll
-      for (int i = 0; i < SUM_ROWS; i++) {
-        const float weight = scores[(sum_row + i) * (KEYS + 1) + key];
-        sum[i] += weight * value;
-        total[i] += weight;
+      for (int j = 0; j < OWN; j++) {
+        scores[r][j] = j * LANES + lane < min(visible, seen) ? scores[r][j] : -INFINITY;
+        most = fmax(most, scores[r][j]);
       }
+      lanes[(score_row + r) * LANES + lane] = most;
     }
-    now ^= 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float most[SCORE_ROWS];
+#pragma unroll
+    for (int r = 0; r < SCORE_ROWS; r++) {
+      most[r] = -INFINITY;
+      for (int i = 0; i < LANES; i++)
+        most[r] = fmax(most[r], lanes[(score_row + r) * LANES + i]);
+      if (lane == 0)
+        tile_largest[score_row + r] = most[r];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int r = 0; r < SCORE_ROWS; r++) {
+      const int visible = before + (first + score_row + r) / SHARE - tile;
+      float sum = 0;
+#pragma unroll
+      for (int j = 0; j < OWN; j++) {
+        scores[r][j] = j * LANES + lane < min(visible, seen) ? exact_exp(scores[r][j] - most[r]) : 0.0f;
+        sum += scores[r][j];
+      }
+      lanes[(score_row + r) * LANES + lane] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (id < ROWS && before + (first + id) / SHARE > tile) { // the row sees some of the tile
+      const float sum = fold_lanes(lanes + id * LANES), m = tile == 0 ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
+      shrink[id] = tile == 0 ? 0.0f : exact_exp(largest[id] - m);
+      grow[id] = exact_exp(tile_largest[id] - m);
+      total[id] = tile == 0 ? sum : fma(sum, grow[id], total[id] * shrink[id]);
+      largest[id] = m;
+    }
+    const int common = min(before + first / SHARE - tile, seen); // slots that every row sees
+#pragma unroll
+    for (int i = 0; i < SUM_ROWS; i++)
+      part[i] = (float4)(0);
+#pragma unroll
+    for (int piece = 0; piece < PIECES; piece++) {
+      if (piece < pieces)
+        keep_values(next, cached);
+#pragma unroll
+      for (int r = 0; r < SCORE_ROWS; r++) {
+        weights[(score_row + r) * (KEYS + 1) + lane] = scores[r][2 * piece];
+        weights[(score_row + r) * (KEYS + 1) + lane + LANES] = scores[r][2 * piece + 1];
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (piece + 1 < pieces)
+        fetch(next, v, tile + (piece + 1) * KEYS, end - 1, kv_heads, head);
+      else if (piece + 1 == pieces)
+        fetch(next, k, tile + TILE, end - 1, kv_heads, head);
+      const int all = clamp(common - piece * KEYS, 0, KEYS), some = clamp(seen - piece * KEYS, 0, KEYS);
+      for (int key = 0; key < all; key++) {
+        const float4 value = cached[key * PADDED + quad];
+#pragma unroll
+        for (int i = 0; i < SUM_ROWS; i++)
+          part[i] = fma((float4)(weights[(sum_row + i) * (KEYS + 1) + key]), value, part[i]);
+      }
+      for (int key = all; key < some; key++) {
+        const float4 value = cached[key * PADDED + quad];
+#pragma unroll
+        for (int i = 0; i < SUM_ROWS; i++)
+          if (piece * KEYS + key < before + (first + sum_row + i) / SHARE - tile)
+            part[i] = fma((float4)(weights[(sum_row + i) * (KEYS + 1) + key]), value, part[i]);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#pragma unroll
+    for (int i = 0; i < SUM_ROWS; i++)
+      if (tile == 0)
+        sums[i] = part[i];
+      else if (before + (first + sum_row + i) / SHARE > tile)
+        sums[i] = fma(part[i], (float4)(grow[sum_row + i]), sums[i] * shrink[sum_row + i]);
   }
 #pragma unroll
   for (int i = 0; i < SUM_ROWS; i++)
     if (first + sum_row + i < rows)
-      STORE4(sum[i] / total[i], out + out_at, QUERY(first + sum_row + i) * LANES + lane);
+      STORE4(sums[i] / total[sum_row + i], out + out_at, QUERY(first + sum_row + i) * QUADS + quad);
 }
