@@ -52,6 +52,9 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 // leastLocal is the local memory that every device has.
 const leastLocal = 32 << 10
 
+// largestHead is the longest head of whose values local memory has room for four.
+const largestHead = 1024
+
 // queries returns how many of the query heads that share a KV head a group can take with so much local memory, 0 for none.
 func (s attentionShape) queries(local int64) int {
 	const (
@@ -59,7 +62,7 @@ func (s attentionShape) queries(local int64) int {
 		rounding = 4 * asm.TileKeys
 		each     = 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
 	)
-	for n := min(s.share, 8); n > 0; n-- {
+	for n := min(s.share, 8); n > 0 && s.headDim <= largestHead; n-- {
 		if s.share%n == 0 && int64(keys+rounding+n*(each+4*s.headDim)) <= local {
 			return n
 		}
@@ -85,7 +88,8 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if blocks := groups(d.Tokens*(d.Heads/d.KVHeads), max(1, p.flashRows)); d.Tokens > 1 && p.flashRows > 0 {
+	// A group of flash walks all tiles: unless there are enough of them for the device, sharing the tiles out is faster.
+	if blocks := groups(d.Tokens*d.Heads/d.KVHeads, max(1, p.flashRows)); d.Tokens > 1 && p.flashRows > 0 && 2*blocks*d.KVHeads >= b.device.Units {
 		return b.flash(p, d, query, keys, values, to, n, blocks)
 	}
 	return batches(d.Tokens, partBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {

@@ -278,6 +278,16 @@ func TestAttention(t *testing.T) {
 			}
 		})
 	}
+	t.Run("more than there is scratch memory for at once", func(t *testing.T) {
+		b.TB = t
+		b.attention(attentionShape{tensor.F16, 256, 16}, 300, 700)
+	})
+	t.Run("few tokens on a large device", func(t *testing.T) {
+		b.TB, b.gpu.device.Units = t, 1000
+		for _, c := range chunks {
+			b.attention(attentionShape{tensor.F16, 64, 4}, c.tokens, c.n)
+		}
+	})
 }
 
 // attention compares attention and its weights.

@@ -4,10 +4,10 @@
 // A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
 #define PART (QUADS + 1)
 
-#define VALUES (1024 / QUADS < TILE ? 1024 / QUADS : TILE) // of a tile, that are in local memory at a time
-#define FETCHED ((VALUES * QUADS + GROUP - 1) / GROUP)     // quads of them that a work-item loads
-#define SUMS (QUERIES * QUADS)                             // quads of results
-#define OWN ((SUMS + GROUP - 1) / GROUP)                   // that a work-item computes
+#define VALUES (QUADS < 8 ? TILE : 256 / QUADS * 4)    // of a tile, that are in local memory at a time: TILE or less, fours
+#define FETCHED ((VALUES * QUADS + GROUP - 1) / GROUP) // quads of them that a work-item loads
+#define SUMS (QUERIES * QUADS)                         // quads of results
+#define OWN ((SUMS + GROUP - 1) / GROUP)               // that a work-item computes
 
 // fetch_values begins to load values from slot first on. Slots after `last` are not read.
 static inline void fetch_values(RAW *next, bytes v, int first, int last, int kv_heads, int head) {
@@ -28,6 +28,24 @@ static inline void keep_values(const RAW *next, __local float4 *buffer) {
   }
 }
 
+// add_values continues a chain with `count` weighted values. Weights are aligned to four.
+static inline float4 add_values(float4 sum, const __local float *weights, const __local float4 *values, int count) {
+  int j = 0;
+  for (; j + 16 <= count; j += 16) {
+#pragma unroll
+    for (int i = j; i < j + 16; i += 4) {
+      const float4 weight = *(const __local float4 *)(weights + i);
+      sum = fma((float4)(weight.x), values[i * QUADS], sum);
+      sum = fma((float4)(weight.y), values[(i + 1) * QUADS], sum);
+      sum = fma((float4)(weight.z), values[(i + 2) * QUADS], sum);
+      sum = fma((float4)(weight.w), values[(i + 3) * QUADS], sum);
+    }
+  }
+  for (; j < count; j++)
+    sum = fma((float4)(weights[j]), values[j * QUADS], sum);
+  return sum;
+}
+
 // attend lets QUERIES neighbouring query heads of one token attend to the slots of one tile. The grid is tiles × heads/QUERIES
 // × tokens, of which the first is number `token` of the chunk's. Where there is one tile the result goes to out, else parts
 // [tokens, heads, tiles, PART] go to parts. A value is added to by an FMA for each slot that the token sees, in order.
@@ -36,7 +54,8 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
        int n, float scale) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
-  __local float weights[QUERIES * TILE], lanes[QUERIES * LANES], total[QUERIES];
+  __local float weights[QUERIES * TILE] __attribute__((aligned(16)));
+  __local float lanes[QUERIES * LANES], total[QUERIES];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
   const int kv_heads = heads / SHARE, head = first_head / SHARE;
@@ -45,22 +64,10 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
   const size_t row = (size_t)token * heads + first_head; // of the queries, and of the results
   k += k_at;
   v += v_at;
-  RAW next[PIECE];
+  RAW next[FETCHED];
   float scores[QUERIES], largest[QUERIES];
-  fetch_keys(next, k, first, last, kv_heads, head, 0);
-  load_queries(q + q_at + row * HEAD_DIM, scale, QUERY_NAMES);
-  for (int g = 0; g < QUERIES; g++)
-    scores[g] = 0;
-  for (int piece = 0; piece < PIECES; piece++) {
-    keep_keys(next, buffer);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (piece + 1 < PIECES)
-      fetch_keys(next, k, first, last, kv_heads, head, piece + 1);
-    else
-      fetch_values(next, v, first, last, kv_heads, head);
-    add_scores(scores, piece, buffer, QUERY_NAMES);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  fetch_values(next, v, first, last, kv_heads, head); // which are on their way while the keys are multiplied
+  score_tile(scores, q + q_at + row * HEAD_DIM, scale, k, first, last, kv_heads, head, buffer, QUERY_NAMES);
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
@@ -72,17 +79,11 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
     keep_values(next, buffer);
     barrier(CLK_LOCAL_MEM_FENCE);
     fetch_values(next, v, first + begin + VALUES, last, kv_heads, head);
+#pragma unroll
     for (int i = 0; i < OWN; i++) {
       const int own = id + i * GROUP;
-      if (own < SUMS) {
-        const __local float *weight = weights + own / QUADS * TILE + begin;
-        const __local float4 *value = buffer + own % QUADS;
-        float4 sum = sums[i];
-#pragma unroll 8
-        for (int j = 0; j < min(VALUES, seen - begin); j++)
-          sum = fma((float4)(weight[j]), value[j * QUADS], sum);
-        sums[i] = sum;
-      }
+      if (own < SUMS)
+        sums[i] = add_values(sums[i], weights + own / QUADS * TILE + begin, buffer + own % QUADS, min(VALUES, seen - begin));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
@@ -140,8 +141,13 @@ merge(input parts, int tiles, output out, int out_at, int token, int tokens, int
     for (int i = 0; i < ELEMENTS; i++) {
       input values = parts + (size_t)begin * (4 * PART) + min(id + i * GROUP, HEAD_DIM - 1);
       float sum = sums[i];
-#pragma unroll 8
-      for (int t = 0; t < count; t++)
+      int t = 0;
+      for (; t + 8 <= count; t += 8) { // loads do not wait for the chain
+#pragma unroll
+        for (int j = t; j < t + 8; j++)
+          sum = fma(values[j * (4 * PART)], grow[j], sum * shrink[j]);
+      }
+      for (; t < count; t++)
         sum = fma(values[t * (4 * PART)], grow[t], sum * shrink[t]);
       sums[i] = sum;
     }

@@ -11,6 +11,7 @@
 #define KEYS 32                       // slots of a piece
 #define PIECES (TILE / KEYS)
 #define PADDED (QUADS + 1)            // float4 of a row in local memory
+#define WEIGHTS (KEYS + 4)            // of a row in local memory, fours
 #define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys of a piece
 #define OWN (TILE / LANES)            // and so many scores of each
 #define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
@@ -59,9 +60,11 @@ static inline void keep_values(const RAW *next, __local float4 *cached) {
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, int tokens, int n, float scale) {
   __local float4 cached[KEYS * PADDED]; // a piece's keys, or its values
-  __local float weights[ROWS * (KEYS + 1)], lanes[ROWS * LANES];
+  __local float weights[ROWS * WEIGHTS] __attribute__((aligned(16)));
+  __local float lanes[ROWS * LANES];
   __local float largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
-  const int id = get_local_id(0), first = get_group_id(0) * ROWS, head = get_group_id(1), kv_heads = get_num_groups(1);
+  const int id = get_local_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
+  const int first = (get_num_groups(0) - 1 - get_group_id(0)) * ROWS; // those that see most begin first
   const int rows = tokens * SHARE, before = n - tokens + 1; // what row r sees: before + r / SHARE slots
   const int end = before + min(first + ROWS - 1, rows - 1) / SHARE; // what the last row sees
   k += k_at;
@@ -136,6 +139,7 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
           }
         }
 #else
+#pragma unroll 4
         for (int i = 0; i < QUADS; i++) {
           const float4 a = cached[lane * PADDED + i], b = cached[(lane + LANES) * PADDED + i];
 #pragma unroll
@@ -205,27 +209,33 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
         keep_values(next, cached);
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++) {
-        weights[(score_row + r) * (KEYS + 1) + lane] = scores[r][2 * piece];
-        weights[(score_row + r) * (KEYS + 1) + lane + LANES] = scores[r][2 * piece + 1];
+        weights[(score_row + r) * WEIGHTS + lane] = scores[r][2 * piece];
+        weights[(score_row + r) * WEIGHTS + lane + LANES] = scores[r][2 * piece + 1];
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)
         fetch(next, v, tile + (piece + 1) * KEYS, end - 1, kv_heads, head);
       else if (piece + 1 == pieces)
         fetch(next, k, tile + TILE, end - 1, kv_heads, head);
-      const int all = clamp(common - piece * KEYS, 0, KEYS), some = clamp(seen - piece * KEYS, 0, KEYS);
-      for (int key = 0; key < all; key++) {
-        const float4 value = cached[key * PADDED + quad];
+      const int all = clamp(common - piece * KEYS, 0, KEYS) & ~3, some = clamp(seen - piece * KEYS, 0, KEYS);
+      for (int key = 0; key < all; key += 4) {
+        const __local float4 *value = cached + key * PADDED + quad;
+        const float4 a = value[0], b = value[PADDED], c = value[2 * PADDED], d = value[3 * PADDED];
 #pragma unroll
-        for (int i = 0; i < SUM_ROWS; i++)
-          part[i] = fma((float4)(weights[(sum_row + i) * (KEYS + 1) + key]), value, part[i]);
+        for (int i = 0; i < SUM_ROWS; i++) {
+          const float4 weight = *(const __local float4 *)(weights + (sum_row + i) * WEIGHTS + key);
+          part[i] = fma((float4)(weight.x), a, part[i]);
+          part[i] = fma((float4)(weight.y), b, part[i]);
+          part[i] = fma((float4)(weight.z), c, part[i]);
+          part[i] = fma((float4)(weight.w), d, part[i]);
+        }
       }
       for (int key = all; key < some; key++) {
         const float4 value = cached[key * PADDED + quad];
 #pragma unroll
         for (int i = 0; i < SUM_ROWS; i++)
           if (piece * KEYS + key < before + (first + sum_row + i) / SHARE - tile)
-            part[i] = fma((float4)(weights[(sum_row + i) * (KEYS + 1) + key]), value, part[i]);
+            part[i] = fma((float4)(weights[(sum_row + i) * WEIGHTS + key]), value, part[i]);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -26,8 +26,8 @@ static inline float8 scaled(input q, size_t eight, float scale) { return EIGHT_A
 #define QUERY_NAMES query
 #endif
 
-// load_queries puts QUERIES neighbouring rows of q, divided by √HEAD_DIM, into local memory, [QUADS, QUERIES]. The caller has a
-// barrier before they are used.
+// load_queries puts QUERIES neighbouring rows of q, divided by √HEAD_DIM, into local memory, [QUADS, QUERIES]. There
+// must be a barrier before they are used.
 static inline void load_queries(input q, float scale, QUERY_ARGUMENTS) {
   const int id = get_local_id(0);
 #ifdef PACKED
@@ -104,6 +104,25 @@ static inline void add_scores(float *scores, int piece, const __local float4 *bu
     }
   }
 #endif
+}
+
+// score_tile computes the work-item's scores. When it returns, the buffer is free again.
+static inline void score_tile(float *scores, input q, float scale, bytes k, int first, int last, int kv_heads, int head,
+                              __local float4 *buffer, QUERY_ARGUMENTS) {
+  RAW next[PIECE];
+  fetch_keys(next, k, first, last, kv_heads, head, 0);
+  load_queries(q, scale, QUERY_NAMES);
+#pragma unroll
+  for (int g = 0; g < QUERIES; g++)
+    scores[g] = 0;
+  for (int piece = 0; piece < PIECES; piece++) {
+    keep_keys(next, buffer);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (piece + 1 < PIECES) // on its way while the scores are computed
+      fetch_keys(next, k, first, last, kv_heads, head, piece + 1);
+    add_scores(scores, piece, buffer, QUERY_NAMES);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
 }
 
 // weigh_tile turns the scores, of which the token sees the first `seen`, into weights [QUERIES, TILE], the largest scores

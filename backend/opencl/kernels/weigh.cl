@@ -18,18 +18,8 @@ weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, outp
   const int first = tile * TILE, seen = clamp(n - tokens + token + (int)get_group_id(2) + 1 - first, 0, TILE);
   const int last = max(first + seen, 1) - 1;
   k += k_at;
-  RAW next[PIECE];
   float scores[QUERIES], largest[QUERIES];
-  load_queries(q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, QUERY_NAMES);
-  for (int g = 0; g < QUERIES; g++)
-    scores[g] = 0;
-  for (int piece = 0; piece < PIECES; piece++) {
-    fetch_keys(next, k, first, last, kv_heads, head, piece);
-    keep_keys(next, buffer);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    add_scores(scores, piece, buffer, QUERY_NAMES);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  score_tile(scores, q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, k, first, last, kv_heads, head, buffer, QUERY_NAMES);
   weigh_tile(scores, seen, kept, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int g = 0; g < QUERIES; g++)
@@ -42,25 +32,32 @@ weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, outp
 // weigh_shares replaces the first number of each tile's stats by the factor of its weights: the tile's share, which is a
 // softmax over the tiles' maxima with the sum in lanes, divided by the sum of all weights. The grid is heads × tokens.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_shares(__global float2 *stats, int tiles, int token, int tokens, int n) {
-  __local float lanes[LANES];
+  __local float part[GROUP];
   const int id = get_local_id(0);
-  const int seen = (n - tokens + token + (int)get_group_id(1)) / TILE + 1;
+  const int seen = (n - tokens + token + (int)get_group_id(1)) / TILE + 1; // tiles
   stats += ((size_t)get_group_id(1) * get_num_groups(0) + get_group_id(0)) * tiles;
-  float most = stats[0].x, sum = 0, total = 0;
-  for (int t = 1; t < seen; t++)
+  float most = -INFINITY, sum = 0, total = 0;
+  for (int t = id; t < seen; t += GROUP)
     most = fmax(most, stats[t].x);
+  most = group_max(most, part);
+  for (int t = id; t < seen; t += GROUP)
+    stats[t].x = exact_exp(stats[t].x - most);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (id < LANES) {
     for (int t = id; t < seen; t += LANES)
-      sum += exact_exp(stats[t].x - most);
-    lanes[id] = sum;
+      sum += stats[t].x;
+    part[id] = sum;
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  sum = fold_lanes(lanes);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  sum = fold_lanes(part);
+  for (int t = id; t < seen; t += GROUP)
+    stats[t].x /= sum;
+  barrier(CLK_GLOBAL_MEM_FENCE);
   for (int t = 0; t < seen; t++)
-    total += exact_exp(stats[t].x - most) / sum * stats[t].y;
+    total += stats[t].x * stats[t].y;
   barrier(CLK_GLOBAL_MEM_FENCE); // everyone has read
   for (int t = id; t < seen; t += GROUP)
-    stats[t].x = exact_exp(stats[t].x - most) / sum / total;
+    stats[t].x /= total;
 }
 
 // weigh_keys: groups of keys × kv_heads. Here tokens_now are those that the other kernels were run for.
@@ -72,6 +69,7 @@ weigh_keys(__global const float2 *stats, input weights, int tiles, output sums, 
   sums += sums_at + (size_t)head * width + slot;
   float sum = *sums;
   for (int i = max(0, slot - (n - tokens + token)); i < tokens_now; i++) // those that see the slot
+#pragma unroll
     for (int g = 0; g < SHARE; g++) {
       const size_t row = ((size_t)i * kv_heads + head) * SHARE + g;
       sum = fma(stats[row * tiles + slot / TILE].x, weights[row * tiles * TILE + slot], sum);
