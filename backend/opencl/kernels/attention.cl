@@ -55,7 +55,7 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
   __local float weights[QUERIES * TILE] __attribute__((aligned(16)));
-  __local float lanes[QUERIES * LANES], total[QUERIES];
+  __local float lanes[QUERIES * LANES_OF_SUM], total[QUERIES];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
   const int kv_heads = heads / SHARE, head = first_head / SHARE;
@@ -71,7 +71,7 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
-    total[id] = fold_lanes(lanes + id * LANES);
+    total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
   float4 sums[OWN];
   for (int i = 0; i < OWN; i++)
     sums[i] = (float4)(0);

@@ -13,7 +13,7 @@
 #define PADDED (QUADS + 1)            // float4 of a row in local memory
 #define WEIGHTS (KEYS + 4)            // of a row in local memory, fours
 #define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys of a piece
-#define OWN (TILE / LANES)            // and so many scores of each
+#define OWN (TILE / LANES_OF_SUM)            // and so many scores of each
 #define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
 #define FETCHED (KEYS * QUADS / 128)  // quads of a piece that a work-item loads
 
@@ -61,7 +61,7 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, int tokens, int n, float scale) {
   __local float4 cached[KEYS * PADDED]; // a piece's keys, or its values
   __local float weights[ROWS * WEIGHTS] __attribute__((aligned(16)));
-  __local float lanes[ROWS * LANES];
+  __local float lanes[ROWS * LANES_OF_SUM];
   __local float largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
   const int id = get_local_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
   const int first = (get_num_groups(0) - 1 - get_group_id(0)) * ROWS; // those that see most begin first
@@ -90,7 +90,7 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
   for (int i = id; i < ROWS * QUADS; i += 128)
     query[i / QUADS * PADDED + i % QUADS] = LOAD4(q + q_at, QUERY(min(first + i / QUADS, rows - 1)) * QUADS + i % QUADS) * scale;
 #endif
-  const int score_row = id / LANES * SCORE_ROWS, lane = id % LANES;
+  const int score_row = id / LANES_OF_SUM * SCORE_ROWS, lane = id % LANES_OF_SUM;
   const int sum_row = id / QUADS * SUM_ROWS, quad = id % QUADS;
   float4 sums[SUM_ROWS], part[SUM_ROWS];
   float scores[SCORE_ROWS][OWN];
@@ -114,7 +114,7 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
         dots[r][0] = dots[r][1] = 0;
       if (piece < pieces) {
 #ifdef PACKED
-        const __local uint *a = (__local uint *)cached + lane * KEY_WORDS, *b = a + LANES * KEY_WORDS;
+        const __local uint *a = (__local uint *)cached + lane * KEY_WORDS, *b = a + LANES_OF_SUM * KEY_WORDS;
         for (int block = 0; block < QUADS / 8; block++) {
           int isums[SCORE_ROWS][2];
 #pragma unroll
@@ -141,7 +141,7 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
 #else
 #pragma unroll 4
         for (int i = 0; i < QUADS; i++) {
-          const float4 a = cached[lane * PADDED + i], b = cached[(lane + LANES) * PADDED + i];
+          const float4 a = cached[lane * PADDED + i], b = cached[(lane + LANES_OF_SUM) * PADDED + i];
 #pragma unroll
           for (int r = 0; r < SCORE_ROWS; r++) {
             const float4 x = query[(score_row + r) * PADDED + i];
@@ -164,18 +164,18 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
       float most = -INFINITY;
 #pragma unroll
       for (int j = 0; j < OWN; j++) {
-        scores[r][j] = j * LANES + lane < min(visible, seen) ? scores[r][j] : -INFINITY;
+        scores[r][j] = j * LANES_OF_SUM + lane < min(visible, seen) ? scores[r][j] : -INFINITY;
         most = fmax(most, scores[r][j]);
       }
-      lanes[(score_row + r) * LANES + lane] = most;
+      lanes[(score_row + r) * LANES_OF_SUM + lane] = most;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     float most[SCORE_ROWS];
 #pragma unroll
     for (int r = 0; r < SCORE_ROWS; r++) {
       most[r] = -INFINITY;
-      for (int i = 0; i < LANES; i++)
-        most[r] = fmax(most[r], lanes[(score_row + r) * LANES + i]);
+      for (int i = 0; i < LANES_OF_SUM; i++)
+        most[r] = fmax(most[r], lanes[(score_row + r) * LANES_OF_SUM + i]);
       if (lane == 0)
         tile_largest[score_row + r] = most[r];
     }
@@ -186,14 +186,14 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
       float sum = 0;
 #pragma unroll
       for (int j = 0; j < OWN; j++) {
-        scores[r][j] = j * LANES + lane < min(visible, seen) ? exact_exp(scores[r][j] - most[r]) : 0.0f;
+        scores[r][j] = j * LANES_OF_SUM + lane < min(visible, seen) ? exact_exp(scores[r][j] - most[r]) : 0.0f;
         sum += scores[r][j];
       }
-      lanes[(score_row + r) * LANES + lane] = sum;
+      lanes[(score_row + r) * LANES_OF_SUM + lane] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (id < ROWS && before + (first + id) / SHARE > tile) { // the row sees some of the tile
-      const float sum = fold_lanes(lanes + id * LANES), m = tile == 0 ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
+      const float sum = fold_lanes(lanes + id * LANES_OF_SUM), m = tile == 0 ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
       shrink[id] = tile == 0 ? 0.0f : exact_exp(largest[id] - m);
       grow[id] = exact_exp(tile_largest[id] - m);
       total[id] = tile == 0 ? sum : fma(sum, grow[id], total[id] * shrink[id]);
@@ -210,7 +210,7 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++) {
         weights[(score_row + r) * WEIGHTS + lane] = scores[r][2 * piece];
-        weights[(score_row + r) * WEIGHTS + lane + LANES] = scores[r][2 * piece + 1];
+        weights[(score_row + r) * WEIGHTS + lane + LANES_OF_SUM] = scores[r][2 * piece + 1];
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)

@@ -4,7 +4,7 @@
 //   scores    an FMA chain over the head's elements in order; where keys are blocks of 32, the query is rounded to eight bits,
 //             a block's products are summed as integers, which is exact in any order, and the chain is over the blocks
 //   weights   exp(score - the largest), 0 for the slots that the token does not see
-//   lanes     weight j is added to lane j % LANES, in order of j; folded they are the sum of weights
+//   lanes     weight j is added to lane j % LANES_OF_SUM, in order of j; folded they are the sum of weights
 
 #define TILE 128            // slots: asm.TileKeys
 #define PIECE 8             // quads of a key that are in local memory at a time: a block
@@ -126,33 +126,33 @@ static inline void score_tile(float *scores, input q, float scale, bytes k, int 
 }
 
 // weigh_tile turns the scores, of which the token sees the first `seen`, into weights [QUERIES, TILE], the largest scores
-// and lanes [QUERIES, LANES]. The caller has a barrier before it uses the lanes.
+// and lanes [QUERIES, LANES_OF_SUM]. The caller has a barrier before it uses the lanes.
 static inline void weigh_tile(const float *scores, int seen, __local float *weights, float *largest, __local float *lanes) {
   const int id = get_local_id(0);
-  __local float *mine = weights + id / LANES * TILE + id % LANES;
+  __local float *mine = weights + id / LANES_OF_SUM * TILE + id % LANES_OF_SUM;
 #pragma unroll
   for (int g = 0; g < QUERIES; g++)
     weights[g * TILE + id] = id < seen ? scores[g] : -INFINITY;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (id < QUERIES * LANES) {
+  if (id < QUERIES * LANES_OF_SUM) {
     float most = mine[0];
-    for (int j = LANES; j < TILE; j += LANES)
+    for (int j = LANES_OF_SUM; j < TILE; j += LANES_OF_SUM)
       most = fmax(most, mine[j]);
     lanes[id] = most;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
   for (int g = 0; g < QUERIES; g++) {
-    float most = lanes[g * LANES];
-    for (int i = 1; i < LANES; i++)
-      most = fmax(most, lanes[g * LANES + i]);
+    float most = lanes[g * LANES_OF_SUM];
+    for (int i = 1; i < LANES_OF_SUM; i++)
+      most = fmax(most, lanes[g * LANES_OF_SUM + i]);
     largest[g] = most;
     weights[g * TILE + id] = id < seen ? exact_exp(scores[g] - most) : 0.0f;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (id < QUERIES * LANES) {
+  if (id < QUERIES * LANES_OF_SUM) {
     float sum = 0;
-    for (int j = 0; j < TILE; j += LANES)
+    for (int j = 0; j < TILE; j += LANES_OF_SUM)
       sum += mine[j];
     lanes[id] = sum;
   }

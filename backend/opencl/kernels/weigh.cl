@@ -10,7 +10,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, output weights, int token, int tokens, int n, float scale) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
-  __local float kept[QUERIES * TILE], lanes[QUERIES * LANES];
+  __local float kept[QUERIES * TILE], lanes[QUERIES * LANES_OF_SUM];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
   const int kv_heads = heads / SHARE, head = first_head / SHARE;
@@ -26,7 +26,7 @@ weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, outp
     weights[((row + g) * tiles + tile) * TILE + id] = kept[g * TILE + id];
   if (id == 0)
     for (int g = 0; g < QUERIES; g++)
-      stats[(row + g) * tiles + tile] = (float2)(largest[g], fold_lanes(lanes + g * LANES));
+      stats[(row + g) * tiles + tile] = (float2)(largest[g], fold_lanes(lanes + g * LANES_OF_SUM));
 }
 
 // weigh_shares replaces the first number of each tile's stats by the factor of its weights: the tile's share, which is a
@@ -43,8 +43,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_shares(__
   for (int t = id; t < seen; t += GROUP)
     stats[t].x = exact_exp(stats[t].x - most);
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  if (id < LANES) {
-    for (int t = id; t < seen; t += LANES)
+  if (id < LANES_OF_SUM) {
+    for (int t = id; t < seen; t += LANES_OF_SUM)
       sum += stats[t].x;
     part[id] = sum;
   }
