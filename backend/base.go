@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -55,14 +56,27 @@ func (serial) Run(task Task, n int) error {
 	return nil
 }
 
-// mapped is a set of tensors that the host may touch until unmap.
+// mapped is a set of tensors that the host may touch until unmap. It keeps them from being collected, which would give up
+// their memory: an operation has only slices of that.
 type mapped struct {
-	tensors [8]*tensor.Tensor
+	tensors [8]*tensor.Tensor // those to unmap
 	n       int
+	held    [16]*tensor.Tensor // all
+	holds   int
+	more    []*tensor.Tensor // that are too many for it
+}
+
+// hold keeps tensors until unmap.
+func (m *mapped) hold(tensors ...*tensor.Tensor) {
+	free := m.held[m.holds:]
+	n := copy(free, tensors)
+	m.holds += n
+	m.more = append(m.more, tensors[n:]...)
 }
 
 // mapAll makes tensors visible to the host; host memory already is.
 func (m *mapped) mapAll(op string, tensors ...*tensor.Tensor) error {
+	m.hold(tensors...)
 	for _, t := range tensors {
 		if t.Buffer().Mapped() {
 			continue
@@ -83,6 +97,7 @@ func (m *mapped) unmap() {
 		t.Buffer().Unmap()
 	}
 	m.n = 0
+	runtime.KeepAlive(m)
 }
 
 // floats returns the data of a mapped F32 tensor.

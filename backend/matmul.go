@@ -240,6 +240,11 @@ func (b Host) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Ten
 	if err := CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
+	var operands mapped
+	defer operands.unmap()
+	operands.hold(x, norm, normed)
+	operands.hold(ws...)
+	operands.hold(outs...)
 	s := b.scratch.get()
 	defer b.scratch.put(s)
 	p := &s.product
@@ -269,6 +274,9 @@ func (b Host) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	if err := needWholePanels(w, n, k); err != nil {
 		return err
 	}
+	var operands mapped
+	defer operands.unmap()
+	operands.hold(x, w, product, out)
 	s := b.scratch.get()
 	defer b.scratch.put(s)
 	p := &s.product
