@@ -9,8 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// ErrPressure is wrapped by the error of a Manager that finds memory short and has no policy to do anything about it.
-var ErrPressure = errors.New("eviction: memory is short")
+var (
+	// ErrPressure is wrapped by the error of a Manager that finds memory short and has no policy to do anything about it.
+	ErrPressure = errors.New("eviction: memory is short")
+	// ErrMonitor is wrapped by the error of a Manager whose monitor cannot tell how much memory there is.
+	ErrMonitor = errors.New("eviction: the monitor of memory failed")
+)
 
 // Reason says why slots were given up.
 type Reason int
@@ -38,6 +42,7 @@ func (r Reason) String() string {
 // Result tells what an eviction did.
 type Result struct {
 	Reason   Reason // 0: there was no eviction
+	Target   int    // slots to which the layers were to shrink, by their mean
 	Slots    int    // given up, by the layer that gave up the most
 	Bytes    int64  // of keys and values given up, in all layers
 	Duration time.Duration
@@ -180,19 +185,20 @@ func (m *Manager) watch() error {
 	m.read = now
 	available, err := m.Monitor.Available()
 	if err != nil {
-		return fmt.Errorf("eviction: %w", err)
+		return fmt.Errorf("%w: %w", ErrMonitor, err)
 	}
 	m.available = available
 	return nil
 }
 
-// shrink evicts in all layers. When it fails, the result tells what was done until then.
+// shrink evicts in all layers. When it fails, the result tells what was done until then; Evict with its Target does the rest.
 func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (result Result, err error) {
 	began := m.now()
 	layered, _ := m.policy.(Layered)
 	if layered != nil {
 		target = min(target, m.policy.Budget()) // or the layers with the most slots would grow past what Slots says
 	}
+	result = Result{Reason: reason, Target: target}
 	for i, c := range caches {
 		slots, bytes := c.Len(), c.MemoryUsage()
 		layerTarget := target
@@ -200,13 +206,15 @@ func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (re
 			layerTarget = layered.LayerTarget(i, len(caches), target)
 		}
 		if err := m.policy.Evict(c, layerTarget); err != nil {
+			result.Duration = m.now().Sub(began)
 			return result, fmt.Errorf("layer %d: %w", i, err)
 		}
 		result.Slots = max(result.Slots, slots-c.Len())
 		result.Bytes += bytes - c.MemoryUsage()
 	}
-	if result.Slots > 0 {
-		result.Reason, result.Duration = reason, m.now().Sub(began)
+	if result.Slots == 0 {
+		return Result{}, nil
 	}
+	result.Duration = m.now().Sub(began)
 	return result, nil
 }

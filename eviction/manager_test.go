@@ -136,7 +136,7 @@ func TestManagerBudget(t *testing.T) {
 			t.Fatalf("token %d: no eviction, but %+v", x.tokens, result)
 		case result.Slots > 0:
 			evictions++
-			if want := (Result{Reason: ByBudget, Slots: 10, Bytes: 2 * 2 * 10 * 4}); result != want {
+			if want := (Result{Reason: ByBudget, Target: 80, Slots: 10, Bytes: 2 * 2 * 10 * 4}); result != want {
 				t.Fatalf("token %d: %+v, want %+v", x.tokens, result, want)
 			}
 		}
@@ -342,7 +342,7 @@ func TestManagerEvict(t *testing.T) {
 	x.add(50)
 	for _, c := range []struct{ target, slots, left int }{{60, 0, 50}, {50, 0, 50}, {49, 1, 49}, {1, 48, 1}} {
 		result, err := m.Evict(x.caches, c.target)
-		want := Result{Reason: ByRequest, Slots: c.slots, Bytes: int64(3 * 2 * 4 * c.slots)}
+		want := Result{Reason: ByRequest, Target: c.target, Slots: c.slots, Bytes: int64(3 * 2 * 4 * c.slots)}
 		if c.slots == 0 {
 			want = Result{}
 		}

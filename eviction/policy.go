@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// ErrOptions is wrapped by errors about a policy's options.
+// ErrOptions is wrapped by errors about a policy's options, and about a target that it cannot shrink to.
 var ErrOptions = errors.New("eviction: bad options")
 
 // Unknown is the memory available where nobody watches it.
@@ -62,13 +62,13 @@ func (none) Evict(c *kvcache.Cache, targetLen int) error {
 	if targetLen >= c.Len() {
 		return nil
 	}
-	return fmt.Errorf("eviction: shrink a cache of %d slots to %d: the policy is none", c.Len(), targetLen)
+	return fmt.Errorf("%w: shrink a cache of %d slots to %d: the policy is none", ErrOptions, c.Len(), targetLen)
 }
 
 // checkTarget refuses impossible lengths and tells whether there is anything to do.
 func checkTarget(name string, c *kvcache.Cache, targetLen int) (shrink bool, err error) {
 	if targetLen < 1 {
-		return false, fmt.Errorf("eviction: %s: shrink to %d slots: at least the latest token stays", name, targetLen)
+		return false, fmt.Errorf("%w: %s: shrink to %d slots: at least the latest token stays", ErrOptions, name, targetLen)
 	}
 	return targetLen < c.Len(), nil
 }

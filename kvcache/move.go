@@ -134,6 +134,10 @@ func (c *Cache) kept(n int, from func(head, i int) int) error {
 	return c.release(n, used)
 }
 
+// Break makes the cache a broken one: for whoever changes several caches as one and fails half-way. Until Reset, errors wrap
+// ErrBroken and because.
+func (c *Cache) Break(because error) { c.broken = because }
+
 // breaks notes that a device failed while slots were on the move, and returns the error.
 func (c *Cache) breaks(err error) error {
 	c.broken = fmt.Errorf("kvcache: %w", err)

@@ -19,6 +19,8 @@ type record struct {
 	recent    int            // rows of queries in use, of which the last Queries count
 	received  *tensor.Tensor // [kvHeads, capacity], 0 behind the slots in use
 	observed  int            // tokens seen when the latest queries came: those that queries and received know of
+	before    checkpoint
+	previous  *tensor.Tensor // received as it was there
 	anchors   *tensor.Tensor // [Anchors, kvHeads, headDim], before RoPE
 	rotated   *tensor.Tensor // anchors with RoPE
 	table     *tensor.Tensor // [Anchors, headDim] on the host, and on the device
@@ -26,6 +28,13 @@ type record struct {
 	anchored  int // rows of anchors that are known
 	view      tensor.Tensor
 	tensors   []*tensor.Tensor // all of these
+}
+
+// checkpoint is what a record was before the latest queries, so that a chunk of tokens can be taken back, exactly and without
+// the device's help: when it was cancelled half-way, or the device was lost.
+type checkpoint struct {
+	there                  bool
+	seen, observed, recent int
 }
 
 // newRecord makes the record of an empty cache.
@@ -51,6 +60,7 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 		{&r.table, nil, []int{t.Anchors, headDim}},
 		{&r.angles, c.backend, []int{t.Anchors, headDim}},
 		{&r.received, c.backend, []int{attended, c.capacity}},
+		{&r.previous, c.backend, []int{attended, c.capacity}},
 	} {
 		if w.dims[0] == 0 {
 			continue
@@ -133,14 +143,35 @@ func (r *record) rotatedAnchors(n, start int) (*tensor.Tensor, error) {
 	return &r.view, r.rotated.SliceInto(&r.view, 0, n)
 }
 
-// keepQueries appends the latest rows of q, making room first.
+// checkpoint notes what there is before the queries of the tokens from seen on.
+func (r *record) checkpoint(seen int) error {
+	r.before = checkpoint{seen: seen, observed: r.observed, recent: r.recent}
+	if r.received != nil {
+		if err := r.backend.CopySlice(r.received, r.previous, 0, 0, r.received.Shape().NumElements()); err != nil {
+			return err
+		}
+	}
+	r.before.there = true
+	return nil
+}
+
+// back goes back to the checkpoint.
+func (r *record) back() {
+	if r.received != nil {
+		*r.received, *r.previous = *r.previous, *r.received
+	}
+	r.observed, r.recent, r.before.there = r.before.observed, r.before.recent, false
+}
+
+// keepQueries appends the latest rows of q, making room first: of those before, the latest Queries stay.
 func (r *record) keepQueries(q *tensor.Tensor) error {
 	tokens := q.Shape().Dim(0)
 	n := min(tokens, r.Queries)
 	if r.recent+n > 2*r.Queries {
-		if err := r.dropQueries(r.Queries - n); err != nil {
+		if err := r.dropQueries(r.Queries); err != nil {
 			return err
 		}
+		r.before.recent = r.recent
 	}
 	row := r.queryElements()
 	if err := r.backend.CopySlice(q, r.queries, (tokens-n)*row, r.recent*row, n*row); err != nil {
@@ -172,11 +203,15 @@ func (r *record) truncate(n, seen int) error {
 		r.positions[h] = r.positions[h][:n]
 	}
 	r.anchored = min(r.anchored, seen)
+	if r.before.there && r.before.seen == seen {
+		r.back()
+		return nil
+	}
 	gone, observed := r.observed-seen, r.observed
 	if gone <= 0 {
 		return nil
 	}
-	r.observed = seen
+	r.observed, r.before.there = seen, false
 	if r.queries != nil { // how many more than are asked for happen to be there depends on how the tokens were cut into chunks
 		if err := r.dropQueries(r.Queries); err != nil {
 			return err
@@ -194,7 +229,7 @@ func (r *record) reset() error {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:0]
 	}
-	r.anchored, r.observed, r.recent = 0, 0, 0
+	r.anchored, r.observed, r.recent, r.before.there = 0, 0, 0, false
 	if r.received == nil {
 		return nil
 	}
@@ -203,6 +238,7 @@ func (r *record) reset() error {
 
 // keep moves the record of the slots from(head, 0…n-1) to the front.
 func (r *record) keep(n int, from func(head, i int) int) error {
+	r.before.there = false
 	for h, p := range r.positions {
 		for i := range n {
 			p[i] = p[from(h, i)]

@@ -108,6 +108,9 @@ func (c *Cache) Observe(q *tensor.Tensor) error {
 	if r == nil {
 		return nil
 	}
+	if err := r.checkpoint(c.seen - q.Shape().Dim(0)); err != nil {
+		return fmt.Errorf("kvcache: record: %w", err)
+	}
 	if r.received != nil {
 		if err := c.backend.Weigh(q, c.keys, r.received, c.len); err != nil {
 			return fmt.Errorf("kvcache: record attention: %w", err)

@@ -29,8 +29,11 @@ func (u CacheUsage) String() string {
 func (s *Session) CacheUsage() CacheUsage { return s.usage }
 
 // Evict shrinks each layer's cache to targetLen slots now, by the session's policy: for host programs that need memory at once,
-// and for experiments. A cache with no more slots is left as it is. Should the device fail half-way, further calls give errors
-// that wrap kvcache.ErrBroken until Truncate(0).
+// and for experiments. A cache with no more slots is left as it is. It is not interrupted.
+//
+// When a device fails that the session was moved to, the session goes back to where it came from and evicts there; see Move. Should
+// there be no way back, further calls give errors that wrap kvcache.ErrBroken until Truncate(0), where slots had been moved
+// half-way; otherwise the session is as it was, and an eviction may be tried again.
 func (s *Session) Evict(targetLen int) (eviction.Result, error) {
 	if err := s.begin(); err != nil {
 		return eviction.Result{}, err
@@ -68,15 +71,18 @@ func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, e
 		return eviction.Result{}, err
 	}
 	defer s.compute.Unlock()
-	result, err := run()
+	result, err := s.shrink(run)
+	if err != nil && s.origin != nil && deviceFailed(err) {
+		result, err = s.evictThere(result, err)
+	}
 	if result.Slots > 0 {
 		s.evicted = len(s.tokens)
 		s.usage.Evictions++
 		s.usage.EvictedSlots += result.Slots
 		s.usage.EvictionTime += result.Duration
 	}
-	if err == nil && result.Slots > 0 && s.options.Positions == ReanchorSinks {
-		err = s.reanchor()
+	if err != nil && result.Slots > 0 && s.options.Positions == ReanchorSinks {
+		s.caches[0].Break(err) // some layers' sinks are at their new positions, others' are not
 	}
 	s.countCache()
 	switch {
@@ -88,8 +94,20 @@ func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, e
 	return result, nil
 }
 
-// reanchor gives the sinks the positions just before the window.
+// shrink runs an eviction and gives the sinks their new positions.
+func (s *Session) shrink(run func() (eviction.Result, error)) (eviction.Result, error) {
+	result, err := run()
+	if err == nil && result.Slots > 0 {
+		err = s.reanchor()
+	}
+	return result, err
+}
+
+// reanchor gives the sinks the positions just before the window, where the session's options want that.
 func (s *Session) reanchor() error {
+	if s.options.Positions != ReanchorSinks {
+		return nil
+	}
 	for i, c := range s.caches {
 		if n := min(s.sinks(), c.Len()-1); n > 0 {
 			if err := c.Reanchor(n, s.position-c.Len()); err != nil {

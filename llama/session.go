@@ -327,10 +327,14 @@ func (s *Session) forget(n int) error {
 	}
 	s.tokens, s.position, s.at = s.tokens[:n], n, nowhere
 	s.countCache()
-	if len(errs) > 0 {
-		return fmt.Errorf("llama: truncate to %d tokens: %w", n, errors.Join(errs...))
+	if len(errs) == 0 {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("llama: truncate to %d tokens: %w", n, errors.Join(errs...))
+	if s.origin != nil {
+		return s.goBack(err)
+	}
+	return err
 }
 
 // ensureLogits sees to it that there are logits, by computing the last token once more where they were lost: by a Truncate, or

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
 // forward computes a chunk; when a device fails that the session was moved to, it is computed where the session came from.
@@ -51,13 +53,37 @@ func (s *Session) recompute(because error) error {
 	return s.lastLogits(0)
 }
 
+// evictThere goes back because an eviction failed, and does there what is left to do.
+func (s *Session) evictThere(done eviction.Result, because error) (eviction.Result, error) {
+	bytes := s.usage.Bytes // before the eviction
+	if err := s.goBack(because); err != nil {
+		return done, err
+	}
+	result, err := s.manager.Evict(s.caches, done.Target)
+	if err == nil {
+		err = s.reanchor() // what was evicted on the other device is at new positions in part
+	}
+	done.Slots, done.Bytes = max(done.Slots, result.Slots), bytes-s.countCache()
+	done.Duration += result.Duration
+	return done, err
+}
+
+// deviceFailed tells whether an eviction's error may be a device's, rather than the caller's or a lack of memory.
+func deviceFailed(err error) bool {
+	return !errors.Is(err, eviction.ErrPressure) && !errors.Is(err, eviction.ErrMonitor) && !errors.Is(err, eviction.ErrOptions)
+}
+
 // goBack moves the session to where it came from, because of an error.
 func (s *Session) goBack(because error) error {
 	back := s.origin
 	s.at = nowhere // what such a device has of logits is nothing to go on from
 	_, err := s.move(context.Background(), back, s.copyCaches)
-	if err != nil && s.evicted == 0 { // the device does not even give the cache back
+	switch {
+	case err == nil:
+	case s.evicted == 0: // the device does not even give the cache back, or it broke it
 		_, err = s.move(context.Background(), back, s.computeCaches)
+	default:
+		err = fmt.Errorf("the cache cannot be copied, nor computed anew from %d tokens of which some were evicted: %w", len(s.tokens), err)
 	}
 	if err != nil {
 		return errors.Join(because, fmt.Errorf("llama: going back to %s failed too: %w", back.device.Name(), err))

@@ -1,0 +1,247 @@
+package llama_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// lossy is a device that is lost at a call of any operation that caches need. What it holds can then still be read, or not.
+type lossy struct {
+	*cpu.Backend
+	left     int // calls until it is lost; negative: it never is
+	calls    int
+	readable bool
+}
+
+func (l *lossy) Name() string { return "lossy" }
+
+func (l *lossy) call(run func() error) error {
+	l.calls++
+	if l.left == 0 {
+		return errDevice
+	}
+	l.left--
+	return run()
+}
+
+func (l *lossy) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) { return l.Backend.Prepare(w) }
+
+func (l *lossy) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
+	return l.call(func() error { return l.Backend.AttentionGen(q, k, v, out, n) })
+}
+
+func (l *lossy) Compact(t *tensor.Tensor, keep []int32) error {
+	return l.call(func() error { return l.Backend.Compact(t, keep) })
+}
+
+func (l *lossy) CopySlice(src, dst *tensor.Tensor, from, to, n int) error {
+	return l.call(func() error { return l.Backend.CopySlice(src, dst, from, to, n) })
+}
+
+func (l *lossy) Weigh(q, k, sums *tensor.Tensor, n int) error {
+	return l.call(func() error { return l.Backend.Weigh(q, k, sums, n) })
+}
+
+func (l *lossy) Cast(src, dst *tensor.Tensor) error {
+	return l.call(func() error { return l.Backend.Cast(src, dst) })
+}
+
+func (l *lossy) RoPE(x, angles *tensor.Tensor) error {
+	return l.call(func() error { return l.Backend.RoPE(x, angles) })
+}
+
+func (l *lossy) ReadBuffer(t *tensor.Tensor, dst []byte) error {
+	if l.left == 0 && l.readable {
+		return l.Backend.ReadBuffer(t, dst)
+	}
+	return l.call(func() error { return l.Backend.ReadBuffer(t, dst) })
+}
+
+// evictors are policies that read, move and rotate in different ways.
+func evictors(t *testing.T, budget int) map[string]*llama.SessionOptions {
+	return map[string]*llama.SessionOptions{
+		"sinks":        {Eviction: policyOf(t, "sliding", budget), Positions: llama.ReanchorSinks},
+		"turned sinks": {Eviction: policyOf(t, "sliding", budget), Positions: llama.ReanchorSinks, KV: tensor.Q4_0},
+		"h2o":          {Eviction: policyOf(t, "h2o", budget)},
+		"snapkv":       {Eviction: policyOf(t, "snapkv", budget)},
+		"pyramidkv":    {Eviction: policyOf(t, "pyramidkv", budget)},
+	}
+}
+
+// evictedBefore returns a session that has just so many evictions behind it.
+func evictedBefore(t *testing.T, m *llama.Model, o *llama.SessionOptions, evictions int) *llama.Session {
+	t.Helper()
+	s := newSession(t, m, o)
+	for n := 40; s.Position() < 40 || s.CacheUsage().Evictions < evictions; n = 1 {
+		if err := s.Prefill(t.Context(), stream(s.Position() + n)[s.Position():]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.CacheUsage().Evictions; got != evictions {
+		t.Fatalf("%d evictions, want %d", got, evictions)
+	}
+	return s
+}
+
+// lose moves a copy of a session to a device that is lost after some calls, and runs something there. It tells whether so many
+// calls were made.
+func lose(t *testing.T, base *llama.Session, to *llama.Model, device *lossy, calls int, run func(s *llama.Session)) (lost bool) {
+	t.Helper()
+	device.left = -1
+	s := fork(t, base)
+	defer s.Close()
+	if _, err := s.Move(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	device.left, device.calls = calls, 0
+	run(s)
+	return device.calls > calls
+}
+
+// stride returns how many calls to pass over between two that are tried.
+func stride() int {
+	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+		return 1
+	}
+	return 3
+}
+
+// TestDeviceLostDuringEviction loses the device that a session was moved to at each call of an eviction in turn. Where the
+// cache can be copied, or computed anew, the session goes on where it came from as if nothing had happened; else it says so.
+func TestDeviceLostDuringEviction(t *testing.T) {
+	device := &lossy{Backend: cpu.New(1), left: -1}
+	m, other := pebbleModel(t), otherModel(t, device)
+	for name, options := range evictors(t, 48) {
+		for _, before := range []int{0, 1} {
+			base := evictedBefore(t, m, options, before)
+			want := fork(t, base)
+			wanted, err := want.Evict(30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			goOn(t, want, 2)
+			state, fresh := save(t, want), newSession(t, m, options)
+			anew := goOn(t, fresh, 2)
+			for _, device.readable = range []bool{true, false} {
+				for calls, lost := 0, true; lost; calls += stride() {
+					what := fmt.Sprintf("%s after %d evictions, readable %v, lost at call %d", name, before, device.readable, calls)
+					lost = lose(t, base, other, device, calls, func(s *llama.Session) {
+						result, err := s.Evict(30)
+						result.Duration = wanted.Duration
+						lost := device.calls > calls
+						if !lost {
+							device.left = -1
+						}
+						switch {
+						case err != nil && before == 0:
+							t.Errorf("%s: %v", what, err)
+						case err != nil:
+							checkStuck(t, what, s, err, anew)
+						case result != wanted:
+							t.Errorf("%s: %+v, want %+v", what, result, wanted)
+						default:
+							if goOn(t, s, 2); !bytes.Equal(save(t, s), state) {
+								t.Errorf("%s: the session went on differently", what)
+							}
+						}
+						if b := s.Setbacks(); err == nil && lost && (len(b) != 1 || !errors.Is(b[0], errDevice)) {
+							t.Errorf("%s: setbacks %v", what, b)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// checkStuck checks a session that cannot go back with its cache: it says so until it begins anew, where it came from, and
+// then gives the logits of a new session.
+func checkStuck(t *testing.T, what string, s *llama.Session, err error, anew []float32) {
+	t.Helper()
+	if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), "cannot be copied, nor computed anew") {
+		t.Errorf("%s: %v", what, err)
+	}
+	if then := s.Prefill(t.Context(), stream(1)); !errors.Is(then, errDevice) || errors.Is(err, kvcache.ErrBroken) && !errors.Is(then, kvcache.ErrBroken) {
+		t.Errorf("%s: %v, and then %v", what, err, then)
+	}
+	if err := s.Truncate(0); err != nil {
+		t.Errorf("%s: begin anew: %v", what, err)
+	}
+	if !slices.Equal(goOn(t, s, 2), anew) {
+		t.Errorf("%s: begun anew, the session gives other logits", what)
+	}
+}
+
+// TestDeviceLostDuringAnswer loses the device at calls of a few tokens with an eviction among them. The answer stays the same;
+// only when nothing can be read back from the device, and the eviction was before, it ends with what has been delivered.
+func TestDeviceLostDuringAnswer(t *testing.T) {
+	device := &lossy{Backend: cpu.New(1), left: -1}
+	m, other := pebbleModel(t), otherModel(t, device)
+	prompt, err := m.Tokenizer().Template(story, llama.TemplateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	generate := func(s *llama.Session) (tokens []llama.Token, err error) {
+		for piece, err := range s.Generate(t.Context(), nil, llama.Params{MaxTokens: 6, Temperature: 0.5, Seed: 3}) {
+			if err != nil {
+				return tokens, err
+			}
+			tokens = append(tokens, piece.Tokens...)
+		}
+		return tokens, nil
+	}
+	for name, options := range evictors(t, len(prompt)+1) {
+		base := newSession(t, m, options)
+		if err := base.Prefill(t.Context(), prompt); err != nil {
+			t.Fatal(err)
+		}
+		undisturbed := fork(t, base)
+		want, err := generate(undisturbed)
+		if err != nil || undisturbed.CacheUsage().Evictions != 1 {
+			t.Fatalf("%s: %v, %+v", name, err, undisturbed.CacheUsage())
+		}
+		state := save(t, undisturbed)
+		for _, device.readable = range []bool{true, false} {
+			for calls, lost := 0, true; lost; calls += 7 * stride() {
+				what := fmt.Sprintf("%s, readable %v, lost at call %d", name, device.readable, calls)
+				lost = lose(t, base, other, device, calls, func(s *llama.Session) {
+					got, err := generate(s)
+					lost := device.calls > calls
+					device.left = -1
+					switch {
+					case err != nil && !device.readable && s.CacheUsage().Evictions == 1:
+						if !errors.Is(err, errDevice) || !slices.Equal(got, want[:len(got)]) {
+							t.Errorf("%s: %v, %v", what, got, err)
+						}
+					case err != nil || !slices.Equal(got, want):
+						t.Errorf("%s: %v, want %v; %v", what, got, want, err)
+					case !bytes.Equal(save(t, s), state):
+						t.Errorf("%s: the cache is another", what)
+					case lost && len(s.Setbacks()) != 1:
+						t.Errorf("%s: setbacks %v", what, s.Setbacks())
+					}
+				})
+			}
+		}
+	}
+}
+
+// fork copies a session for a test.
+func fork(t *testing.T, s *llama.Session) *llama.Session {
+	t.Helper()
+	f, err := s.Fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
