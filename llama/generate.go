@@ -168,7 +168,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		goOn := yield(piece, nil) && piece.Stop == 0
 		// The token was delivered, so it becomes part of the conversation even when the loop is over.
 		began = time.Now()
-		if err := s.step([]Token{next}, true, nil); err != nil {
+		if err := s.step(ctx, []Token{next}, true, nil); err != nil {
 			return err
 		}
 		s.tokenTime.add(chosen + time.Since(began)) // choosing waits for what a step leaves to the device

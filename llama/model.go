@@ -126,8 +126,9 @@ func (m *Model) unregister(s *Session) {
 }
 
 // forward computes a chunk of tokens at positions start, start+1, …, leaving the residual stream after the last layer in
-// ws.x and the chunk's keys and values in the caches. When it fails, the caches are as they were.
-func (m *Model) forward(ws *workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
+// ws.x and the chunk's keys and values in the caches. Before each layer of more than one token it looks at the context. When it
+// fails or is cancelled, the caches and their records are as they were.
+func (m *Model) forward(ctx context.Context, ws *workspace, tokens []Token, start int, caches []*kvcache.Cache) (err error) {
 	defer runtime.KeepAlive(m)
 	defer func() {
 		if err != nil {
@@ -145,6 +146,9 @@ func (m *Model) forward(ws *workspace, tokens []Token, start int, caches []*kvca
 		step := m.layers[i].forward
 		if len(tokens) == 1 {
 			step = m.layers[i].forwardGen
+		}
+		if len(tokens) > 1 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err := step(m.device, ws, caches[i], m.config.RMSNormEps); err != nil {
 			return fmt.Errorf("layer %d: %w", i, err)

@@ -103,7 +103,7 @@ func (s *Session) computeCaches(ctx context.Context, to *Model, moved *memory) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := to.forward(moved.ws, s.tokens[at:min(at+moved.ws.chunk, len(s.tokens))], at, moved.caches); err != nil {
+		if err := to.forward(ctx, moved.ws, s.tokens[at:min(at+moved.ws.chunk, len(s.tokens))], at, moved.caches); err != nil {
 			return err
 		}
 	}

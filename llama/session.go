@@ -211,8 +211,10 @@ func (s *Session) Capacity() int {
 	return capacity
 }
 
-// Prefill appends tokens to the conversation. When it is cancelled or fails, what was computed until then, whole chunks,
-// stays part of the conversation: Tokens tells.
+// Prefill appends tokens to the conversation, SessionOptions.Chunk at a time. The context is looked at before each layer of
+// each chunk. When it ends, the error is its own; when it ends or something fails, what was computed until then, whole chunks,
+// stays part of the conversation: Tokens tells. Of the chunk that was under way nothing stays, and the conversation can
+// go on as if that had never begun.
 func (s *Session) Prefill(ctx context.Context, t []Token) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -223,7 +225,8 @@ func (s *Session) Prefill(ctx context.Context, t []Token) error {
 
 // Score appends tokens to the conversation and returns the natural logarithms of the probabilities that the model gave
 // them: element i belongs to t[i] and was computed from everything before it. The first token of an empty conversation
-// has nothing before it; its element is 0.
+// has nothing before it; its element is 0. It can be cancelled as Prefill can, and between the logits of a few tokens; what
+// stays of it is what would stay of Prefill.
 func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -253,7 +256,6 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	}
 	vocab := s.model.config.VocabSize
 	rows := make([]float32, headRows*vocab)
-	var last []float32
 	err := s.prefill(ctx, t, func(lo, hi int) error {
 		if err := s.model.logits(s.ws, lo, hi); err != nil {
 			return err
@@ -262,18 +264,17 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 			return err
 		}
 		for row := range hi - lo {
-			last = rows[row*vocab : (row+1)*vocab]
 			if len(scores) < len(t) {
-				score(last)
+				score(rows[row*vocab : (row+1)*vocab])
 			}
+		}
+		if hi == s.ws.tokens { // the chunk's last: they are the session's, should the next be cancelled
+			s.logits, s.at = append(s.logits[:0], rows[(hi-lo-1)*vocab:(hi-lo)*vocab]...), onHost
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
-	}
-	if last != nil {
-		s.logits, s.at = append(s.logits[:0], last...), onHost
 	}
 	return scores, nil
 }
@@ -347,7 +348,7 @@ func (s *Session) ensureLogits() error {
 	if err := s.truncate(len(s.tokens) - 1); err != nil {
 		return err
 	}
-	if err := s.step([]Token{last}, true, nil); err != nil {
+	if err := s.step(context.Background(), []Token{last}, true, nil); err != nil {
 		return err
 	}
 	return s.finish()
@@ -390,10 +391,19 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 		}
 		n := min(len(t), s.ws.chunk)
 		last := n == len(t)
-		if err := s.step(t[:n], last && each == nil, each); err != nil {
-			return err
+		had, at := len(s.tokens), s.at
+		err := s.step(ctx, t[:n], last && each == nil, each)
+		switch {
+		case len(s.tokens) == had:
+		case err != nil && each != nil: // of a chunk whose rows were not all looked at nothing stays
+			err = errors.Join(err, s.truncate(had))
+			s.at = at
+		default: // even if there are no logits: the next chunk must fit
+			if failed := s.maybeEvict(last); err == nil {
+				err = failed
+			}
 		}
-		if err := s.maybeEvict(last); err != nil {
+		if err != nil {
 			return err
 		}
 		t = t[n:]
@@ -401,21 +411,25 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 	return s.finish()
 }
 
-// step computes one chunk and, if wanted, the logits after it. The device may not have finished when it returns.
-func (s *Session) step(t []Token, logits bool, each func(lo, hi int) error) error {
+// step computes one chunk and, if wanted, the logits after it. A chunk of more than one token can be cancelled. The device may
+// not have finished when it returns.
+func (s *Session) step(ctx context.Context, t []Token, logits bool, each func(lo, hi int) error) error {
 	if err := s.hold(); err != nil {
 		return err
 	}
 	defer s.compute.Unlock()
-	s.at = nowhere
-	if err := s.forward(t); err != nil {
+	if err := s.forward(ctx, t); err != nil {
 		return err
 	}
+	s.at = nowhere
 	s.tokens = append(s.tokens, t...)
 	s.position += len(t)
 	s.usage.PeakBytes = max(s.usage.PeakBytes, s.countCache())
 	if each != nil {
 		for lo := 0; lo < len(t); lo += headRows {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := each(lo, min(lo+headRows, len(t))); err != nil {
 				return err
 			}

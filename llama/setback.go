@@ -10,15 +10,15 @@ import (
 )
 
 // forward computes a chunk; when a device fails that the session was moved to, it is computed where the session came from.
-func (s *Session) forward(t []Token) error {
-	err := s.model.forward(s.ws, t, s.position, s.caches)
-	if err == nil || s.origin == nil {
+func (s *Session) forward(ctx context.Context, t []Token) error {
+	err := s.model.forward(ctx, s.ws, t, s.position, s.caches)
+	if err == nil || s.origin == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
 	if err := s.goBack(err); err != nil {
 		return err
 	}
-	return s.model.forward(s.ws, t, s.position, s.caches)
+	return s.model.forward(ctx, s.ws, t, s.position, s.caches)
 }
 
 // lastLogits computes the logits of a row of the last chunk, its last. When a device fails that the session was moved to, the
@@ -44,7 +44,7 @@ func (s *Session) recompute(because error) error {
 	if err := s.forget(len(s.tokens) - 1); err != nil {
 		return err
 	}
-	if err := s.model.forward(s.ws, last, s.position, s.caches); err != nil {
+	if err := s.model.forward(context.Background(), s.ws, last, s.position, s.caches); err != nil {
 		return err
 	}
 	s.tokens = append(s.tokens, last...)

@@ -1,0 +1,156 @@
+package llama_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// countdown is a context that is cancelled after it was looked at so many times. It is for one goroutine.
+type countdown struct {
+	context.Context
+	looks int
+}
+
+func (c *countdown) Err() error {
+	if c.looks == 0 {
+		return context.Canceled
+	}
+	c.looks--
+	return nil
+}
+
+// Write lets what has no context of its own be cancelled.
+func (c *countdown) Write(p []byte) (int, error) { return len(p), c.Err() }
+
+// cancelled reads while its context goes on.
+type cancelled struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// TestCancelledAnywhere cancels calls at each of their looks at the context. The error must be the context's, no memory may be
+// left behind, and the same call for what is left to do must bring the session to where it would be without any cancellation.
+func TestCancelledAnywhere(t *testing.T) {
+	device := cpu.New(1)
+	m, other := pebbleModel(t), otherModel(t, device)
+	prompt := stream(130)[40:]
+	options := evictors(t, 48)
+	options["none"] = &llama.SessionOptions{Chunk: 24}
+	options["after the prompt"] = &llama.SessionOptions{Chunk: 24, Eviction: policyOf(t, "snapkv", 48), EvictAfterPrompt: true, MaxTokens: 400}
+	rest := func(s *llama.Session) []llama.Token { return prompt[min(len(s.Tokens())-40, len(prompt)):] }
+	for _, stage := range []struct {
+		name string
+		run  func(ctx context.Context, s *llama.Session) error // or what is left of it
+		many bool                                              // it looks at the context before each layer
+	}{
+		{"prefill", func(ctx context.Context, s *llama.Session) error { return s.Prefill(ctx, rest(s)) }, true},
+		{"score", func(ctx context.Context, s *llama.Session) error {
+			_, err := s.Score(ctx, rest(s))
+			return err
+		}, true},
+		{"generate", func(ctx context.Context, s *llama.Session) error {
+			left := 40 + len(prompt) + 8 - max(len(s.Tokens()), 40+len(prompt))
+			for _, err := range s.Generate(ctx, rest(s), llama.Params{MaxTokens: left, Mask: endless{m}}) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}, true},
+		{"move", func(ctx context.Context, s *llama.Session) error {
+			_, err := s.Move(ctx, other)
+			if err != nil && other.MemoryUsage().Caches+other.MemoryUsage().Workspaces != 0 {
+				t.Error("a cancelled move leaves memory behind")
+			}
+			return err
+		}, false},
+		{"save", func(ctx context.Context, s *llama.Session) error {
+			w, ok := ctx.(io.Writer)
+			if !ok {
+				w = io.Discard
+			}
+			return s.Save(w)
+		}, false},
+		{"restore", func(ctx context.Context, s *llama.Session) error {
+			before := m.MemoryUsage()
+			restored, err := m.Restore(cancelled{ctx, bytes.NewReader(save(t, s))}, &llama.SessionOptions{MaxTokens: 400})
+			if err == nil {
+				return restored.Close()
+			}
+			if m.MemoryUsage() != before {
+				t.Error("a cancelled restoring leaves memory behind")
+			}
+			return err
+		}, false},
+	} {
+		for name, o := range options {
+			t.Run(stage.name+"/"+name, func(t *testing.T) {
+				base := newSession(t, m, o)
+				if err := base.Prefill(t.Context(), stream(40)); err != nil {
+					t.Fatal(err)
+				}
+				before, used := m.MemoryUsage(), device.Memory().Used()
+				undisturbed := fork(t, base)
+				if err := stage.run(t.Context(), undisturbed); err != nil {
+					t.Fatal(err)
+				}
+				want := save(t, undisturbed)
+				undisturbed.Close()
+				for looks := 0; ; looks += stride(7) {
+					s := fork(t, base)
+					logits := s.Logits()
+					err := stage.run(&countdown{t.Context(), looks}, s)
+					if err != nil {
+						if !errors.Is(err, context.Canceled) {
+							t.Fatalf("at look %d: %v", looks, err)
+						}
+						if len(s.Tokens()) == 40 && !slices.Equal(s.Logits(), logits) {
+							t.Errorf("at look %d: nothing was computed, and the logits are others", looks)
+						}
+						err = stage.run(t.Context(), s)
+					} else if stage.many && looks < len(prompt)/24*m.Config().Layers {
+						t.Errorf("the context was looked at %d times", looks)
+					} else {
+						s.Close()
+						break
+					}
+					if err != nil {
+						t.Fatalf("at look %d, gone on: %v", looks, err)
+					}
+					if !bytes.Equal(save(t, s), want) {
+						t.Errorf("cancelled at look %d, the session goes on differently", looks)
+					}
+					s.Close()
+				}
+				if m.MemoryUsage() != before || device.Memory().Used() != used {
+					t.Errorf("memory: %+v and %d bytes, before %+v and %d", m.MemoryUsage(), device.Memory().Used(), before, used)
+				}
+			})
+		}
+	}
+}
+
+// endless forbids to end the turn.
+type endless struct{ m *llama.Model }
+
+func (e endless) Apply(_ []llama.Token, logits []float32) error {
+	for _, t := range e.m.Config().EOS {
+		logits[t] = float32(math.Inf(-1))
+	}
+	return nil
+}
