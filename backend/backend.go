@@ -3,8 +3,8 @@
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. Base has a portable, bit-exact reference of every one of them over any memory that the host can map, so
 // a new device embeds Base, is right from the first day, and gets faster one operation at a time. Faster or fused forms are
-// the optional interfaces Preparer, Fuser, PrefillAttender and Selector; callers obtain them through Prepare, Fused, Attender
-// and Selecting, which fall back on the plain operations.
+// the optional interfaces Preparer, ContextPreparer, Fuser, PrefillAttender and Selector; callers obtain them through
+// PrepareContext, Fused, Attender and Selecting, which fall back on the plain operations.
 //
 // Tensors named x, a, q are activations of type F32 unless said otherwise. Every operation checks shapes and types first,
 // returns an error that names both, and writes nothing outside its output. Operations may be called from several goroutines
@@ -14,6 +14,7 @@
 package backend
 
 import (
+	"context"
 	"errors"
 
 	"github.com/antigravity-go/antigravity/tensor"
@@ -86,6 +87,14 @@ type Preparer interface {
 	// Prepare returns the weights w [N, K] as the backend wants them for MatMulTransposed and Gather. The result may be w
 	// itself; where it is not, w is no longer needed.
 	Prepare(w *tensor.Tensor) (*tensor.Tensor, error)
+}
+
+// ContextPreparer is a Preparer that can be stopped: a large table may take seconds.
+type ContextPreparer interface {
+	Preparer
+	// PrepareContext is Prepare that looks at the context every few megabytes. When that has ended, the error wraps its own
+	// and nothing stays allocated.
+	PrepareContext(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // Fuser offers the phases of a transformer layer as single operations, so that a device can share a quantised activation

@@ -1,13 +1,30 @@
 package backend
 
 import (
+	"context"
+
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them.
 func Prepare(b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
-	if p, ok := b.(Preparer); ok {
+	return PrepareContext(context.Background(), b, w)
+}
+
+// PrepareContext is Prepare that gives up with the context's error when that ends: within the weights where the backend is a
+// ContextPreparer, else before them.
+func PrepareContext(ctx context.Context, b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
+	switch p := b.(type) {
+	case ContextPreparer:
+		return p.PrepareContext(ctx, w)
+	case Preparer:
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		return p.Prepare(w)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return w.ToDevice(b)
 }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -47,8 +48,8 @@ func needRows(op string, ts ...*tensor.Tensor) error {
 }
 
 // Pack copies weights [N, K] into panels, in a device's memory, several panels at a time. Weights that the kernels have no
-// panels for, or whose rows do not fill them, are returned as they are.
-func (b Host) Pack(device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
+// panels for, or whose rows do not fill them, are returned as they are. The context is looked at every few megabytes.
+func (b Host) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
 	format := w.DType().Format()
 	if format == nil || w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || w.Size() == 0 || panelsOf(w) != nil {
 		return w, nil
@@ -63,12 +64,25 @@ func (b Host) Pack(device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, erro
 	}
 	mmap.AdviseHuge(buffer.Bytes()) // a decoded token reads all of them: every address translation counts
 	t := packTask{panels, buffer.Bytes(), w.Data(), w.RowBytes(), w.Shape().Dim(1)}
-	if err := b.runner.Run(&t, w.Shape().Dim(0)/asm.PanelRows); err != nil {
-		buffer.Free()
-		return nil, fmt.Errorf("backend: pack %v: %w", w, err)
+	size := asm.PanelRows * t.rowBytes
+	step := max(packAtOnce/size, 1)
+	for left := w.Shape().Dim(0) / asm.PanelRows; left > 0; left -= step {
+		n := min(step, left)
+		err := ctx.Err()
+		if err == nil {
+			err = b.runner.Run(&t, n)
+		}
+		if err != nil {
+			buffer.Free()
+			return nil, fmt.Errorf("backend: pack %v: %w", w, err)
+		}
+		t.dst, t.src = t.dst[n*size:], t.src[n*size:]
 	}
 	return tensor.Wrap(device, &panelBuffer{buffer, panels}, w.Shape())
 }
+
+// packAtOnce is how many bytes are packed between two looks at the context: some milliseconds, on a slow machine tens.
+const packAtOnce = 8 << 20
 
 // packTask packs a panel a piece.
 type packTask struct {

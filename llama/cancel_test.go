@@ -7,23 +7,32 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// countdown is a context that is cancelled after it was looked at so many times. It is for one goroutine.
+// countdown is a context that is cancelled after it was looked at so many times.
 type countdown struct {
 	context.Context
-	looks int
+	looks atomic.Int64 // left
+}
+
+func cancelAfter(t *testing.T, looks int) *countdown {
+	c := &countdown{Context: t.Context()}
+	c.looks.Store(int64(looks))
+	return c
 }
 
 func (c *countdown) Err() error {
-	if c.looks == 0 {
+	if c.looks.Add(-1) < 0 {
 		return context.Canceled
 	}
-	c.looks--
 	return nil
 }
 
@@ -114,7 +123,7 @@ func TestCancelledAnywhere(t *testing.T) {
 				for looks := 0; ; looks += stride(7) {
 					s := fork(t, base)
 					logits := s.Logits()
-					err := stage.run(&countdown{t.Context(), looks}, s)
+					err := stage.run(cancelAfter(t, looks), s)
 					if err != nil {
 						if !errors.Is(err, context.Canceled) {
 							t.Fatalf("at look %d: %v", looks, err)
@@ -142,6 +151,76 @@ func TestCancelledAnywhere(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCancelledLoad cancels loading at each look at the context: nothing stays allocated.
+func TestCancelledLoad(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		load func(o *llama.LoadOptions) (*llama.Model, error)
+		to   tensor.DType
+		many int // looks, at least
+	}{
+		{"a copied file", pebble.Load, 0, 70},
+		{"a mapped file", func(o *llama.LoadOptions) (*llama.Model, error) {
+			return llama.Load(fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf"), o)
+		}, 0, 70},
+		{"a folder that is quantised", func(o *llama.LoadOptions) (*llama.Model, error) {
+			return llama.Load(fixture.Path(t, "hf/llama32-tied-bf16"), o)
+		}, tensor.Q4_0, 40},
+		{"shards", func(o *llama.LoadOptions) (*llama.Model, error) {
+			return llama.Load(fixture.Path(t, "hf/llama32-sharded-f16"), o)
+		}, tensor.Q8_0, 40},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			device := cpu.New(1)
+			defer device.Close()
+			for looks := 0; ; looks += stride(7) {
+				m, err := c.load(&llama.LoadOptions{Backend: device, Weights: c.to, Context: cancelAfter(t, looks)})
+				if err == nil {
+					m.Close()
+				} else if !errors.Is(err, context.Canceled) || m != nil {
+					t.Fatalf("at look %d: %v, %v", looks, m, err)
+				}
+				if used := device.Memory().Used(); used != 0 {
+					t.Fatalf("cancelled at look %d, %d bytes stay allocated", looks, used)
+				}
+				if err == nil {
+					if looks < c.many {
+						t.Errorf("the context was looked at %d times", looks)
+					}
+					break
+				}
+			}
+		})
+	}
+}
+
+// TestCancelledSwitch cancels the loading of another device in the background: the session goes on where it is.
+func TestCancelledSwitch(t *testing.T) {
+	m, device := pebbleModel(t), cpu.New(1)
+	s := newSession(t, m, nil)
+	want := goOn(t, fork(t, s), 3)
+	for _, looks := range []int{0, 1, 40, 1000} {
+		w, err := llama.NewSwitch(t.Context(), s, llama.SwitchOptions{Load: func(context.Context) (*llama.Model, error) {
+			return pebble.Load(&llama.LoadOptions{Backend: device, Context: cancelAfter(t, looks)})
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.Report(); looks < 70 && (r.Ready || !errors.Is(r.Err, context.Canceled)) {
+			t.Errorf("at look %d: %v", looks, r)
+		}
+		if err := w.Close(); err != nil || device.Memory().Used() != 0 {
+			t.Errorf("at look %d: %v, %d bytes stay allocated", looks, err, device.Memory().Used())
+		}
+	}
+	if !slices.Equal(goOn(t, s, 3), want) {
+		t.Error("the session goes on differently")
 	}
 }
 

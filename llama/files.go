@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -60,6 +61,7 @@ func (d folder) weights(name string) ([]byte, io.Closer, error) {
 type fileSystem struct {
 	fs.FS
 	memory tensor.Memory
+	ctx    context.Context // of the loading
 }
 
 func (f fileSystem) path(name string) string { return name }
@@ -91,7 +93,7 @@ func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := io.ReadFull(file, buffer.Bytes()); err != nil {
+	if _, err := io.ReadFull(interruptible{f.ctx, file}, buffer.Bytes()); err != nil {
 		buffer.Free()
 		return nil, nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -108,6 +110,19 @@ func release(closer io.Closer, part []byte) {
 	if off := uintptr(unsafe.Pointer(&part[0])) - uintptr(unsafe.Pointer(&whole[0])); off < uintptr(len(whole)) {
 		_ = f.Release(int(off), len(part)) // a hint
 	}
+}
+
+// interruptible reads until a context ends, which it looks at every megabyte.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.r.Read(p[:min(len(p), 1<<20)])
 }
 
 // freer closes a buffer.

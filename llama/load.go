@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ import (
 
 // LoadOptions say how to load. Nil and the zero value are the good defaults.
 type LoadOptions struct {
+	// Context ends the loading early; nil: nothing does. Load then returns the context's error, and gives back all memory.
+	Context context.Context
 	// Backend computes the model; nil: the CPU. The caller closes a backend of its own, after the model.
 	Backend backend.Backend
 	// Threads is how many threads the CPU computes with; 0: GOMAXPROCS. A Backend of the caller's decides for itself.
@@ -50,7 +53,7 @@ func Load(path string, o *LoadOptions) (*Model, error) {
 			return nil, fmt.Errorf("llama: load %s: neither a directory nor a .gguf file: %w", path, ErrUnsupported)
 		}
 	}
-	return load(func(tensor.Memory) files { return folder(dir) }, name, o)
+	return load(func(context.Context, tensor.Memory) files { return folder(dir) }, name, o)
 }
 
 // LoadFS is Load from a file system such as an embed.FS or a zip archive; name is a directory, "." for the top, or a .gguf
@@ -72,14 +75,18 @@ func LoadFS(fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llama: load: %w", err)
 	}
-	return load(func(m tensor.Memory) files { return fileSystem{sub, m} }, file, o)
+	return load(func(ctx context.Context, m tensor.Memory) files { return fileSystem{sub, m, ctx} }, file, o)
 }
 
 // load opens the GGUF file of a name, or the Hugging Face folder when the name is empty.
-func load(open func(tensor.Memory) files, name string, o *LoadOptions) (m *Model, err error) {
+func load(open func(context.Context, tensor.Memory) files, name string, o *LoadOptions) (m *Model, err error) {
 	options := LoadOptions{}
 	if o != nil {
 		options = *o
+	}
+	ctx := options.Context
+	if ctx == nil {
+		ctx = context.Background()
 	}
 	if w := options.Weights; w != 0 && (w.Format() == nil || !w.Format().CanQuantize()) {
 		return nil, fmt.Errorf("llama: LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
@@ -103,14 +110,14 @@ func load(open func(tensor.Memory) files, name string, o *LoadOptions) (m *Model
 		host = cpu.New(options.Threads)
 		defer host.Close()
 	}
-	source, err := m.open(open(host.Memory()), name, host.Memory())
+	source, err := m.open(open(ctx, host.Memory()), name, host.Memory())
 	if err != nil {
 		return m, err
 	}
 	m.release = source.Close
 	m.frequencies = m.config.RoPE.frequencies(m.config.HeadDim)
 	m.layers = make([]layer, m.config.Layers)
-	if err := m.loadWeights(source, host, &options); err != nil {
+	if err := m.loadWeights(ctx, source, host, &options); err != nil {
 		return m, err
 	}
 	if m.head == nil {
@@ -169,12 +176,23 @@ func (m *Model) open(f files, name string, host tensor.Memory) (source closingSo
 	return source, nil
 }
 
-// loadWeights reads, converts and prepares every tensor, several at a time.
-func (m *Model) loadWeights(source closingSource, host *cpu.Backend, o *LoadOptions) error {
+// loadWeights reads, converts and prepares every tensor, several at a time, until the context ends.
+func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu.Backend, o *LoadOptions) error {
 	specs := m.specs()
 	stored := make([]*tensor.Tensor, len(specs))
+	defer func() { // those that were not come to
+		for _, t := range stored {
+			if t != nil {
+				t.Free()
+			}
+		}
+	}()
+	m.weights = make([]*tensor.Tensor, len(specs))
 	var total int64
 	for i, spec := range specs {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("llama: load %s: %w", source.file(), err)
+		}
 		t, err := storedTensor(source, spec)
 		if err != nil {
 			return err
@@ -201,7 +219,7 @@ func (m *Model) loadWeights(source closingSource, host *cpu.Backend, o *LoadOpti
 	for w := range errs {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(specs) && errs[w] == nil; i = int(next.Add(1)) - 1 {
-				ready, err := m.prepare(stored[i], specs[i], host, o.Weights)
+				ready, err := m.prepare(ctx, stored[i], specs[i], host, o.Weights)
 				if err != nil {
 					errs[w] = fmt.Errorf("llama: %s: tensor %s: %w", source.file(), specs[i].name, err)
 					next.Store(int64(len(specs)))
@@ -215,6 +233,7 @@ func (m *Model) loadWeights(source closingSource, host *cpu.Backend, o *LoadOpti
 					stored[i].Free()
 				}
 				stored[i] = nil
+				m.weights[i] = ready
 				specs[i].set(ready)
 				atomic.AddInt64(&m.weightBytes, int64(ready.Size()))
 				report(size)
@@ -249,16 +268,19 @@ func storedTensor(source weightSource, spec weightSpec) (*tensor.Tensor, error) 
 }
 
 // prepare brings a tensor into the type and the layout that the device computes with.
-func (m *Model) prepare(t *tensor.Tensor, spec weightSpec, host *cpu.Backend, asked tensor.DType) (ready *tensor.Tensor, err error) {
+func (m *Model) prepare(ctx context.Context, t *tensor.Tensor, spec weightSpec, host *cpu.Backend, asked tensor.DType) (ready *tensor.Tensor, err error) {
 	defer mmap.Catch(&err)()
-	converted, err := convert(t, targetType(spec.role, t.DType(), asked), host)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	converted, err := convert(ctx, t, targetType(spec.role, t.DType(), asked), host)
 	if err != nil {
 		return nil, err
 	}
 	if spec.role == vector {
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
-		ready, err = backend.Prepare(m.device.Backend, converted)
+		ready, err = backend.PrepareContext(ctx, m.device.Backend, converted)
 	}
 	if converted != t && converted != ready {
 		converted.Free()

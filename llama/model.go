@@ -29,6 +29,7 @@ type Model struct {
 
 	embedding, norm, head *tensor.Tensor // head is embedding where they are tied
 	layers                []layer
+	weights               []*tensor.Tensor // all of these
 	frequencies           []float64
 	weightBytes           int64
 
@@ -93,6 +94,11 @@ func (m *Model) Close() error {
 	for w := range open {
 		if s := w.Value(); s != nil {
 			keep(s.closeOn(m))
+		}
+	}
+	for _, w := range m.weights { // the backend may outlive the model
+		if w != nil { // loading may have failed
+			keep(w.Free())
 		}
 	}
 	if m.owned {

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -95,8 +96,11 @@ func targetType(role weightRole, stored, asked tensor.DType) tensor.DType {
 	}
 }
 
+// convertAtOnce is how many elements are converted between two looks at the context.
+const convertAtOnce = 4 << 20
+
 // convert returns t in another type: itself where it has that type already, else a copy in memory of our own.
-func convert(t *tensor.Tensor, d tensor.DType, host *cpu.Backend) (*tensor.Tensor, error) {
+func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host *cpu.Backend) (*tensor.Tensor, error) {
 	if t.DType() == d {
 		return t, nil
 	}
@@ -107,9 +111,32 @@ func convert(t *tensor.Tensor, d tensor.DType, host *cpu.Backend) (*tensor.Tenso
 	if err != nil {
 		return nil, err
 	}
-	if err := host.Cast(t, result); err != nil {
+	if err := castRows(ctx, t, result, host); err != nil {
 		result.Free()
 		return nil, fmt.Errorf("convert: %w", err)
 	}
 	return result, nil
+}
+
+// castRows converts some rows after the other.
+func castRows(ctx context.Context, t, result *tensor.Tensor, host *cpu.Backend) error {
+	rows := t.Shape().Dim(0)
+	step := max(convertAtOnce/max(t.Shape().NumElements()/rows, 1), 1)
+	for lo := 0; lo < rows; lo += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		from, err := t.Slice(lo, min(lo+step, rows))
+		if err != nil {
+			return err
+		}
+		to, err := result.Slice(lo, min(lo+step, rows))
+		if err != nil {
+			return err
+		}
+		if err := host.Cast(from, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -72,14 +73,19 @@ func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
 // Prepare returns weights ready for products: packed into panels where the kernels have a layout of their own for the type,
 // and else a host tensor as it is, without a copy.
 func (b *Backend) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) {
+	return b.PrepareContext(context.Background(), w)
+}
+
+// PrepareContext is Prepare that looks at the context while it packs.
+func (b *Backend) PrepareContext(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
 	if w.Device() == nil || w.Device() == tensor.Device(b) {
-		return b.Pack(b, w)
+		return b.Pack(ctx, b, w)
 	}
 	rows, err := b.CopyFrom(w)
 	if err != nil {
 		return nil, err
 	}
-	packed, err := b.Pack(b, rows)
+	packed, err := b.Pack(ctx, b, rows)
 	if err != nil || packed != rows {
 		rows.Free()
 	}

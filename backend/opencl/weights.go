@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -151,6 +152,11 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 // Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
 // describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows.
 func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
+	return b.PrepareContext(context.Background(), t)
+}
+
+// PrepareContext is Prepare that looks at the context between the parts that it sends.
+func (b *Backend) PrepareContext(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
 		return t, nil
 	}
@@ -161,7 +167,7 @@ func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return t.ToDevice(b) // whose rows no kernel multiplies: the reference does, and so must see them
 	}
 	w := &weightBuffer{backend: b, dtype: t.DType(), size: t.Size()}
-	if err := b.fill(w, t); err != nil {
+	if err := b.fill(ctx, w, t); err != nil {
 		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())
 	}
 	return tensor.Wrap(b, w, t.Shape())
@@ -171,7 +177,7 @@ func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
 const maxUpload = 32 << 20
 
 // fill allocates the parts and copies the rows.
-func (b *Backend) fill(w *weightBuffer, t *tensor.Tensor) error {
+func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
 	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
 	w.weights.dtype = t.DType()
 	if _, ok := formats[t.DType()]; !ok {
@@ -209,6 +215,9 @@ func (b *Backend) fill(w *weightBuffer, t *tensor.Tensor) error {
 		w.parts = append(w.parts, p)
 		perUpload := max(1, int(min(maxUpload, b.maxAlloc)/int64(stored)))
 		for lo := row; lo < row+p.rows; lo += perUpload {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := b.uploadRows(w, &p, t, lo, min(lo+perUpload, row+p.rows)); err != nil {
 				return err
 			}
