@@ -153,8 +153,13 @@ func (m *Model) forward(ctx context.Context, ws *workspace, tokens []Token, star
 		if len(tokens) == 1 {
 			step = m.layers[i].forwardGen
 		}
-		if len(tokens) > 1 && ctx.Err() != nil {
-			return ctx.Err()
+		if len(tokens) > 1 {
+			if err := ws.pace.wait(m.device, len(tokens)); err != nil {
+				return fmt.Errorf("layer %d: %w", i, err)
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 		if err := step(m.device, ws, caches[i], m.config.RMSNormEps); err != nil {
 			return fmt.Errorf("layer %d: %w", i, err)

@@ -18,6 +18,7 @@ type workspace struct {
 	tokens int
 	chunk  int
 	bytes  int64 // allocated
+	pace   pace
 
 	x, normed, product                 tensor.Tensor // [tokens, hidden]
 	q, attention                       tensor.Tensor // [tokens, heads, headDim]

@@ -173,8 +173,8 @@ func (b *Backend) PrepareContext(ctx context.Context, t *tensor.Tensor) (*tensor
 	return tensor.Wrap(b, w, t.Shape())
 }
 
-// maxUpload bounds the rows that are on their way at once, in bytes.
-const maxUpload = 32 << 20
+// maxUpload bounds the rows that are on their way at once, in bytes: between two of them a context is looked at.
+const maxUpload = 8 << 20
 
 // fill allocates the parts and copies the rows.
 func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
