@@ -7,43 +7,23 @@ import (
 	"io"
 	"math"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// countdown is a context that is cancelled after it was looked at so many times.
-type countdown struct {
-	context.Context
-	looks atomic.Int64 // left
-}
-
-func cancelAfter(t *testing.T, looks int) *countdown {
-	c := &countdown{Context: t.Context()}
-	c.looks.Store(int64(looks))
-	return c
-}
-
-func (c *countdown) Err() error {
-	if c.looks.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// Write lets what has no context of its own be cancelled.
-func (c *countdown) Write(p []byte) (int, error) { return len(p), c.Err() }
-
-// cancelled reads while its context goes on.
+// cancelled reads and writes while its context goes on.
 type cancelled struct {
 	ctx context.Context
 	r   io.Reader
 }
+
+func (c cancelled) Write(p []byte) (int, error) { return len(p), c.ctx.Err() }
 
 func (c cancelled) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
@@ -89,11 +69,7 @@ func TestCancelledAnywhere(t *testing.T) {
 			return err
 		}, false},
 		{"save", func(ctx context.Context, s *llama.Session) error {
-			w, ok := ctx.(io.Writer)
-			if !ok {
-				w = io.Discard
-			}
-			return s.Save(w)
+			return s.Save(cancelled{ctx: ctx})
 		}, false},
 		{"restore", func(ctx context.Context, s *llama.Session) error {
 			before := m.MemoryUsage()
@@ -123,7 +99,7 @@ func TestCancelledAnywhere(t *testing.T) {
 				for looks := 0; ; looks += stride(7) {
 					s := fork(t, base)
 					logits := s.Logits()
-					err := stage.run(cancelAfter(t, looks), s)
+					err := stage.run(countdown.New(t.Context(), looks), s)
 					if err != nil {
 						if !errors.Is(err, context.Canceled) {
 							t.Fatalf("at look %d: %v", looks, err)
@@ -177,7 +153,7 @@ func TestCancelledLoad(t *testing.T) {
 			device := cpu.New(1)
 			defer device.Close()
 			for looks := 0; ; looks += stride(7) {
-				m, err := c.load(&llama.LoadOptions{Backend: device, Weights: c.to, Context: cancelAfter(t, looks)})
+				m, err := c.load(&llama.LoadOptions{Backend: device, Weights: c.to, Context: countdown.New(t.Context(), looks)})
 				if err == nil {
 					m.Close()
 				} else if !errors.Is(err, context.Canceled) || m != nil {
@@ -204,7 +180,7 @@ func TestCancelledSwitch(t *testing.T) {
 	want := goOn(t, fork(t, s), 3)
 	for _, looks := range []int{0, 1, 40, 1000} {
 		w, err := llama.NewSwitch(t.Context(), s, llama.SwitchOptions{Load: func(context.Context) (*llama.Model, error) {
-			return pebble.Load(&llama.LoadOptions{Backend: device, Context: cancelAfter(t, looks)})
+			return pebble.Load(&llama.LoadOptions{Backend: device, Context: countdown.New(t.Context(), looks)})
 		}})
 		if err != nil {
 			t.Fatal(err)

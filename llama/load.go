@@ -242,6 +242,9 @@ func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu
 	}
 	workers.Wait()
 	if err := errors.Join(errs...); err != nil {
+		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) { // in several tensors at once
+			err = fmt.Errorf("llama: load %s: %w", source.file(), ended)
+		}
 		return err
 	}
 	if !views.Load() {

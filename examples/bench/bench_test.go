@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/countdown"
 )
 
 func TestBench(t *testing.T) {
@@ -86,6 +90,15 @@ func TestBenchTable(t *testing.T) {
 	for _, args := range [][]string{{"-p", "x"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"}} {
 		if err := run(t.Context(), args, nil, &out, &stderr); err == nil {
 			t.Errorf("%v was accepted", args)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
+		err := run(countdown.New(t.Context(), looks), []string{"-p", "128", "-n", "30", "-r", "2"}, nil, new(bytes.Buffer), new(bytes.Buffer))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("at look %d: %v", looks, err)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	began := time.Now()
-	model, closeModel, err := o.model.Load(stderr)
+	model, closeModel, err := o.model.Load(ctx, stderr)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"image/png"
@@ -16,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
@@ -273,4 +275,13 @@ func FuzzScanQuestions(f *testing.F) {
 			t.Errorf("%d questions, want 1 or 2", len(found["a"]))
 		}
 	})
+}
+
+func TestInterrupted(t *testing.T) {
+	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
+		err := run(countdown.New(t.Context(), looks), []string{"-questions", fixture.Path(t, "pebble/eval.jsonl.gz"), "-n", "2", "-skills", "needle300"}, nil, new(bytes.Buffer), new(bytes.Buffer))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("at look %d: %v", looks, err)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/countdown"
 )
 
 func generate(ctx context.Context, input string, args ...string) (stdout, stderr string, err error) {
@@ -90,9 +91,8 @@ func TestSeedDecides(t *testing.T) {
 }
 
 func TestInterruptedJSONHasWhatThereIs(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	stdout, _, err := generate(ctx, "", "-json")
+	const looks = 300 // loading takes fewer
+	stdout, _, err := generate(countdown.New(t.Context(), looks), "", "-json", "-n", "200", "-prompt", "Tell me a story.")
 	if !errors.Is(err, context.Canceled) || !strings.Contains(stdout, `"stop":"interrupted"`) {
 		t.Errorf("%q, error %v", stdout, err)
 	}

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		o.prompt = string(text)
 	}
-	model, session, closeAll, err := cli.Open(&o.model, &o.memory, stderr)
+	model, session, closeAll, err := cli.Open(ctx, &o.model, &o.memory, stderr)
 	if err != nil {
 		return err
 	}

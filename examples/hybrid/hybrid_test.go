@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/countdown"
 )
 
 func hybrid(t *testing.T, args ...string) (stdout, stderr string) {
@@ -50,6 +52,15 @@ func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{{"-switch-threshold", "x"}, {"-eviction-policy", "none-such"}} {
 		if err := run(t.Context(), args, nil, &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &usage) {
 			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
+		err := run(countdown.New(t.Context(), looks), []string{"-to", "cpu", "-n", "60"}, nil, new(bytes.Buffer), new(bytes.Buffer))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("at look %d: %v", looks, err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	model, closeModel, err := o.model.Load(stderr)
+	model, closeModel, err := o.model.Load(ctx, stderr)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 }
 
 // load loads the model on the other device, in the background.
-func (o *options) load(context.Context) (*llama.Model, error) {
+func (o *options) load(ctx context.Context) (*llama.Model, error) {
 	there := o.model
 	there.Backend = o.to
-	model, release, err := there.Load(io.Discard)
+	model, release, err := there.Load(ctx, io.Discard)
 	if err == nil {
 		o.release = release
 	}

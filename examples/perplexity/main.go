@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	model, closeModel, err := o.model.Load(stderr)
+	model, closeModel, err := o.model.Load(ctx, stderr)
 	if err != nil {
 		return err
 	}

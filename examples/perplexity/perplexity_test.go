@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -188,6 +190,15 @@ func TestSample(t *testing.T) {
 	for q, want := range map[float64]float64{0: 1, 0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
 		if got := s.quantile(q); got != want {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
+		err := run(countdown.New(t.Context(), looks), []string{"-ctx", "128", "-windows", "3"}, nil, new(bytes.Buffer), new(bytes.Buffer))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("at look %d: %v", looks, err)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Open loads the model and opens a session of it. The function that it returns closes both.
-func Open(m *Model, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
-	model, closeModel, err := m.Load(stderr)
+func Open(ctx context.Context, m *Model, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
+	model, closeModel, err := m.Load(ctx, stderr)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -48,9 +49,9 @@ func (m *Model) Name() string {
 	return m.Path
 }
 
-// Load loads the model, with a progress bar on stderr when it is a large one. The function that it returns closes the model
+// Load loads the model until the context ends, with a progress bar on stderr when it is a large one. The function that it returns closes the model
 // and what computes it.
-func (m *Model) Load(stderr io.Writer) (*llama.Model, func() error, error) {
+func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func() error, error) {
 	b, err := backend.Open(m.Backend, backend.Options{Threads: m.Threads})
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +60,7 @@ func (m *Model) Load(stderr io.Writer) (*llama.Model, func() error, error) {
 	if m.Wrap != nil {
 		on = m.Wrap(b)
 	}
-	o := &llama.LoadOptions{Backend: on, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	o := &llama.LoadOptions{Context: ctx, Backend: on, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}
