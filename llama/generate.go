@@ -92,6 +92,9 @@ func rate(n int, d time.Duration) float64 {
 // prompt and exactly the tokens that the loop was given, and the session can go on; a piece of tokens of which only a part
 // was computed never exists. An end-of-turn token that the model chose is not appended.
 //
+// The context is looked at as in Prefill while the prompt is computed, and then before each token is chosen. The computing of
+// a single token and an eviction are not interrupted.
+//
 // When the prompt does not fit, the error is ErrContextFull and nothing was computed. An empty prompt continues from the last
 // token.
 func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.Seq2[Piece, error] {

@@ -24,7 +24,8 @@ import (
 
 // LoadOptions say how to load. Nil and the zero value are the good defaults.
 type LoadOptions struct {
-	// Context ends the loading early; nil: nothing does. Load then returns the context's error, and gives back all memory.
+	// Context ends the loading early, with an error that wraps its own; nil: nothing does. What was allocated is given back
+	// before Load returns.
 	Context context.Context
 	// Backend computes the model; nil: the CPU. The caller closes a backend of its own, after the model.
 	Backend backend.Backend
@@ -41,6 +42,10 @@ type LoadOptions struct {
 
 // Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their
 // index) or a .gguf file. Weights are mapped, not read, where the backend can compute on the file's own layout.
+//
+// LoadOptions.Context is looked at between tensors, and within them every few megabytes that are converted, packed or sent
+// to a device. Two things are not interrupted: reading a tokenizer, which takes some hundred milliseconds on a phone, and a
+// device's compiler.
 func Load(path string, o *LoadOptions) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -20,13 +20,17 @@ type Migration struct {
 // Move lets another model compute the rest of the conversation: the same model, on another device. That it is the same is
 // for the caller to see to; an error that wraps ErrStateMismatch comes only when the configurations differ. Nothing is lost,
 // repeated or computed again: the cache moves with its positions, its record and whatever was evicted; sampling, penalties and
-// stop strings stay where they are. When the move fails or its context ends, the session goes on where it was.
+// stop strings stay where they are. The context is looked at between layers. When it ends or the move fails, the session
+// goes on where it was, and nothing stays allocated on the other device.
 //
 // Move may be called between two calls or inside the loop of one, where it takes effect with the next token; elsewhere while a
 // call is computing the error is ErrBusy. To move to where the session is does nothing.
 //
-// If the device that the session was moved to fails later, the session goes back to the model that it came from, once, by
-// itself: close that only when the session is done. Logits after a move are those of the new device: equal bit for bit
+// If the device that the session was moved to fails later, be it in computing tokens, in an eviction or in Truncate, the
+// session goes back to the model that it came from, once, by itself, and does there what the device failed to do: close
+// that model only when the session is done. The cache is copied if the device still gives it back whole, and else computed
+// anew from the tokens. Where some of these were evicted that is not possible: the error says so, and the session can begin
+// anew with Truncate(0). Logits after a move are those of the new device: equal bit for bit
 // between CPUs, within rounding otherwise.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
