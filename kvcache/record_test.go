@@ -1,6 +1,7 @@
 package kvcache_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -41,6 +42,7 @@ type account struct {
 	seen    int
 	slots   [kvHeads][]slot
 	queries [][]float32 // [..][heads·headDim], the latest last
+	before  *account    // the latest chunk, nil when it cannot be taken back exactly any more
 }
 
 func newAccount(t testing.TB, d tensor.DType, capacity int, track kvcache.Tracking) *account {
@@ -94,6 +96,10 @@ func (a *account) chunk(n int) {
 	a.ok(a.cache.Anchor(k))
 	a.ok(a.cache.Update(k, v))
 	a.ok(a.cache.Observe(q))
+	a.before = &account{seen: a.seen, queries: a.queries}
+	for h := range a.slots {
+		a.before.slots[h] = slices.Clone(a.slots[h])
+	}
 	a.ok(a.cache.Each(func(slot int, key, value []float32) { // as the cache's type has them
 		if i := slot - a.cache.Len() + n; i >= 0 && a.cache.DType() != tensor.F32 {
 			copy(keys[i*kvHeads*headDim:], key)
@@ -139,6 +145,9 @@ func weights(q []float32, slots []slot) []float64 {
 
 // keep forgets all but some slots, each head its own.
 func (a *account) keep(lists ...[]int) {
+	if len(lists[0]) < len(a.slots[0]) {
+		a.before = nil
+	}
 	for h := range a.slots {
 		var kept []slot
 		for _, i := range lists[min(h, len(lists)-1)] {
@@ -151,6 +160,14 @@ func (a *account) keep(lists ...[]int) {
 // truncate forgets the latest tokens. Of the others' queries those remain that the record was asked to keep before.
 func (a *account) truncate(n int) {
 	gone := len(a.slots[0]) - n
+	if gone == 0 {
+		return
+	}
+	if b := a.before; b != nil && b.seen == a.seen-gone {
+		a.seen, a.slots, a.queries, a.before = b.seen, b.slots, b.queries, nil
+		return
+	}
+	a.before = nil
 	for h := range a.slots {
 		a.slots[h] = a.slots[h][:n]
 		for i := range a.slots[h] {
@@ -158,16 +175,14 @@ func (a *account) truncate(n int) {
 			s.received *= float64(a.seen-gone-s.position) / float64(a.seen-s.position)
 		}
 	}
-	if gone > 0 {
-		a.queries = a.queries[max(len(a.queries)-a.track.Queries, 0):]
-		a.queries = a.queries[:max(len(a.queries)-gone, 0)]
-	}
+	a.queries = a.queries[max(len(a.queries)-a.track.Queries, 0):]
+	a.queries = a.queries[:max(len(a.queries)-gone, 0)]
 	a.seen -= gone
 }
 
 // reset forgets everything.
 func (a *account) reset() {
-	a.seen, a.slots, a.queries = 0, [kvHeads][]slot{}, nil
+	a.seen, a.slots, a.queries, a.before = 0, [kvHeads][]slot{}, nil, nil
 }
 
 func (a *account) ok(err error) {
@@ -557,6 +572,75 @@ func TestTrackingUnion(t *testing.T) {
 	if want := (kvcache.Tracking{Queries: 3, Attention: true, Anchors: 5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+}
+
+// TestChunkIsTakenBack takes a chunk back, whole or in whatever part of it was done when the device failed: the state is, byte
+// for byte, what it was before, though the device fails at everything from then on.
+func TestChunkIsTakenBack(t *testing.T) {
+	for _, track := range []kvcache.Tracking{{Queries: 8}, {Attention: true}, {Queries: 8, Attention: true, Anchors: 4}} {
+		for _, before := range []int{0, 1, 5, 30} {
+			for _, n := range []int{1, 7, 8, 20} {
+				for _, calls := range []int{0, 1, 2, 3, 4, 5, 100} {
+					device := &lost{failing: failing{Backend: cpu.New(1), left: -1}}
+					c, err := kvcache.New(device, tensor.F32, 60, kvHeads, headDim)
+					if err != nil {
+						t.Fatal(err)
+					}
+					a := &account{TB: t, backend: device.Backend, cache: c, random: rand.New(rand.NewPCG(3, 4)), track: track}
+					a.ok(c.Track(track, heads, angles))
+					a.add(before, 3)
+					var want, got bytes.Buffer
+					a.ok(c.WriteState(&want))
+					k, _ := a.normal(n, kvHeads)
+					q, _ := a.normal(n, heads)
+					device.left = calls
+					err = c.Anchor(k)
+					for _, step := range []func() error{func() error { return c.Update(k, k) }, func() error { return c.Observe(q) }} {
+						if err == nil {
+							err = step()
+						}
+					}
+					if err == nil && calls < 100 {
+						device.left = 0
+					}
+					if err := c.Truncate(c.Len() - (c.Seen() - before)); err != nil {
+						t.Errorf("%+v, %d tokens after %d, %d calls: %v", track, n, before, calls, err)
+					}
+					device.left = -1
+					if a.ok(c.WriteState(&got)); !bytes.Equal(got.Bytes(), want.Bytes()) {
+						t.Errorf("%+v, %d tokens after %d, %d calls: another state", track, n, before, calls)
+					}
+					a.ok(c.Free())
+					device.Close()
+				}
+			}
+		}
+	}
+}
+
+// lost is a device that fails at every call after some.
+type lost struct{ failing }
+
+func (l *lost) call() error {
+	if l.left == 0 {
+		return errDevice
+	}
+	l.left--
+	return nil
+}
+
+func (l *lost) CopySlice(src, dst *tensor.Tensor, from, to, n int) error {
+	if err := l.call(); err != nil {
+		return err
+	}
+	return l.Backend.CopySlice(src, dst, from, to, n)
+}
+
+func (l *lost) Weigh(q, k, sums *tensor.Tensor, n int) error {
+	if err := l.call(); err != nil {
+		return err
+	}
+	return l.Backend.Weigh(q, k, sums, n)
 }
 
 func TestObserveAllocatesNothing(t *testing.T) {
