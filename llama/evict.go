@@ -71,6 +71,12 @@ func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, e
 		return eviction.Result{}, err
 	}
 	defer s.compute.Unlock()
+	if s.origin != nil && s.manager.Policy() != eviction.None {
+		// Logits that a device loses later could not be computed again: what is evicted now is part of them.
+		if err := s.fetch(); err != nil {
+			return eviction.Result{}, err
+		}
+	}
 	result, err := s.shrink(run)
 	if err != nil && s.origin != nil && deviceFailed(err) {
 		result, err = s.evictThere(result, err)

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -130,7 +131,7 @@ func TestChoosingDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			one[0] = token
-			if err := s.step(one, true, nil); err != nil {
+			if err := s.step(context.Background(), one, true, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

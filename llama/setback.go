@@ -76,7 +76,9 @@ func deviceFailed(err error) bool {
 // goBack moves the session to where it came from, because of an error.
 func (s *Session) goBack(because error) error {
 	back := s.origin
-	s.at = nowhere // what such a device has of logits is nothing to go on from
+	if s.at == onDevice {
+		s.at = nowhere // what such a device has is nothing to go on from
+	}
 	_, err := s.move(context.Background(), back, s.copyCaches)
 	switch {
 	case err == nil:
