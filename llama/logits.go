@@ -63,7 +63,7 @@ func (s *Session) readLogits() error {
 }
 
 // await lets use wait for the logits that are on the device, with compute held. A device that fails has none any more; if the
-// session was moved to it, the last token is computed again where it came from, and use may try there.
+// session was moved to it, the last chunk is computed again where it came from, and use may try there.
 func (s *Session) await(use func() error) error {
 	err := use()
 	if err != nil && s.origin != nil {

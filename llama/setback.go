@@ -22,7 +22,7 @@ func (s *Session) forward(ctx context.Context, t []Token) error {
 }
 
 // lastLogits computes the logits of a row of the last chunk, its last. When a device fails that the session was moved to, the
-// token is computed again where the session came from.
+// chunk is computed again where the session came from.
 func (s *Session) lastLogits(row int) error {
 	err := s.model.logits(s.ws, row, row+1)
 	if err == nil {
@@ -35,22 +35,24 @@ func (s *Session) lastLogits(row int) error {
 	return s.recompute(err)
 }
 
-// recompute computes the last token and its logits again, where the session came from, because of an error.
+// recompute computes the last chunk and its logits again, where the session came from, because of an error. It is the chunk
+// as a whole, since that is what records of the cache can be taken back by, and before going back, since it needs no device.
 func (s *Session) recompute(because error) error {
+	kept := len(s.tokens) - s.ws.tokens
+	chunk := slices.Clone(s.tokens[kept:])
+	if err := s.forget(kept); err != nil {
+		because = errors.Join(because, err)
+	}
 	if err := s.goBack(because); err != nil {
 		return err
 	}
-	last := s.tokens[len(s.tokens)-1:]
-	if err := s.forget(len(s.tokens) - 1); err != nil {
+	if err := s.model.forward(context.Background(), s.ws, chunk, s.position, s.caches); err != nil {
 		return err
 	}
-	if err := s.model.forward(context.Background(), s.ws, last, s.position, s.caches); err != nil {
-		return err
-	}
-	s.tokens = append(s.tokens, last...)
-	s.position++
+	s.tokens = append(s.tokens, chunk...)
+	s.position += len(chunk)
 	s.countCache()
-	return s.lastLogits(0)
+	return s.lastLogits(len(chunk) - 1)
 }
 
 // evictThere goes back because an eviction failed, and does there what is left to do.
