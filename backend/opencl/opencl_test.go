@@ -132,27 +132,6 @@ func (b *bench) values(t *tensor.Tensor) []float32 {
 	return v
 }
 
-// close compares a device tensor with the host's, by the largest difference relative to the largest magnitude.
-func (b *bench) close(what string, got, want *tensor.Tensor, tolerance float64) {
-	b.Helper()
-	g, w := b.read(got), b.values(want)
-	if len(g) != len(w) {
-		b.Errorf("%s: %d elements, want %d", what, len(g), len(w))
-		return
-	}
-	worst, largest, at := 0.0, 1e-30, 0
-	for i := range w {
-		difference := math.Abs(float64(g[i]) - float64(w[i]))
-		if difference > worst || math.IsNaN(difference) {
-			worst, at = difference, i
-		}
-		largest = max(largest, math.Abs(float64(w[i])))
-	}
-	if !(worst <= tolerance*largest) {
-		b.Errorf("%s: element %d is %g, want %g (largest %g): off by %.2g, more than %.2g", what, at, g[at], w[at], largest, worst/largest, tolerance)
-	}
-}
-
 // equal compares a device tensor's bits with the host's. Of NaNs there are many, which are all alike.
 func (b *bench) equal(what string, got, want *tensor.Tensor) {
 	b.Helper()

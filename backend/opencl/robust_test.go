@@ -159,10 +159,10 @@ func TestTuning(t *testing.T) {
 	out := b.on(b.floats(1, n))
 	must(t, b.gpu.MatMulTransposed(b.on(x), w, out))
 	must(t, b.host.MatMulTransposed(x, stored, want))
-	b.close("the product that is tuned", out, want, 1e-5)
+	b.equal("the product that is tuned", out, want)
 	must(t, b.gpu.MatMulAdd(b.on(x), w, b.on(b.floats(1, n)), out))
 	must(t, b.host.MatMulAdd(x, stored, b.floats(1, n), want))
-	b.close("one more", out, want, 1e-5)
+	b.equal("one more", out, want)
 	if len(b.gpu.tuning.best) != 1 {
 		t.Errorf("tuned %v, want one shape", b.gpu.tuning.best)
 	}
