@@ -109,6 +109,10 @@ type Fuser interface {
 	// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the
 	// scratch is normed [M, K] and product, of out's shape.
 	NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error
+	// RoPECast rotates q [tokens, heads, headDim] and k [tokens, kvHeads, headDim] by table, as RoPE does, and converts k and
+	// v to keys and values, both of v's shape and of one type that can be cached, as Cast does. What k holds afterwards is
+	// undefined. No two of the tensors share memory.
+	RoPECast(q, k, v, table, keys, values *tensor.Tensor) error
 }
 
 // PrefillAttender offers attention of many queries at once.

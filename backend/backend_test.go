@@ -180,6 +180,41 @@ func TestCPUEqualsReference(t *testing.T) {
 	}
 }
 
+// TestRoPECast compares the composed form and the CPU's, on one thread and on three, with RoPE and Cast, bit for bit, and looks
+// at what lies around the slots.
+func TestRoPECast(t *testing.T) {
+	s, want := newSource(t), newReference()
+	for _, b := range []backend.Backend{want, cpu.New(1), cpu.New(3)} {
+		defer b.Close()
+		for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+			for _, c := range []struct{ tokens, heads, kvHeads, headDim int }{{1, 1, 1, 32}, {1, 32, 8, 64}, {7, 4, 4, 96}, {50, 8, 2, 64}} {
+				q, k, v := s.floats(c.tokens, c.heads, c.headDim), s.floats(c.tokens, c.kvHeads, c.headDim), s.floats(c.tokens, c.kvHeads, c.headDim)
+				table := s.floats(c.tokens, c.headDim)
+				keys, values := s.as(d, c.tokens+4, c.kvHeads, c.headDim), s.as(d, c.tokens+4, c.kvHeads, c.headDim)
+				plain := [4]*tensor.Tensor{clone(t, q), clone(t, k), clone(t, keys), clone(t, values)}
+				slots := func(x *tensor.Tensor) *tensor.Tensor {
+					part, err := x.Slice(3, 3+c.tokens)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return part
+				}
+				if err := errors.Join(
+					backend.Fused(b).RoPECast(q, k, v, table, slots(keys), slots(values)),
+					want.RoPE(plain[0], table), want.RoPE(plain[1], table),
+					want.Cast(plain[1], slots(plain[2])), want.Cast(v, slots(plain[3])),
+				); err != nil {
+					t.Fatal(err)
+				}
+				sameBits(t, "queries", q, plain[0])
+				if !slices.Equal(keys.Data(), plain[2].Data()) || !slices.Equal(values.Data(), plain[3].Data()) {
+					t.Errorf("%s, %v %+v: other keys or values", b.Describe(), d, c)
+				}
+			}
+		}
+	}
+}
+
 func TestAttentionEqualsReference(t *testing.T) {
 	s, want := newSource(t), newReference()
 	got := cpu.New(3)
@@ -319,6 +354,11 @@ func TestMistakesAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, cache := s.floats(1, 4, 32), s.as(tensor.F16, 5, 2, 32)
+	k, angles, slot, quantised := s.floats(1, 2, 32), s.floats(1, 32), s.as(tensor.F16, 1, 2, 32), s.as(tensor.Q8_0, 1, 2, 32)
+	fixed, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, make([]byte, 2*32*2), nil, true), tensor.ShapeOf(1, 2, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, b := range []backend.Backend{newReference(), c} {
 		for name, err := range map[string]error{
 			"AddAssign of two shapes":            b.AddAssign(x, small),
@@ -359,6 +399,17 @@ func TestMistakesAreErrors(t *testing.T) {
 			"Largest to fewer values":            selecting(b, s.floats(64), 2, 1),
 			"NormMatMul with too few outputs":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, x, []*tensor.Tensor{w}, nil),
 			"NormMatMul with a small scratch":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, small, []*tensor.Tensor{w}, []*tensor.Tensor{small}),
+			"RoPECast of two dimensions":         backend.Fused(b).RoPECast(x, k, k, angles, slot, slot),
+			"RoPECast with another table":        backend.Fused(b).RoPECast(q, k, k, s.floats(1, 30), slot, slot),
+			"RoPECast with a table of two":       backend.Fused(b).RoPECast(q, k, k, s.floats(2, 32), slot, slot),
+			"RoPECast of keys of other tokens":   backend.Fused(b).RoPECast(q, s.floats(2, 2, 32), k, angles, slot, slot),
+			"RoPECast of keys of another size":   backend.Fused(b).RoPECast(q, s.floats(1, 2, 64), k, angles, slot, slot),
+			"RoPECast of values of other heads":  backend.Fused(b).RoPECast(q, k, s.floats(1, 4, 32), angles, slot, slot),
+			"RoPECast of f16":                    backend.Fused(b).RoPECast(q, slot, k, angles, slot, slot),
+			"RoPECast to more slots":             backend.Fused(b).RoPECast(q, k, k, angles, cache, cache),
+			"RoPECast to two types":              backend.Fused(b).RoPECast(q, k, k, angles, slot, quantised),
+			"RoPECast to bf16":                   backend.Fused(b).RoPECast(q, k, k, angles, s.as(tensor.BF16, 1, 2, 32), s.as(tensor.BF16, 1, 2, 32)),
+			"RoPECast to constant memory":        backend.Fused(b).RoPECast(q, k, k, angles, slot, fixed),
 			"Attention of more tokens than used": backend.Attender(b).Attention(s.floats(4, 4, 32), cache, cache, s.floats(4, 4, 32), 3),
 		} {
 			if err == nil {

@@ -343,6 +343,7 @@ func (b *Base) Synchronize() error { return nil }
 type scratch struct {
 	rowOp     rowOp
 	product   product
+	rotation  rotation
 	attention attention
 	weighing  weighing
 	compact   compact

@@ -127,6 +127,31 @@ func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) 
 	return tokens, heads, headDim, needWritable("RoPE", x)
 }
 
+// CheckRoPECast checks q [tokens, heads, headDim], k and v [tokens, kvHeads, headDim] and table [tokens, headDim], all F32, and
+// keys and values of v's shape and of one type that can be cached. The dimensions' Slots are those written.
+func CheckRoPECast(q, k, v, table, keys, values *tensor.Tensor) (d AttentionDims, err error) {
+	if err := needF32("RoPECast", q, k, v, table); err != nil {
+		return d, err
+	}
+	qs, ks, angles := q.Shape(), k.Shape(), table.Shape()
+	d = AttentionDims{qs.Dim(0), qs.Dim(1), ks.Dim(1), qs.Dim(2), ks.Dim(0)}
+	switch {
+	case qs.NDim() != 3 || ks.NDim() != 3 || angles.NDim() != 2 || d.HeadDim%2 != 0 || ks.Dim(2) != d.HeadDim || angles.Dim(1) != d.HeadDim ||
+		d.Slots != d.Tokens || angles.Dim(0) != d.Tokens:
+		return d, fmt.Errorf("backend: RoPECast of q %v, k %v with table %v: shapes must be [tokens heads headDim], [tokens kvHeads headDim] and "+
+			"[tokens headDim], headDim even", q, k, table)
+	case v.Shape() != ks || keys.Shape() != ks || values.Shape() != ks || keys.DType() != values.DType() || !CacheType(keys.DType()):
+		return d, fmt.Errorf("backend: RoPECast of k %v, v %v to %v and %v: the shapes must be equal, and the last two both f32, f16, q8_0 or q4_0",
+			k, v, keys, values)
+	}
+	for _, out := range [4]*tensor.Tensor{q, k, keys, values} {
+		if err := needWritable("RoPECast", out); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
 // AttentionDims are the dimensions of an attention.
 type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
 

@@ -91,6 +91,22 @@ func (c composed) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 	return c.SiLUMul(out, product)
 }
 
+// RoPECast rotates queries and keys, and converts keys and values.
+func (c composed) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
+	if _, err := CheckRoPECast(q, k, v, table, keys, values); err != nil {
+		return err
+	}
+	for _, x := range [2]*tensor.Tensor{q, k} {
+		if err := c.RoPE(x, table); err != nil {
+			return err
+		}
+	}
+	if err := c.Cast(k, keys); err != nil {
+		return err
+	}
+	return c.Cast(v, values)
+}
+
 // Attention lets each token attend in turn.
 func (c composed) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	d, err := CheckAttention(q, k, v, out, n)

@@ -204,6 +204,43 @@ func TestCast(t *testing.T) {
 	}
 }
 
+// TestRoPECast compares keys, values and queries with the reference's bit for bit, where other slots stay as they were.
+func TestRoPECast(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, b.size = range []float32{1, 1e-6, 1e3} {
+		for _, d := range cacheTypes {
+			for _, c := range []struct{ tokens, heads, kvHeads, headDim int }{{1, 1, 1, 32}, {1, 32, 8, 64}, {7, 4, 4, 96}, {50, 6, 2, 128}} {
+				name := fmt.Sprintf(" of %+v to %v near %g", c, d, b.size)
+				q, k, v := b.floats(c.tokens, c.heads, c.headDim), b.floats(c.tokens, c.kvHeads, c.headDim), b.floats(c.tokens, c.kvHeads, c.headDim)
+				table, cache := b.floats(c.tokens, c.headDim), b.typed(d, 2, c.tokens+3, c.kvHeads, c.headDim)
+				gq, gcache := b.on(q), b.on(cache)
+				slots := func(of *tensor.Tensor, side int) *tensor.Tensor {
+					one, err := of.Slice(side, side+1)
+					must(t, err)
+					all, err := one.Reshape(c.tokens+3, c.kvHeads, c.headDim)
+					must(t, err)
+					part, err := all.Slice(1, 1+c.tokens)
+					must(t, err)
+					return part
+				}
+				// A table that is the host's leaves the kernel out.
+				for _, gtable := range []*tensor.Tensor{b.on(table), table} {
+					must(t, b.gpu.CopySlice(q, gq, 0, 0, q.Shape().NumElements()))
+					must(t, b.gpu.RoPECast(gq, b.on(k), b.on(v), gtable, slots(gcache, 0), slots(gcache, 1)))
+					rotated := b.widened(q)
+					must(t, b.host.RoPECast(rotated, b.widened(k), v, table, slots(cache, 0), slots(cache, 1)))
+					b.equal("queries"+name, gq, rotated)
+					got := make([]byte, gcache.Size())
+					must(t, b.gpu.ReadBuffer(gcache, got))
+					if string(got) != string(cache.Data()) {
+						t.Errorf("cache%s differs", name)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestCopySlice(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, c := range []struct {

@@ -194,6 +194,11 @@ func (b recordingFuser) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, 
 	})
 }
 
+func (b recordingFuser) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
+	work := machine.Moving(q, q, k, v, table, keys, values)
+	return b.call(headwise("RoPECast", q, keys.DType()), work, func() error { return b.fuser.RoPECast(q, k, v, table, keys, values) })
+}
+
 // recordingAttender records prefill attention.
 type recordingAttender struct {
 	plain
