@@ -6,10 +6,10 @@
 // policy. It can keep a record for policies, though, of who attended to what (Tracking), because a record is of use only as
 // long as it moves with its slots.
 //
-// A layer calls, for each chunk of tokens, Anchor with the keys before RoPE, Update with keys and values, Query for the
-// queries as attention wants them, and Observe with these; the first and the last do nothing without a record. Between chunks
-// Keep, KeepPerHead, PrunePrefix and Truncate give slots up, and their memory goes back to the system. Clone and WriteState
-// copy everything, record included.
+// A layer calls, for each chunk of tokens, Append with queries, keys and values before RoPE, Query for the queries as attention
+// wants them, and Observe with these, which does nothing without a record. Update is for keys that have their positions already.
+// Between chunks Keep, KeepPerHead, PrunePrefix and Truncate give slots up, and their memory goes back to the system. Clone and
+// WriteState copy everything, record included.
 package kvcache
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	// ErrFull is wrapped by the error of an Update that does not fit.
+	// ErrFull is wrapped by the error of an Append or Update that does not fit.
 	ErrFull = errors.New("the cache is full")
 	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were on the move, so that they no longer
 	// hold what they should. Only Reset helps.
@@ -31,8 +31,9 @@ var (
 // Cache is one layer's keys and values. It is not safe for concurrent use.
 type Cache struct {
 	backend       backend.Backend
-	keys, values  *tensor.Tensor // [capacity, kvHeads, headDim]
-	target        tensor.Tensor  // view of the slots being written, kept to spare an allocation per token
+	fused         backend.Fuser
+	keys, values  *tensor.Tensor   // [capacity, kvHeads, headDim]
+	slots         [2]tensor.Tensor // views of keys and values being written or read, kept to spare an allocation per token
 	len, capacity int
 	seen          int       // tokens so far, evicted ones included
 	record        *record   // nil unless tracking
@@ -50,7 +51,7 @@ func New(b backend.Backend, d tensor.DType, capacity, kvHeads, headDim int) (*Ca
 	if err != nil {
 		return nil, fmt.Errorf("kvcache: %w", err)
 	}
-	c := &Cache{backend: b, capacity: capacity}
+	c := &Cache{backend: b, fused: backend.Fused(b), capacity: capacity}
 	if c.keys, err = tensor.New(b, d, shape); err != nil {
 		return nil, fmt.Errorf("kvcache: keys: %w", err)
 	}
@@ -85,41 +86,6 @@ func (c *Cache) MemoryUsage() int64 { return 2 * int64(c.len) * int64(c.slotByte
 // View returns the keys and values, [Cap, kvHeads, headDim] each, of which the first Len slots count. The tensors stay the
 // cache's own.
 func (c *Cache) View() (keys, values *tensor.Tensor) { return c.keys, c.values }
-
-// Update appends the keys and values of new tokens, F32 [tokens, kvHeads, headDim] with RoPE applied to keys, converting them
-// to the cache's type. When they do not fit, the error wraps ErrFull; whatever the error, the cache is unchanged.
-func (c *Cache) Update(k, v *tensor.Tensor) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
-	tokens := k.Shape().Dim(0)
-	if v.Shape() != k.Shape() {
-		return fmt.Errorf("kvcache: update with keys %v and values %v: the shapes must be equal", k, v)
-	}
-	if tokens > c.capacity-c.len {
-		return fmt.Errorf("kvcache: %d tokens after %d of %d slots: %w", tokens, c.len, c.capacity, ErrFull)
-	}
-	if c.hadamard != nil {
-		var err error
-		if k, err = c.hadamard.turn(&c.hadamard.keys, k); err != nil {
-			return fmt.Errorf("kvcache: update of slots %d+%d: turn keys: %w", c.len, tokens, err)
-		}
-	}
-	for _, pair := range [2][2]*tensor.Tensor{{k, c.keys}, {v, c.values}} {
-		if err := pair[1].SliceInto(&c.target, c.len, c.len+tokens); err != nil {
-			return err
-		}
-		if err := c.backend.Cast(pair[0], &c.target); err != nil {
-			return fmt.Errorf("kvcache: update of slots %d+%d: %w", c.len, tokens, err)
-		}
-	}
-	c.len += tokens
-	c.seen += tokens
-	if c.record != nil {
-		c.record.append(c.seen-tokens, tokens)
-	}
-	return nil
-}
 
 // slotBytes returns the bytes of one slot of keys, or of values.
 func (c *Cache) slotBytes() int { return c.keys.Shape().Dim(1) * c.keys.RowBytes() }

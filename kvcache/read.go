@@ -125,10 +125,10 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 			return err
 		}
 		for i := range sides {
-			if err := c.sides()[i].SliceInto(&c.target, lo, lo+n); err != nil {
+			if err := c.sides()[i].SliceInto(&c.slots[i], lo, lo+n); err != nil {
 				return err
 			}
-			if err := c.backend.Cast(&c.target, part); err != nil {
+			if err := c.backend.Cast(&c.slots[i], part); err != nil {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
 			if err := backend.ReadFloats(c.backend, part, floats[i][:n*width]); err != nil {

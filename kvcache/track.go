@@ -60,7 +60,7 @@ func (c *Cache) RecordBytes() int64 {
 }
 
 // Anchor records keys before RoPE, F32 [tokens, kvHeads, headDim], as long as they belong to the first tokens. It is called
-// before the Update that caches them.
+// before the Update that caches them; Append does so itself.
 func (c *Cache) Anchor(k *tensor.Tensor) error {
 	r := c.record
 	if r == nil || r.anchors == nil || c.seen >= r.Anchors || c.seen > r.anchored {
@@ -90,10 +90,10 @@ func (c *Cache) Reanchor(n, start int) error {
 		keys, err = c.hadamard.turn(&c.hadamard.keys, keys)
 	}
 	if err == nil {
-		err = c.keys.SliceInto(&c.target, 0, n)
+		err = c.keys.SliceInto(&c.slots[0], 0, n)
 	}
 	if err == nil {
-		err = c.backend.Cast(keys, &c.target)
+		err = c.backend.Cast(keys, &c.slots[0])
 	}
 	if err != nil {
 		return fmt.Errorf("kvcache: reanchor %d tokens at position %d: %w", n, start, err)
@@ -102,7 +102,7 @@ func (c *Cache) Reanchor(n, start int) error {
 }
 
 // Observe records the queries of the latest tokens, F32 [tokens, heads, headDim] as Query returned them. It is called after the
-// Update that cached the tokens' keys. Without tracking it does nothing.
+// Append or Update that cached the tokens' keys. Without tracking it does nothing.
 func (c *Cache) Observe(q *tensor.Tensor) error {
 	r := c.record
 	if r == nil {

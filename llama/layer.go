@@ -69,16 +69,7 @@ func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, ep
 			return err
 		}
 	}
-	if err := cache.Anchor(&ws.k); err != nil {
-		return err
-	}
-	if err := d.RoPE(&ws.q, &ws.rope); err != nil {
-		return err
-	}
-	if err := d.RoPE(&ws.k, &ws.rope); err != nil {
-		return err
-	}
-	return cache.Update(&ws.k, &ws.v)
+	return cache.Append(&ws.q, &ws.k, &ws.v, &ws.rope)
 }
 
 // output adds the attention's projection to the stream, and then the feed-forward network's.
