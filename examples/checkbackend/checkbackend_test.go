@@ -43,8 +43,8 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operationsOf(allChecks(true))
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
-		"Weigh", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Attention",
-		"Largest",
+		"Weigh", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "RoPECast",
+		"Attention", "Largest",
 	} {
 		if !slices.Contains(checked, want) {
 			t.Errorf("%s is not checked", want)

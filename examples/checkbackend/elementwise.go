@@ -130,27 +130,36 @@ func softmax(g generator, dims []int, in input) *trial {
 }
 
 func rope(g generator, dims []int, in input) *trial {
-	tokens, dim := dims[0], dims[2]
-	table, x := make([]float32, tokens*dim), g.floats(in, elements(dims))
+	table, x := g.angles(dims[0], dims[2]), g.floats(in, elements(dims))
+	return &trial{
+		operands: []operand{
+			f32("x", update, x, dims...).within(limit{tolerance: single, magnitude: pairLengths(x, dims[2])}),
+			f32("table", reading, table, dims[0], dims[2]),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RoPE(t[0], t[1]) },
+	}
+}
+
+// angles returns a table of the cosines and sines of any angles, [tokens, dim].
+func (g generator) angles(tokens, dim int) []float32 {
+	table := make([]float32, tokens*dim)
 	for token := range tokens {
 		for i := range dim / 2 {
 			sin, cos := math.Sincos(g.Float64() * 2 * math.Pi)
 			table[token*dim+i], table[token*dim+dim/2+i] = float32(cos), float32(sin)
 		}
 	}
-	pairs := func([]float32) []float64 { // the length of the pair that is rotated
+	return table
+}
+
+// pairLengths is the magnitude of what a rotation of heads of dim elements makes of x: the length of the pair that is rotated.
+func pairLengths(x []float32, dim int) func([]float32) []float64 {
+	return func([]float32) []float64 {
 		result := make([]float64, len(x))
 		for i := range x {
 			partner := i/dim*dim + (i%dim+dim/2)%dim
 			result[i] = math.Hypot(float64(x[i]), float64(x[partner]))
 		}
 		return result
-	}
-	return &trial{
-		operands: []operand{
-			f32("x", update, x, dims...).within(limit{tolerance: single, magnitude: pairs}),
-			f32("table", reading, table, tokens, dim),
-		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RoPE(t[0], t[1]) },
 	}
 }

@@ -144,3 +144,64 @@ func dot(a, b []float32) (sum float64) {
 	}
 	return sum
 }
+
+// ropeCastChecks rotate what attention takes and cache what it keeps, for cache types and shapes whose heads are whole blocks.
+func ropeCastChecks(quick bool) (checks []check) {
+	for _, d := range cacheTypes {
+		add := func(h heads, in input) {
+			if h.dim%d.BlockLen() != 0 {
+				return
+			}
+			checks = append(checks, check{
+				Operation: "RoPECast", Type: d.String(), Shape: fmt.Sprintf("[%d %d %d] and %d KV heads", h.tokens, h.heads, h.dim, h.kvHeads), Input: in.name,
+				build: func(g generator) *trial { return ropeCast(g, h, d, in) },
+			})
+		}
+		small := []heads{{1, 1, 1, 2, 1}, {3, 3, 1, 6, 3}, {1, 1, 1, 32, 1}, {1, 32, 8, 64, 1}, {7, 4, 4, 96, 7}, {33, 6, 2, 128, 33}}
+		for _, h := range upTo(quick, small, heads{512, 32, 8, 64, 512}, heads{100, 24, 8, 128, 100}) {
+			add(h, random)
+		}
+		for _, in := range inputs[1:] {
+			add(heads{3, 4, 2, 64, 3}, in)
+		}
+	}
+	return checks
+}
+
+func ropeCast(g generator, h heads, d tensor.DType, in input) *trial {
+	queries, keys := []int{h.tokens, h.heads, h.dim}, []int{h.tokens, h.kvHeads, h.dim}
+	q, k, v := g.floats(in, elements(queries)), g.floats(in, elements(keys)), g.floats(in, elements(keys))
+	table := g.angles(h.tokens, h.dim)
+	stored := func(name string, truth []float32, magnitude func([]float32) []float64) operand {
+		l := limit{truth: truth, tolerance: single, magnitude: magnitude}
+		if d.Quantized() { // as cast has it
+			l.tolerance = half
+			l.magnitude = func([]float32) []float64 { return blockMaxima(truth, d.BlockLen()) }
+		}
+		return operand{name: name, role: output, dtype: d, dims: keys}.within(l)
+	}
+	return &trial{
+		operands: []operand{
+			f32("q", update, q, queries...).within(limit{tolerance: single, magnitude: pairLengths(q, h.dim)}),
+			f32("k", scratch, k, keys...), f32("v", reading, v, keys...), f32("table", reading, table, h.tokens, h.dim),
+			stored("keys", rotated(k, table, h), pairLengths(k, h.dim)), stored("values", v, nil),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return backend.Fused(b).RoPECast(t[0], t[1], t[2], t[3], t[4], t[5])
+		},
+	}
+}
+
+// rotated is keys rotated by the definition.
+func rotated(k, table []float32, h heads) []float32 {
+	result := make([]float32, len(k))
+	for at := 0; at < len(k); at += h.dim {
+		angles := table[at/(h.kvHeads*h.dim)*h.dim:][:h.dim]
+		for i := range h.dim / 2 {
+			j := i + h.dim/2
+			a, b, cos, sin := float64(k[at+i]), float64(k[at+j]), float64(angles[i]), float64(angles[j])
+			result[at+i], result[at+j] = float32(a*cos-b*sin), float32(a*sin+b*cos)
+		}
+	}
+	return result
+}

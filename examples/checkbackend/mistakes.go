@@ -72,6 +72,16 @@ var mistakes = []mistake{
 		return backend.Fused(b).NormSwiGLU(o.short, o.short, epsilon, o.short, o.w, o.w, o.short, o.short)
 	}},
 	{"MatMulAdd", "to another shape", func(b backend.Backend, o odd) error { return backend.Fused(b).MatMulAdd(o.x, o.w, o.x, o.x) }},
+	{"RoPECast", "a table of other tokens", func(b backend.Backend, o odd) error {
+		return backend.Fused(b).RoPECast(o.q, o.q, o.q, o.short, o.q, o.q)
+	}},
+	{"RoPECast", "to slots of other tokens", func(b backend.Backend, o odd) error {
+		table, err := o.short.Slice(0, 1)
+		if err != nil {
+			return nil // which the check takes for a failure
+		}
+		return backend.Fused(b).RoPECast(o.q, o.q, o.q, table, o.cache, o.cache)
+	}},
 }
 
 // errAccepted is the error of a mistake that goes unnoticed.

@@ -20,7 +20,7 @@ func allChecks(quick bool) []check {
 		readChecks(), copyChecks(), castChecks(), gatherChecks(quick), compactChecks(),
 		elementwiseChecks(quick),
 		matMulChecks(quick), transposedChecks(quick), sliceChecks(),
-		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
+		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick), ropeCastChecks(quick),
 		attentionChecks(quick), weighChecks(quick),
 		largestChecks(),
 		mistakeChecks(),
