@@ -165,6 +165,10 @@ func BenchmarkDecode(b *testing.B) {
 	must(b, err)
 	slot, err := cache.Slice(7, 8)
 	must(b, err)
+	valueHeads, err := v.Reshape(1, 8, 64)
+	must(b, err)
+	valueSlot, err := cache.Slice(8, 9)
+	must(b, err)
 	wq, wk, wv, wo, wg, wu, wd := w(hidden, hidden), w(kv, hidden), w(kv, hidden), w(hidden, hidden), w(inner, hidden), w(inner, hidden), w(hidden, inner)
 	for _, op := range []struct {
 		name string
@@ -175,6 +179,8 @@ func BenchmarkDecode(b *testing.B) {
 		}},
 		{"RoPE", func() error { return gpu.RoPE(heads, table) }},
 		{"Cast", func() error { return gpu.Cast(kvHeads, slot) }},
+		{"RoPE twice and Cast twice", func() error { return gpu.ropeThenCast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
+		{"RoPECast", func() error { return gpu.RoPECast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
 		{"AttentionGen", func() error { return gpu.AttentionGen(heads, cache, cache, heads, slots) }},
 		{"MatMulAdd of o", func() error { return gpu.MatMulAdd(q, wo, product, x) }},
 		{"NormSwiGLU", func() error { return gpu.NormSwiGLU(x, norm, 1e-5, normed, wg, wu, up, gate) }},
