@@ -68,9 +68,10 @@ type part struct {
 // split tells whether the rows are in the split layout.
 func (w *weights) split() bool { return w.format.split != "" }
 
-// lanesFor returns among how many lanes the blocks or pieces of a row are divided: the most of which few are idle in the end.
+// lanesFor returns among how many lanes the blocks of a row are divided: the most of which few are idle in the end. Programs are
+// compiled for each number, so there are few.
 func lanesFor(stride int) int {
-	for lanes := 32; lanes > 1; lanes /= 2 {
+	for _, lanes := range [...]int{32, 8} {
 		if idle := (stride+lanes-1)/lanes*lanes - stride; idle <= stride/16 {
 			return lanes
 		}
