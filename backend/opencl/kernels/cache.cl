@@ -42,6 +42,17 @@ static inline uint packed_of(RAW raw, int i) {
   return ((nibbles | 0x80808080u) - 0x08080808u) ^ 0x80808080u;
 }
 #endif
+
+// block_product adds the integer product of two packed blocks, aligned to 16 bytes, to sum.
+static inline int block_product(const __local uint *a, const __local uint *b, int sum) {
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    const uint4 x = ((const __local uint4 *)a)[i], y = ((const __local uint4 *)b)[i];
+    sum = DOT(x.w, y.w, DOT(x.z, y.z, DOT(x.y, y.y, DOT(x.x, y.x, sum))));
+  }
+  return sum;
+}
+
 // floats_of adds the minimum that the formats lack, as the CPU does: it makes -0 into 0.
 static inline float4 floats_of(RAW raw, int i) { return scale_of(raw) * convert_float4(as_char4(packed_of(raw, i))) + 0.0f; }
 #endif

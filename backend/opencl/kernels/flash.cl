@@ -20,7 +20,8 @@
 #define QUERY(r) (((size_t)((r) / SHARE) * kv_heads + head) * SHARE + (r) % SHARE)
 
 #ifdef PACKED
-#define KEY_WORDS ((QUADS + QUADS / 8) | 1) // a key's bytes and its scales in local memory, odd so that keys lie in different banks
+#define QUERY_WORDS (QUADS + 4)                         // of a row in local memory, fours
+#define KEY_WORDS (((QUADS + QUADS / 8 + 3) / 4 | 1) * 4) // a key's bytes and its scales: an odd number of fours, for banks
 #endif
 
 // fetch begins to load the keys or values of a piece. Slots after `last` are not read.
@@ -72,17 +73,18 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
   RAW next[FETCHED];
   fetch(next, k, 0, end - 1, kv_heads, head);
 #ifdef PACKED
-  __local uint query[ROWS * PADDED], steps[ROWS * QUADS / 8];
+  __local uint query[ROWS * QUERY_WORDS] __attribute__((aligned(16)));
+  __local float steps[ROWS * QUADS / 8];
   for (int begin = 0; begin < ROWS * QUADS / 2; begin += GROUP) {
     const int r = (begin + id) / (QUADS / 2), eight = (begin + id) % (QUADS / 2), inside = r < ROWS;
     const size_t at = QUERY(min(first + min(r, ROWS - 1), rows - 1)) * (QUADS / 2) + eight;
     float step;
     const char8 rounded = round_eight(EIGHT_AT((__global const float4 *)(q + q_at), at) * scale, 4, &step, weights);
     if (inside) {
-      query[r * PADDED + eight * 2] = as_uint(rounded.lo);
-      query[r * PADDED + eight * 2 + 1] = as_uint(rounded.hi);
+      query[r * QUERY_WORDS + eight * 2] = as_uint(rounded.lo);
+      query[r * QUERY_WORDS + eight * 2 + 1] = as_uint(rounded.hi);
       if (eight % 4 == 0)
-        steps[r * (QUADS / 8) + eight / 4] = as_uint(step);
+        steps[r * (QUADS / 8) + eight / 4] = step;
     }
   }
 #else
@@ -115,27 +117,15 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
       if (piece < pieces) {
 #ifdef PACKED
         const __local uint *a = (__local uint *)cached + lane * KEY_WORDS, *b = a + LANES_OF_SUM * KEY_WORDS;
+#pragma unroll 1
         for (int block = 0; block < QUADS / 8; block++) {
-          int isums[SCORE_ROWS][2];
-#pragma unroll
-          for (int r = 0; r < SCORE_ROWS; r++)
-            isums[r][0] = isums[r][1] = 0;
-#pragma unroll
-          for (int i = block * 8; i < block * 8 + 8; i++) {
-            const uint x = a[i], y = b[i];
-#pragma unroll
-            for (int r = 0; r < SCORE_ROWS; r++) {
-              const uint four = query[(score_row + r) * PADDED + i];
-              isums[r][0] = DOT(four, x, isums[r][0]);
-              isums[r][1] = DOT(four, y, isums[r][1]);
-            }
-          }
           const float x = as_float(a[QUADS + block]), y = as_float(b[QUADS + block]);
 #pragma unroll
           for (int r = 0; r < SCORE_ROWS; r++) {
-            const float step = as_float(steps[(score_row + r) * (QUADS / 8) + block]);
-            dots[r][0] = fma(x * step, (float)isums[r][0], dots[r][0]);
-            dots[r][1] = fma(y * step, (float)isums[r][1], dots[r][1]);
+            const __local uint *eight = query + (score_row + r) * QUERY_WORDS + block * 8;
+            const float step = steps[(score_row + r) * (QUADS / 8) + block];
+            dots[r][0] = fma(x * step, (float)block_product(eight, a + block * 8, 0), dots[r][0]);
+            dots[r][1] = fma(y * step, (float)block_product(eight, b + block * 8, 0), dots[r][1]);
           }
         }
 #else

@@ -8,8 +8,9 @@
 
 #define TILE 128            // slots: asm.TileKeys
 #define PIECE 8             // quads of a key that are in local memory at a time: a block
-#define PADDED (PIECE + 1)  // so that neighbouring keys lie in different banks
+#define PADDED (PIECE + 1)  // float4 of a key there, so that neighbouring keys lie in different banks
 #define BUFFER (TILE * PADDED) // float4 of local memory for keys, and then for values
+#define KEY_WORDS (PIECE + 4)  // of a block there: its bytes and its scale, in fours of which there are an odd number
 
 #define PIECES ((QUADS + PIECE - 1) / PIECE)
 
@@ -17,8 +18,10 @@
 static inline float8 scaled(input q, size_t eight, float scale) { return EIGHT_AT((__global const float4 *)q, eight) * scale; }
 
 #ifdef PACKED
-#define QUERY_MEMORY __local uint query[QUERIES * QUADS], query_steps[QUERIES * QUADS / 8]; __local float query_part[GROUP]
-#define QUERY_ARGUMENTS __local uint *query, __local uint *query_steps, __local float *query_part
+#define QUERY_MEMORY                                                 \
+  __local uint query[QUERIES * QUADS] __attribute__((aligned(16))); \
+  __local float query_steps[QUERIES * PIECES], query_part[GROUP]
+#define QUERY_ARGUMENTS __local uint *query, __local float *query_steps, __local float *query_part
 #define QUERY_NAMES query, query_steps, query_part
 #else
 #define QUERY_MEMORY __local float4 query[QUERIES * QUADS]
@@ -26,8 +29,8 @@ static inline float8 scaled(input q, size_t eight, float scale) { return EIGHT_A
 #define QUERY_NAMES query
 #endif
 
-// load_queries puts QUERIES neighbouring rows of q, divided by √HEAD_DIM, into local memory, [QUADS, QUERIES]. There
-// must be a barrier before they are used.
+// load_queries puts QUERIES neighbouring rows of q, divided by √HEAD_DIM, into local memory: [QUADS, QUERIES], or
+// [PIECES, QUERIES, PIECE] where they are packed. There must be a barrier before they are used.
 static inline void load_queries(input q, float scale, QUERY_ARGUMENTS) {
   const int id = get_local_id(0);
 #ifdef PACKED
@@ -38,10 +41,11 @@ static inline void load_queries(input q, float scale, QUERY_ARGUMENTS) {
     float step;
     const char8 rounded = round_eight(x, 4, &step, query_part);
     if (inside) {
-      query[quad * QUERIES + g] = as_uint(rounded.lo);
-      query[(quad + 1) * QUERIES + g] = as_uint(rounded.hi);
-      if (quad % 8 == 0)
-        query_steps[quad / 8 * QUERIES + g] = as_uint(step);
+      const int block = quad / PIECE * QUERIES + g;
+      query[block * PIECE + quad % PIECE] = as_uint(rounded.lo);
+      query[block * PIECE + quad % PIECE + 1] = as_uint(rounded.hi);
+      if (quad % PIECE == 0)
+        query_steps[block] = step;
     }
   }
 #else
@@ -63,14 +67,14 @@ static inline void fetch_keys(RAW *next, bytes k, int first, int last, int kv_he
 static inline void keep_keys(const RAW *next, __local float4 *buffer) {
 #pragma unroll
   for (int j = 0; j < PIECE; j++) {
-    const int i = get_local_id(0) + j * GROUP, at = i / PIECE * PADDED + i % PIECE;
+    const int i = get_local_id(0) + j * GROUP;
 #ifdef PACKED
-    __local uint *keys = (__local uint *)buffer;
-    keys[at] = packed_of(next[j], i % PIECE);
+    __local uint *key = (__local uint *)buffer + i / PIECE * KEY_WORDS;
+    key[i % PIECE] = packed_of(next[j], i % PIECE);
     if (i % PIECE == 0)
-      keys[at + PIECE] = as_uint(scale_of(next[j]));
+      key[PIECE] = as_uint(scale_of(next[j]));
 #else
-    buffer[at] = floats_of(next[j], i % PIECE);
+    buffer[i / PIECE * PADDED + i % PIECE] = floats_of(next[j], i % PIECE);
 #endif
   }
 }
@@ -78,21 +82,13 @@ static inline void keep_keys(const RAW *next, __local float4 *buffer) {
 // add_scores continues the work-item's chains with a piece.
 static inline void add_scores(float *scores, int piece, const __local float4 *buffer, QUERY_ARGUMENTS) {
 #ifdef PACKED
-  const __local uint *key = (const __local uint *)buffer + get_local_id(0) * PADDED;
-  int sums[QUERIES];
-  for (int g = 0; g < QUERIES; g++)
-    sums[g] = 0;
-#pragma unroll
-  for (int i = 0; i < PIECE; i++) {
-    const uint four = key[i];
-#pragma unroll
-    for (int g = 0; g < QUERIES; g++)
-      sums[g] = DOT(query[(piece * PIECE + i) * QUERIES + g], four, sums[g]);
-  }
+  const __local uint *key = (const __local uint *)buffer + get_local_id(0) * KEY_WORDS;
   const float scale = as_float(key[PIECE]);
 #pragma unroll
-  for (int g = 0; g < QUERIES; g++)
-    scores[g] = fma(scale * as_float(query_steps[piece * QUERIES + g]), (float)sums[g], scores[g]);
+  for (int g = 0; g < QUERIES; g++) {
+    const int block = piece * QUERIES + g;
+    scores[g] = fma(scale * query_steps[block], (float)block_product(query + block * PIECE, key, 0), scores[g]);
+  }
 #else
   const __local float4 *key = buffer + get_local_id(0) * PADDED;
   for (int i = 0; i < min(PIECE, QUADS - piece * PIECE); i++) {
