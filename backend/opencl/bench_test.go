@@ -117,6 +117,22 @@ func BenchmarkAttention(b *testing.B) {
 	}
 }
 
+// BenchmarkWeigh weighs the keys for some of the last tokens of a prompt.
+func BenchmarkWeigh(b *testing.B) {
+	gpu := openTest(b, Options{})
+	for _, tokens := range []int{1, 32, 256} {
+		b.Run(fmt.Sprint(tokens, " of 4096"), func(b *testing.B) {
+			q, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(tokens, 32, 64))
+			must(b, err)
+			k, err := tensor.New(gpu, tensor.F16, tensor.ShapeOf(4096, 8, 64))
+			must(b, err)
+			sums, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(8, 4096))
+			must(b, err)
+			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.Weigh(q, k, sums, 4096) })
+		})
+	}
+}
+
 // BenchmarkLaunch is what a small kernel costs.
 func BenchmarkLaunch(b *testing.B) {
 	gpu := openTest(b, Options{})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -336,6 +337,9 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	must(b, b.gpu.Weigh(gq, gk, gsums, n))
 	must(b, b.host.Weigh(q, k, sums, n))
 	b.equal("Weigh"+name, gsums, sums)
+	for _, x := range []*tensor.Tensor{q, k, v} { // whose memory nothing else keeps while the host reads it
+		runtime.KeepAlive(x)
+	}
 }
 
 // TestAttentionOfExtremes has scores near 0, near ±1e6, and beyond what there are numbers for.

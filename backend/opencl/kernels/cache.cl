@@ -43,14 +43,19 @@ static inline uint packed_of(RAW raw, int i) {
 }
 #endif
 
-// block_product adds the integer product of two packed blocks, aligned to 16 bytes, to sum.
-static inline int block_product(const __local uint *a, const __local uint *b, int sum) {
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const uint4 x = ((const __local uint4 *)a)[i], y = ((const __local uint4 *)b)[i];
-    sum = DOT(x.w, y.w, DOT(x.z, y.z, DOT(x.y, y.y, DOT(x.x, y.x, sum))));
-  }
-  return sum;
+// block_product returns the integer product of two packed blocks, which are aligned to 16 bytes.
+static inline int block_product(const __local uint *a, const __local uint *b) {
+  const uint4 x = *(const __local uint4 *)a, y = *(const __local uint4 *)b;
+  const uint4 z = *(const __local uint4 *)(a + 4), w = *(const __local uint4 *)(b + 4);
+#if defined(DOT_KHR) || defined(DOT_ARM) || defined(DOT_NV)
+  const int sum = DOT(x.w, y.w, DOT(x.z, y.z, DOT(x.y, y.y, DOT(x.x, y.x, 0))));
+  return DOT(z.w, w.w, DOT(z.z, w.z, DOT(z.y, w.y, DOT(z.x, w.x, sum))));
+#else // wide vectors suit what has no such instruction
+  const int16 sums = convert_int16(as_char16(x)) * convert_int16(as_char16(y)) + convert_int16(as_char16(z)) * convert_int16(as_char16(w));
+  const int8 eight = sums.lo + sums.hi;
+  const int4 four = eight.lo + eight.hi;
+  return four.x + four.y + four.z + four.w;
+#endif
 }
 
 // floats_of adds the minimum that the formats lack, as the CPU does: it makes -0 into 0.

@@ -124,8 +124,8 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
           for (int r = 0; r < SCORE_ROWS; r++) {
             const __local uint *eight = query + (score_row + r) * QUERY_WORDS + block * 8;
             const float step = steps[(score_row + r) * (QUADS / 8) + block];
-            dots[r][0] = fma(x * step, (float)block_product(eight, a + block * 8, 0), dots[r][0]);
-            dots[r][1] = fma(y * step, (float)block_product(eight, b + block * 8, 0), dots[r][1]);
+            dots[r][0] = fma(x * step, (float)block_product(eight, a + block * 8), dots[r][0]);
+            dots[r][1] = fma(y * step, (float)block_product(eight, b + block * 8), dots[r][1]);
           }
         }
 #else

@@ -87,7 +87,7 @@ static inline void add_scores(float *scores, int piece, const __local float4 *bu
 #pragma unroll
   for (int g = 0; g < QUERIES; g++) {
     const int block = piece * QUERIES + g;
-    scores[g] = fma(scale * query_steps[block], (float)block_product(query + block * PIECE, key, 0), scores[g]);
+    scores[g] = fma(scale * query_steps[block], (float)block_product(query + block * PIECE, key), scores[g]);
   }
 #else
   const __local float4 *key = buffer + get_local_id(0) * PADDED;
