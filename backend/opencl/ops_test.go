@@ -313,12 +313,45 @@ func TestAttention(t *testing.T) {
 		b.TB = t
 		b.attention(attentionShape{tensor.F16, 256, 16}, 300, 700)
 	})
+	t.Run("contexts of many tiles", func(t *testing.T) {
+		b.TB = t
+		for _, n := range []int{1300, 2048, 300 * 128, 300*128 + 1} {
+			b.attention(attentionShape{tensor.Q4_0, 64, 4}, 1, n)
+		}
+	})
 	t.Run("few tokens on a large device", func(t *testing.T) {
 		b.TB, b.gpu.device.Units = t, 1000
 		for _, c := range chunks {
 			b.attention(attentionShape{tensor.F16, 64, 4}, c.tokens, c.n)
 		}
 	})
+}
+
+// TestAttentionSeesNothingAhead has slots that spoil whatever takes them into account, be it with a weight of 0: after those in
+// use, and the last of these, which only the last token sees.
+func TestAttentionSeesNothingAhead(t *testing.T) {
+	b := newBench(t, Options{})
+	const n, row = 150, 2 * 64
+	for _, tokens := range []int{1, 40} {
+		q, out := b.floats(tokens, 8, 64), b.floats(tokens, 8, 64)
+		k, v := b.floats(n+3, 2, 64), b.floats(n+3, 2, 64)
+		for _, x := range []*tensor.Tensor{k, v} {
+			values, err := tensor.Mut[float32](x)
+			must(t, err)
+			for i := (n - 1) * row; i < len(values); i++ {
+				values[i] = float32(math.Inf(1 - i%2*2))
+			}
+		}
+		gout := b.on(out)
+		must(t, b.gpu.Attention(b.on(q), b.on(k), b.on(v), gout, n))
+		must(t, b.host.Attention(q, k, v, out, n))
+		b.equal(fmt.Sprint("Attention of ", tokens), gout, out)
+		if got := b.read(gout); tokens > 1 && got[0] != got[0] {
+			t.Error("the first token has seen the last slot")
+		}
+		runtime.KeepAlive(k)
+		runtime.KeepAlive(v)
+	}
 }
 
 // attention compares attention and its weights.
