@@ -24,9 +24,8 @@ type attentionPrograms struct {
 	flashRows            int // queries that a group of flash takes; 0: there is none for the shape
 }
 
-const (
-	tileScratch = 16 << 20 // bytes about which the tiles of the tokens that are computed together may take
-)
+// tileScratch is about how many bytes the tiles of the tokens that are computed together may take.
+const tileScratch = 16 << 20
 
 // attentionFor returns the programs of a shape.
 func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
@@ -62,7 +61,7 @@ func (s attentionShape) queries(local int64) int {
 		rounding = 4 * asm.TileKeys
 		each     = 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
 	)
-	for n := min(s.share, 8); n > 0 && s.headDim <= largestHead; n-- {
+	for n := min(s.share, 8); n > 0 && s.headDim > 0 && s.headDim <= largestHead; n-- {
 		if s.share%n == 0 && int64(keys+rounding+n*(each+4*s.headDim)) <= local {
 			return n
 		}
@@ -89,8 +88,10 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// A group of flash walks all tiles: unless there are enough of them for the device, sharing the tiles out is faster.
-	if blocks := groups(d.Tokens*d.Heads/d.KVHeads, max(1, p.flashRows)); d.Tokens > 1 && p.flashRows > 0 && 2*blocks*d.KVHeads >= b.device.Units {
-		return b.flash(p, d, query, keys, values, to, n, blocks)
+	if d.Tokens > 1 && p.flashRows > 0 {
+		if blocks := groups(d.Tokens*d.Heads/d.KVHeads, p.flashRows); 2*blocks*d.KVHeads >= b.device.Units {
+			return b.flash(p, d, query, keys, values, to, n, blocks)
+		}
 	}
 	return batches(d.Tokens, partBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {
 		return b.attend(p, d, query, keys, values, to, n, token, tokens)
@@ -118,7 +119,7 @@ func (b *Backend) attentionKernels(d backend.AttentionDims, cache tensor.DType, 
 // batches calls f with tokens [token, token+tokens) of a chunk at a time, in order: as many as have room for their tiles, of
 // which each has so many bytes.
 func batches(all, bytes int, f func(token, tokens int) error) error {
-	most := max(1, tileScratch/bytes)
+	most := max(1, tileScratch/max(1, bytes))
 	for token := 0; token < all; token += most {
 		if err := f(token, min(most, all-token)); err != nil {
 			return err

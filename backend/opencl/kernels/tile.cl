@@ -6,9 +6,9 @@
 //   weights   exp(score - the largest), 0 for the slots that the token does not see
 //   lanes     weight j is added to lane j % LANES_OF_SUM, in order of j; folded they are the sum of weights
 
-#define TILE 128            // slots: asm.TileKeys
-#define PIECE 8             // quads of a key that are in local memory at a time: a block
-#define PADDED (PIECE + 1)  // float4 of a key there, so that neighbouring keys lie in different banks
+#define TILE 128               // slots: asm.TileKeys
+#define PIECE 8                // quads of a key that are in local memory at a time: a block
+#define PADDED (PIECE + 1)     // float4 of a key there, so that neighbouring keys lie in different banks
 #define BUFFER (TILE * PADDED) // float4 of local memory for keys, and then for values
 #define KEY_WORDS (PIECE + 4)  // of a block there: its bytes and its scale, in fours of which there are an odd number
 
