@@ -18,7 +18,7 @@ func (b Host) Attention(q, k, v, out *tensor.Tensor, n int) error {
 
 func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 	d, err := CheckAttention(q, k, v, out, n)
-	if err != nil {
+	if err != nil || d.Tokens*d.Heads == 0 {
 		return err
 	}
 	var maps mapped

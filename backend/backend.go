@@ -115,6 +115,12 @@ type Fuser interface {
 	RoPECast(q, k, v, table, keys, values *tensor.Tensor) error
 }
 
+// Exact is a backend that can tell whether it gives the bits of Base's portable reference. Where backends do, it does not show
+// in a result which of them computed it.
+type Exact interface {
+	BitExact() bool
+}
+
 // PrefillAttender offers attention of many queries at once.
 type PrefillAttender interface {
 	// Attention is AttentionGen for the tokens of a chunk: q and out [tokens, heads, headDim], the keys and values of the

@@ -37,6 +37,12 @@ func Fused(b Backend) Fuser {
 	return composed{b}
 }
 
+// BitExact tells whether the backend promises the bits of Base's portable reference.
+func BitExact(b Backend) bool {
+	e, ok := b.(Exact)
+	return ok && e.BitExact()
+}
+
 // Attender returns the backend's prefill attention, or one that takes a token at a time.
 func Attender(b Backend) PrefillAttender {
 	if p, ok := b.(PrefillAttender); ok {

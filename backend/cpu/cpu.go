@@ -42,6 +42,9 @@ func newBackend(kernels *asm.Kernels, threads int) *Backend {
 // Name returns "cpu".
 func (b *Backend) Name() string { return "cpu" }
 
+// BitExact returns true: every tier of kernels gives the portable reference's bits.
+func (b *Backend) BitExact() bool { return true }
+
 // Describe names the processor, the kernels and the threads.
 func (b *Backend) Describe() string {
 	name := cpuid.CPU.BrandName

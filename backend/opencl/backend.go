@@ -101,6 +101,10 @@ func (b *Backend) Describe() string {
 	return fmt.Sprintf("%v, %s, %d compute units, %d MiB", b.device, b.device.Version, b.device.Units, b.device.GlobalBytes>>20)
 }
 
+// BitExact tells whether the device computes as the kernels need it for the portable reference's bits: with floats below the
+// normal range, and with divisions and square roots that are rounded correctly. Both are optional in OpenCL.
+func (b *Backend) BitExact() bool { return b.device.Rounds && b.device.Denormals }
+
 // Memory allocates on the device and counts.
 func (b *Backend) Memory() tensor.Memory { return &b.memory }
 

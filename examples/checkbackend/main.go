@@ -24,10 +24,11 @@ values, and finds whatever changes memory that is not its output.
   go run -tags opencl ./examples/checkbackend -backend opencl -op MatMulTransposed,Attention -v
   go run ./examples/checkbackend -list
 
-The cpu backend must give the reference's bits: its tolerance is 0. Other devices may round differently. Their errors are
-relative to the magnitude of what is added up, and tolerated up to 1e-5 where all is float32, 1e-4 for exponentials, 2e-3
-where weights or a cache have 16 bits, and 1/64 where they are quantised: the reference rounds activations to 8 bits then,
-and that is seven standard deviations of the rounding. The exit status is 1 when an operation is out of tolerance, fails,
+A backend that promises the reference's bits, as cpu does, and opencl on devices whose arithmetic allows it, is held to them:
+its tolerance is 0 unless -tolerant is given. Other devices may round differently. Their errors are relative to the magnitude
+of what is added up, and tolerated up to 1e-5 where all is float32, 1e-4 for exponentials, 2e-3 where weights or a cache have
+16 bits, and 1/64 where they are quantised: the reference rounds activations to 8 bits then, and that is seven standard
+deviations of the rounding. The exit status is 1 when an operation is out of tolerance, fails,
 panics, hangs, or writes where it should not. What a backend declares unsupported is listed and is no failure. Times are the
 device's, with the compilation of kernels that are used for the first time.`
 
@@ -42,6 +43,7 @@ type options struct {
 	operations string
 	seed       uint64
 	quick      bool
+	tolerant   bool
 	verbose    bool
 	json       bool
 	timeout    time.Duration
@@ -59,6 +61,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Group("Checks", func() {
 		f.StringVar(&o.operations, "op", "", "`names` of operations, with commas between; none: all")
 		f.BoolVar(&o.quick, "quick", false, "leave out the large shapes")
+		f.BoolVar(&o.tolerant, "tolerant", false, "tolerate rounding of a backend that promises the reference's bits")
 		f.Uint64Var(&o.seed, "seed", 1, "`seed` of the random values")
 		f.DurationVar(&o.timeout, "timeout", 2*time.Minute, "`time` after which an operation is taken to hang")
 	})
@@ -95,7 +98,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) e
 	if o.json {
 		report = newLines(stdout)
 	}
-	s := &suite{backend: b, exact: b.Name() == "cpu", seed: o.seed, timeout: o.timeout}
+	s := &suite{backend: b, exact: backend.BitExact(b) && !o.tolerant, seed: o.seed, timeout: o.timeout}
 	err = s.run(ctx, checks, report)
 	if s.stuck {
 		return err // Close might never return either

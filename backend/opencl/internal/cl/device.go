@@ -58,6 +58,7 @@ type Device struct {
 	Shared       bool  // host and device share memory
 	LocalIsCache bool  // local memory is ordinary memory, as on processors
 	Rounds       bool  // it can round divisions and square roots correctly, when asked to
+	Denormals    bool  // floats below the normal range are computed with
 }
 
 // Devices lists every device of every platform, GPUs first and processors last. A platform that fails is passed over; the
@@ -151,7 +152,8 @@ func (d *Device) ask() error {
 	}
 	d.Kind, d.Units, d.GroupSize = Kind(kind), clamp(units), clamp(group)
 	d.LocalBytes, d.GlobalBytes, d.MaxAlloc = int64(local), int64(global), int64(alloc)
-	d.Shared, d.LocalIsCache, d.Rounds = shared != 0, localKind == 2, floats&(1<<7) != 0
+	d.Shared, d.LocalIsCache = shared != 0, localKind == 2
+	d.Rounds, d.Denormals = floats&(1<<7) != 0, floats&1 != 0
 	if available == 0 || compiler == 0 {
 		return fmt.Errorf("%s is not available or has no compiler", d.Name)
 	}
