@@ -89,7 +89,9 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
 		return nil, errors.Join(err, b.Close())
 	}
-	b.tuning.dot = b.dotOption()
+	if b.tuning.dot, err = b.dotOption(); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	return b, nil
 }
 

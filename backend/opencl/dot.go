@@ -3,7 +3,7 @@
 package opencl
 
 import (
-	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -16,40 +16,37 @@ var dotWays = []struct{ option, extension string }{
 }
 
 // dotOption returns the option for a way that the device has, "" where it has none that compiles and computes what it should.
-func (b *Backend) dotOption() string {
+func (b *Backend) dotOption() (string, error) {
 	for _, way := range dotWays {
-		if strings.Contains(b.device.Extensions, way.extension) && b.dotWorks(way.option) {
-			return way.option
+		if !strings.Contains(b.device.Extensions, way.extension) {
+			continue
+		}
+		if works, err := b.dotWorks(way.option); works || err != nil {
+			return way.option, err
 		}
 	}
-	return ""
+	return "", nil
 }
 
-// dotWorks tries a way on the device.
-func (b *Backend) dotWorks(option string) bool {
+// dotWorks tries a way on the device. That it does not compile is no error.
+func (b *Backend) dotWorks(option string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	const items = 256
 	k, err := b.kernel(program{"common dot probe", "-DGROUP=128" + option}, "probe_dot")
 	if err != nil {
-		return false
+		return false, nil
 	}
 	wrong, err := b.scratchOf(indexScratch, 4*items)
 	if err != nil {
-		return false
+		return false, err
 	}
-	k.Mem(wrong)
-	if b.runFlat("try integer products", k, items) != nil {
-		return false
+	if err := b.runFlat("try integer products", k.Mem(wrong), items); err != nil {
+		return false, err
 	}
 	counts := make([]byte, 4*items)
-	if b.context.Read(wrong, 0, counts) != nil {
-		return false
+	if err := b.context.Read(wrong, 0, counts); err != nil {
+		return false, b.fail("try integer products", err)
 	}
-	for i := 0; i < len(counts); i += 4 {
-		if binary.LittleEndian.Uint32(counts[i:]) != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(counts, func(c byte) bool { return c != 0 }), nil
 }

@@ -148,6 +148,17 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	must(t, b.Close())
 }
 
+// TestDot probes the way to multiply bytes that every device has.
+func TestDot(t *testing.T) {
+	b := openTest(t, Options{})
+	if works, err := b.dotWorks(""); err != nil || !works {
+		t.Errorf("spelled out, products of bytes are wrong: %v", err)
+	}
+	if works, err := b.dotWorks(" -DDOT_NV -Dasm=nonsense"); err != nil || works {
+		t.Errorf("what does not compile works: %v", err)
+	}
+}
+
 // TestTuning multiplies with weights that are worth tuning, and finds the result again.
 func TestTuning(t *testing.T) {
 	folder := t.TempDir()
