@@ -31,6 +31,9 @@ static inline float add_piece(float sum, __local const uint4 *piece, __local con
 #define TEAM_MEMORY_ARGUMENTS __local float *part, __local float *lanes, __local uint4 *pieces, __local float4 *normed
 #define TEAM_MEMORY_NAMES part, lanes, pieces, normed
 
+// LOADS is how many groups of four activations a work-item loads.
+#define LOADS ((LANES * PIECES + GROUP - 1) / GROUP)
+
 // CHAINS is how many rows a work-item may have to add up.
 #define CHAINS ((SETS * ROWS_OF_GROUP + GROUP - 1) / GROUP)
 
@@ -43,24 +46,28 @@ static inline void team_sums(__global const uint4 *quants[SETS], __global const 
   float sums[CHAINS];
   for (int c = 0; c < CHAINS; c++)
     sums[c] = 0;
+  // What the next pieces need is on its way while the present ones are added.
   uint4 w[SETS * ROWS];
-#define LOAD_WEIGHTS(piece)                                                                                          \
+  float4 v[LOADS], g[LOADS];
+#define LOAD_NEXT(start)                                                                                             \
   _Pragma("unroll") for (int i = 0; i < SETS * ROWS; i++)                                                            \
-    w[i] = (piece) < count ? quants[i / ROWS][ROW(i) * stride + (piece)] : (uint4)(0);
-  LOAD_WEIGHTS(lane)
+    w[i] = (start) + lane < count ? quants[i / ROWS][ROW(i) * stride + (start) + lane] : (uint4)(0);                 \
+  _Pragma("unroll") for (int i = 0; i < LOADS; i++) {                                                                \
+    const int at = (start) * PIECES + id + i * GROUP;                                                                \
+    v[i] = at < k / 4 ? x[at] : (float4)(0);                                                                         \
+    g[i] = norm && at < k / 4 ? gain[at] : (float4)(1);                                                              \
+  }
+  LOAD_NEXT(0)
   const float factor = norm ? norm_scale((input)x, k, eps, part, lanes) : 1.0f;
   for (int start = 0; start < count; start += LANES) {
-    for (int i = id; i < LANES * PIECES; i += GROUP) {
-      const int at = start * PIECES + i;
-      float4 v = at < k / 4 ? x[at] : (float4)(0);
-      if (norm && at < k / 4)
-        v = v * factor * gain[at];
-      normed[i] = v;
-    }
+#pragma unroll
+    for (int i = 0; i < LOADS; i++)
+      if (id + i * GROUP < LANES * PIECES)
+        normed[id + i * GROUP] = v[i] * factor * g[i]; // by 1 nothing changes
 #pragma unroll
     for (int i = 0; i < SETS * ROWS; i++)
       pieces[(i / ROWS * ROWS_OF_GROUP + team * ROWS + i % ROWS) * (LANES + 1) + lane] = w[i];
-    LOAD_WEIGHTS(start + LANES + lane)
+    LOAD_NEXT(start + LANES)
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (int c = 0; c < CHAINS; c++) {
