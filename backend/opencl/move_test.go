@@ -3,13 +3,16 @@
 package opencl_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // TestMoveInTheMiddle moves sessions to the device and back in the middle of greedy answers, whose texts must stay those of
@@ -61,5 +64,42 @@ func TestCancelledMove(t *testing.T) {
 	}
 	if err := s.Prefill(t.Context(), []llama.Token{1}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMovesLeaveNoTrace compares a session that has moved to and fro with one that has not, by their saved states: tokens,
+// cache, record and logits, under a policy that keeps a record and forgets by it.
+func TestMovesLeaveNoTrace(t *testing.T) {
+	here, there := load(t, nil), load(t, device(t))
+	prompt, err := here.Tokenizer().Template([]llama.Message{{Role: "user", Content: "Tell me a story about a fox and a lantern."}}, llama.TemplateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range []tensor.DType{tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		var states [2]bytes.Buffer
+		for i, moves := range []bool{false, true} {
+			policy, err := eviction.ByName("h2o", eviction.Options{Budget: 48})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := session(t, here, &llama.SessionOptions{KV: kv, Eviction: policy})
+			n := 0
+			for _, err := range s.Generate(t.Context(), prompt, llama.Params{MaxTokens: 60, Temperature: 0.8, TopK: 40, Seed: 7}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; moves && n%7 == 3 {
+					if _, err := s.Move(t.Context(), []*llama.Model{there, here}[n/7%2]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := s.Save(&states[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(states[0].Bytes(), states[1].Bytes()) {
+			t.Errorf("cache %v: the states differ", kv)
+		}
 	}
 }
