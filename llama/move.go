@@ -30,8 +30,10 @@ type Migration struct {
 // session goes back to the model that it came from, once, by itself, and does there what the device failed to do: close
 // that model only when the session is done. The cache is copied if the device still gives it back whole, and else computed
 // anew from the tokens. Where some of these were evicted that is not possible: the error says so, and the session can begin
-// anew with Truncate(0). Logits after a move are those of the new device: equal bit for bit
-// between CPUs, within rounding otherwise.
+// anew with Truncate(0).
+//
+// Logits after a move are those of the new device. Where both give the reference's bits (backend.BitExact), as CPUs and most GPUs
+// do, it makes no difference to the answer, nor to a saved state, whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
 		return Migration{}, errors.New("llama: move a session to a nil model: Load one for the other device")

@@ -6,12 +6,30 @@
 // All work goes to one queue that runs it in order, and nothing waits but what hands something to the host: ReadBuffer, Map,
 // Largest and Synchronize. Weights are rearranged once, by Prepare, so that neighbouring work-items load neighbouring pieces
 // of 16 bytes; a norm before a product, the addition after it and the joining of a feed-forward network's two products happen
-// within the product's own kernel, because to a small model the start of a kernel costs more than its work. Products of many
-// rows widen the weights first, a little work that the rows share, so that one kernel serves all formats. Largest selects on
+// within the product's own kernel, because to a small model the start of a kernel costs more than its work. Largest selects on
 // the device, so that of a vocabulary's logits only those that can be drawn are read. Operands that no kernel takes, such as
 // weights in the layout of files, are mapped and computed by the portable reference.
 //
-// The kernels keep to what OpenCL C 1.2 demands of everyone: no half arithmetic, no subgroups.
+// # The bits of the CPU
+//
+// Every operation gives what package cpu gives, bit for bit: activations are rounded to eight bits in the same blocks, the
+// products of a block are sums of integers, which have no order, and floats are added in the order that package asm lays
+// down, each step one fused multiply-add where it has one. Work-items share what has no order, and one of them adds up what
+// has. So a conversation may move between devices, or its state be restored on another, and nobody can tell from a token,
+// a logit or a slot which of them computed it. To agree within rounding would be worth little: each layer rounds its
+// activations anew and makes a difference in a last bit one of a percent of the logits.
+//
+// It takes a device that rounds divisions and square roots correctly and computes with floats below the normal range, both of
+// which OpenCL leaves open: BitExact tells. On others results agree within the error of rounding activations.
+//
+// # Portability
+//
+// The kernels keep to what OpenCL C 1.2 demands of everyone: no half arithmetic, no subgroups. Where a device multiplies four
+// bytes with four in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of
+// a trial are right, products use that. How products are divided among work-items is tried once for each shape, and kept
+// beside the compiled kernels.
+//
+// # Environment
 //
 // These environment variables matter:
 //

@@ -33,7 +33,7 @@ func plainFormat(name string, laneLen int) format {
 	return format{name: name, widen: "widen_" + name, laneLen: laneLen, blockLen: 1}
 }
 
-// formats are those of prepared weights, and of plain tensors. Types that are missing become F16 when they are prepared.
+// formats are those of prepared weights, and of plain tensors.
 var formats = map[tensor.DType]format{
 	tensor.F32:  plainFormat("f32", 4),
 	tensor.F16:  plainFormat("f16", 8),
@@ -91,7 +91,6 @@ func (w *weights) shapeFor(k int) {
 // weightBuffer is device memory of weights that were prepared. Only products and Gather understand it.
 type weightBuffer struct {
 	backend *Backend
-	dtype   tensor.DType
 	size    int // as the tensor's type has it
 	weights
 	memory []*cl.Mem
@@ -161,13 +160,14 @@ func (b *Backend) PrepareContext(ctx context.Context, t *tensor.Tensor) (*tensor
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
 		return t, nil
 	}
-	if t.Shape().NDim() != 2 || t.DType().Format() == nil || t.Size() == 0 {
+	f, ok := formats[t.DType()]
+	if !ok || t.Shape().NDim() != 2 || t.Size() == 0 {
 		return t.ToDevice(b)
 	}
-	if f, ok := formats[t.DType()]; ok && f.split == "" && t.Shape().Dim(1)%f.laneLen != 0 {
+	if f.split == "" && t.Shape().Dim(1)%f.laneLen != 0 {
 		return t.ToDevice(b) // whose rows no kernel multiplies: the reference does, and so must see them
 	}
-	w := &weightBuffer{backend: b, dtype: t.DType(), size: t.Size()}
+	w := &weightBuffer{backend: b, size: t.Size(), weights: weights{format: f, dtype: t.DType(), rowBytes: t.RowBytes()}}
 	if err := b.fill(ctx, w, t); err != nil {
 		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())
 	}
@@ -180,18 +180,8 @@ const maxUpload = 8 << 20
 // fill allocates the parts and copies the rows.
 func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
 	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
-	w.weights.dtype = t.DType()
-	if _, ok := formats[t.DType()]; !ok {
-		w.weights.dtype = tensor.F16
-	}
-	w.format = formats[w.weights.dtype]
 	w.shapeFor(k)
-	stored, err := w.weights.dtype.Bytes(k)
-	if err != nil {
-		return err
-	}
-	w.rowBytes = stored
-	quantBytes, scaleBytes := stored, 0
+	quantBytes, scaleBytes := w.rowBytes, 0
 	if w.split() {
 		blocks := k / w.format.blockLen
 		quantBytes, scaleBytes = blocks*w.format.quantBytes, blocks*w.format.scaleBytes
@@ -214,7 +204,7 @@ func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) e
 			*m.mem = a
 		}
 		w.parts = append(w.parts, p)
-		perUpload := max(1, int(min(maxUpload, b.maxAlloc)/int64(stored)))
+		perUpload := max(1, int(min(maxUpload, b.maxAlloc)/int64(w.rowBytes)))
 		for lo := row; lo < row+p.rows; lo += perUpload {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -229,7 +219,7 @@ func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) e
 
 // uploadRows copies rows [lo, hi) of t into a part.
 func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi int) error {
-	raw, free, err := b.rawRows(t, w.weights.dtype, lo, hi)
+	raw, free, err := rawRows(t, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -258,8 +248,8 @@ func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi 
 	return b.runFlat("Prepare", k, total)
 }
 
-// rawRows returns the bytes of rows [lo, hi) in a type, in the layout of files, until free is called.
-func (b *Backend) rawRows(t *tensor.Tensor, d tensor.DType, lo, hi int) (raw []byte, free func(), err error) {
+// rawRows returns the bytes of rows [lo, hi), in the layout of files, until free is called.
+func rawRows(t *tensor.Tensor, lo, hi int) (raw []byte, free func(), err error) {
 	free = func() {}
 	rows, err := t.Slice(lo, hi)
 	if err != nil {
@@ -271,16 +261,5 @@ func (b *Backend) rawRows(t *tensor.Tensor, d tensor.DType, lo, hi int) (raw []b
 		}
 		free = func() { t.Buffer().Unmap() }
 	}
-	if d == t.DType() {
-		return rows.Data(), free, nil
-	}
-	converted, err := tensor.New(nil, d, rows.Shape())
-	if err != nil {
-		return nil, free, err
-	}
-	free = func() { converted.Free() }
-	if err := b.Base.Cast(rows, converted); err != nil {
-		return nil, free, err
-	}
-	return converted.Data(), free, nil
+	return rows.Data(), free, nil
 }

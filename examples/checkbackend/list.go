@@ -37,5 +37,8 @@ func describe(b backend.Backend) string {
 	if _, ok := b.(backend.PrefillAttender); ok {
 		text += "; prefill attention"
 	}
+	if backend.BitExact(b) {
+		text += "; the reference's bits"
+	}
 	return text
 }

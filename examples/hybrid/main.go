@@ -21,7 +21,8 @@ another device, which is opened, compiled for and measured in the background. Wi
   go run -tags opencl ./examples/hybrid -prompt "Tell me a story about a fox and a lantern."
   go run -tags opencl ./examples/hybrid -model model.gguf -n 500 -switch-threshold 100
 
-The answer is the one that the processor alone would give, within rounding.`
+The answer is the one that the processor alone would give: to the last bit of every logit where the device allows it, as
+checkbackend -list tells ("the reference's bits"), and within rounding elsewhere.`
 
 func main() { cli.Main("hybrid", run) }
 
