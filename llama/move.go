@@ -32,8 +32,8 @@ type Migration struct {
 // anew from the tokens. Where some of these were evicted that is not possible: the error says so, and the session can begin
 // anew with Truncate(0).
 //
-// Logits after a move are those of the new device. Where both give the reference's bits (backend.BitExact), as CPUs and most GPUs
-// do, it makes no difference to the answer, nor to a saved state, whether and when the session moved.
+// Logits after a move are those of the new device. Where both give the reference's bits (backend.BitExact), as CPUs and NVIDIA's
+// GPUs do, it makes no difference to the answer, nor to a saved state, whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
 		return Migration{}, errors.New("llama: move a session to a nil model: Load one for the other device")

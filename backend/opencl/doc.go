@@ -17,7 +17,7 @@
 // down, each step one fused multiply-add where it has one. Work-items share what has no order, and one of them adds up what
 // has. So a conversation may move between devices, or its state be restored on another, and nobody can tell from a token,
 // a logit or a slot which of them computed it. To agree within rounding would be worth little: each layer rounds its
-// activations anew and makes a difference in a last bit one of a percent of the logits.
+// activations anew, and turns a difference in a last bit into one of a percent of the logits.
 //
 // It takes a device that rounds divisions and square roots correctly and computes with floats below the normal range, both of
 // which OpenCL leaves open: BitExact tells. On others results agree within the error of rounding activations.
