@@ -92,34 +92,51 @@ func (s *Session) finish() error {
 	return nil
 }
 
-// choose picks the next token. Where the largest logits decide, only those leave the device.
+// choose picks the next token. Where the largest logits or probabilities decide, only those leave the device.
 func (s *Session) choose() (Token, error) {
 	if err := s.ensureLogits(); err != nil {
 		return 0, err
 	}
-	few, err := s.bring()
-	switch {
-	case err != nil:
-		return 0, err
-	case few != nil:
-		return s.sampler.pick(few)
+	if !s.sampler.changes() && s.sampler.Logprobs == 0 {
+		if token, ok, err := s.chooseThere(); ok || err != nil {
+			return token, err
+		}
 	}
-	return s.sampler.choose(s.logits, s.tokens) // without compute: masks are not ours
+	logits, err := s.all()
+	if err != nil {
+		return 0, err
+	}
+	return s.sampler.choose(logits, s.tokens) // without compute: masks are not ours
 }
 
-// bring brings what the choice of a token needs to the host: some logits, or else, returning nil, all.
-func (s *Session) bring() (*choices, error) {
+// chooseThere picks the next token from what the device gives of the logits; ok is false where that does not decide, or the
+// logits are not there.
+func (s *Session) chooseThere() (token Token, ok bool, err error) {
 	if err := s.hold(); err != nil {
-		return nil, err
+		return 0, false, err
 	}
 	defer s.compute.Unlock()
-	few := s.sampler.few(s.model.config.VocabSize)
-	if s.at != onDevice || few == nil || s.sampler.changes() || s.sampler.Logprobs > 0 {
-		return nil, s.fetch()
+	if s.at != onDevice {
+		return 0, false, nil
 	}
-	err := s.await(func() error { return s.model.device.choose.Largest(&s.ws.logits, few.tokens, few.logits) })
-	if err != nil {
-		return nil, fmt.Errorf("llama: the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
+	vocab := s.model.config.VocabSize
+	few := s.sampler.few(vocab)
+	switch {
+	case few == nil && !s.sampler.tempers():
+		return 0, false, nil
+	case few == nil:
+		if token, ok, err = s.sampler.drawRanked((*deviceRanking)(s), vocab); ok || err != nil {
+			return token, ok, err
+		}
+		if err := s.fetch(); err != nil {
+			return 0, false, err
+		}
+		token, err = s.sampler.pickAny(s.logits)
+		return token, true, err
 	}
-	return few, nil
+	if err := s.await(func() error { return s.model.device.choose.Largest(&s.ws.logits, few.tokens, few.values) }); err != nil {
+		return 0, false, fmt.Errorf("llama: the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
+	}
+	token, err = s.sampler.pick(few)
+	return token, true, err
 }

@@ -209,6 +209,7 @@ func (m *Model) logits(ws *workspace, lo, hi int) (err error) {
 	if err := m.hidden(ws, lo, hi); err != nil {
 		return fmt.Errorf("llama: final norm: %w", err)
 	}
+	ws.tempered = 0
 	if err := ws.logitsFull.SliceInto(&ws.logits, 0, hi-lo); err != nil {
 		return err
 	}

@@ -86,25 +86,25 @@ func (p *Params) validate() error {
 // sampler chooses tokens for one call of Generate. Its memory is the session's and is used again by the next call.
 type sampler struct {
 	Params
-	random     *rand.PCG
-	logits     []float32 // the choice's own copy, which mask and penalties change
-	deciding   choices   // memory for the largest logits
-	candidates []candidate
-	counts     map[Token]int // occurrences among the tokens generated
-	generated  []Token
+	random    *rand.PCG
+	logits    []float32 // the choice's own copy, which mask and penalties change
+	deciding  choices   // the largest logits, or probabilities
+	likely    choices   // those of a vocabulary that can be drawn at all
+	ranking   hostRanking
+	counts    map[Token]int // occurrences among the tokens generated
+	generated []Token
 }
 
-// candidate is a token that may be drawn, with its logit and later its probability.
-type candidate struct {
-	token  Token
-	logit  float32
-	weight float64
-}
-
-// choices are what a token is chosen from: the logits of these tokens, likeliest first, or of the vocabulary where tokens is nil.
+// choices are tokens that one is chosen from, the likeliest first.
 type choices struct {
 	tokens []int32
-	logits []float32
+	values []float32 // their logits, weights or probabilities
+}
+
+// reserve makes room for n tokens.
+func (c *choices) reserve(n int) *choices {
+	c.tokens, c.values = slices.Grow(c.tokens[:0], n)[:n], slices.Grow(c.values[:0], n)[:n]
+	return c
 }
 
 // start prepares for a call.
@@ -144,9 +144,7 @@ func (s *sampler) few(vocab int) *choices {
 	if n == 0 {
 		return nil
 	}
-	d := &s.deciding
-	d.tokens, d.logits = slices.Grow(d.tokens[:0], n)[:n], slices.Grow(d.logits[:0], n)[:n]
-	return d
+	return s.deciding.reserve(n)
 }
 
 // changes tells whether the choice is not from the model's own logits.
@@ -164,17 +162,22 @@ func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
 		}
 		s.penalise(logits, context)
 	}
-	few := s.few(len(logits))
-	if few == nil {
-		return s.pick(&choices{logits: logits})
+	if few := s.few(len(logits)); few != nil {
+		largest.Find(logits, few.tokens, few.values)
+		return s.pick(few)
 	}
-	largest.Find(logits, few.tokens, few.logits)
-	return s.pick(few)
+	if s.tempers() {
+		if t, ok, err := s.drawRanked(s.rank(logits), len(logits)); ok || err != nil {
+			return t, err
+		}
+	}
+	return s.pickAny(logits)
 }
 
-// pick returns one of the tokens.
+// pick returns one of the tokens with the largest logits, which are all that can be chosen. It puts weights in the logits'
+// place.
 func (s *sampler) pick(from *choices) (Token, error) {
-	highest := slices.Max(from.logits) // NaN where there is one
+	highest := from.values[0] // NaN where there is one
 	switch {
 	case math.IsNaN(float64(highest)):
 		return 0, fmt.Errorf("llama: the model's logits are not numbers: its weights are damaged")
@@ -183,9 +186,80 @@ func (s *sampler) pick(from *choices) (Token, error) {
 	case s.Temperature == 0:
 		return Token(from.tokens[0]), nil
 	}
-	s.collect(from, highest)
-	return s.draw(), nil
+	for i, l := range from.values {
+		if l == highest { // infinite, perhaps
+			from.values[i] = 1
+		} else {
+			from.values[i] = exact.Exp((l - highest) / s.Temperature)
+		}
+	}
+	i, _ := s.among(from.values, 0, s.uniform(), true)
+	return Token(from.tokens[i]), nil
 }
+
+// negligible is the tempered logit, relative to the likeliest token's, below which a token's weight is so small that all
+// of a vocabulary's could not be drawn in a lifetime: e⁻⁴⁰ · 2¹⁸ < 10⁻¹¹. Dropping them spares ordering a whole vocabulary.
+const negligible = -40
+
+// pickAny returns one of all tokens.
+func (s *sampler) pickAny(logits []float32) (Token, error) {
+	highest := slices.Max(logits)
+	likely := &s.likely
+	likely.tokens, likely.values = likely.tokens[:0], likely.values[:0]
+	for t, l := range logits {
+		if l == highest || !((l-highest)/s.Temperature < negligible) {
+			likely.tokens, likely.values = append(likely.tokens, int32(t)), append(likely.values, l)
+		}
+	}
+	n := len(likely.values)
+	if s.TopK > 0 {
+		n = min(n, s.TopK)
+	}
+	from := s.deciding.reserve(n)
+	largest.Find(likely.values, from.tokens, from.values)
+	for i, at := range from.tokens {
+		from.tokens[i] = likely.tokens[at]
+	}
+	return s.pick(from)
+}
+
+// among draws one of the likeliest tokens by their weights, given the sum of all tokens' weights, or 0 where it is these tokens'.
+// TopP of the whole remains, and what is as likely as MinP asks; all tells whether there are no other tokens. ok is false where
+// it takes others to decide.
+func (s *sampler) among(weights []float32, whole, u float64, all bool) (i int, ok bool) {
+	if whole == 0 {
+		for _, w := range weights {
+			whole += float64(w)
+		}
+	}
+	enough := math.Inf(1)
+	if s.TopP > 0 && s.TopP < 1 {
+		enough = float64(s.TopP) * whole
+	}
+	kept, sum, cut := 0, 0.0, false
+	for _, w := range weights {
+		if cut = w < s.MinP*weights[0] || sum >= enough; cut {
+			break
+		}
+		kept, sum = kept+1, sum+float64(w)
+	}
+	switch {
+	case cut || sum >= enough || all:
+		whole = sum
+	case s.MinP > 0 || enough < whole:
+		return 0, false
+	}
+	point := u * whole
+	for i, w := range weights[:kept] {
+		if point -= float64(w); point < 0 {
+			return i, true
+		}
+	}
+	return kept - 1, cut || all // rounding left a little over
+}
+
+// uniform returns a random number from 0 to below 1.
+func (s *sampler) uniform() float64 { return float64(s.random.Uint64()>>11) / (1 << 53) }
 
 func (s *sampler) penalises() bool {
 	return (s.RepeatPenalty != 0 && s.RepeatPenalty != 1) || s.FrequencyPenalty != 0 || s.PresencePenalty != 0
@@ -209,75 +283,6 @@ func (s *sampler) penalise(logits []float32, context []Token) {
 	for t, n := range s.counts {
 		logits[t] -= float32(s.FrequencyPenalty*float32(n)) + s.PresencePenalty
 	}
-}
-
-// draw picks a candidate at random by the tempered, truncated distribution. The candidates are ordered by logit and then by id,
-// and summed in that order, so the outcome depends on nothing else.
-func (s *sampler) draw() Token {
-	if s.TopK > 0 && s.TopK < len(s.candidates) {
-		s.candidates = s.candidates[:s.TopK]
-	}
-	total := 0.0
-	for _, c := range s.candidates {
-		total += c.weight
-	}
-	if s.TopP > 0 && s.TopP < 1 {
-		reached, want := 0.0, float64(s.TopP)*total
-		for i, c := range s.candidates {
-			reached += c.weight
-			if reached >= want {
-				s.candidates, total = s.candidates[:i+1], reached
-				break
-			}
-		}
-	}
-	point := float64(s.random.Uint64()>>11) / (1 << 53) * total
-	for _, c := range s.candidates {
-		if point -= c.weight; point < 0 {
-			return c.token
-		}
-	}
-	return s.candidates[len(s.candidates)-1].token // rounding left a little over
-}
-
-// negligible is the tempered logit, relative to the likeliest token's, below which a token's weight is so small that all
-// of a vocabulary's could not be drawn in a lifetime: e⁻⁴⁰ · 2¹⁸ < 10⁻¹¹. Dropping them spares sorting a whole vocabulary.
-const negligible = -40
-
-// collect lists the tokens that can be drawn, likeliest first, with unnormalised probabilities; the likeliest has 1.
-func (s *sampler) collect(from *choices, highest float32) {
-	s.candidates = s.candidates[:0]
-	floor := float32(negligible)
-	if s.MinP > 0 {
-		floor = max(floor, float32(math.Log(float64(s.MinP)))-0.01) // a little lower: the weight decides below
-	}
-	tokens := from.tokens
-	for i, l := range from.logits {
-		x := (l - highest) / s.Temperature
-		if !(x >= floor) && l != highest {
-			continue
-		}
-		if l == highest {
-			x = 0
-		}
-		weight := float64(exact.Exp(x))
-		if weight > 0 && weight >= float64(s.MinP) {
-			token := Token(i)
-			if tokens != nil {
-				token = Token(tokens[i])
-			}
-			s.candidates = append(s.candidates, candidate{token, l, weight})
-		}
-	}
-	slices.SortFunc(s.candidates, func(a, b candidate) int {
-		switch {
-		case a.logit > b.logit:
-			return -1
-		case a.logit < b.logit:
-			return 1
-		}
-		return int(a.token - b.token)
-	})
 }
 
 // TokenLogprob is a token with the natural logarithm of its probability.

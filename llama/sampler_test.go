@@ -98,7 +98,7 @@ func TestFewChooseAsAll(t *testing.T) {
 				all.start(p)
 				for i := range 20 {
 					got, err := few.choose(logits, nil)
-					want, wantErr := all.pick(&choices{logits: logits})
+					want, wantErr := all.pickAny(logits)
 					if got != want || err != nil || wantErr != nil {
 						t.Fatalf("%s, %+v, draw %d: %d, %v; want %d, %v", name, p, i, got, err, want, wantErr)
 					}
@@ -113,11 +113,48 @@ func TestFewChooseAsAll(t *testing.T) {
 	}
 }
 
+// TestRankedChooseAsAll holds draws from the likeliest tokens' probabilities to draws from the whole vocabulary in order. They
+// differ only where roundings order two tokens otherwise, or a draw falls within one of a boundary, as with these seeds none does.
+func TestRankedChooseAsAll(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for name, spread := range map[string]float64{"peaked": 8, "usual": 3, "flat": 0.3} {
+		logits := make([]float32, 5000)
+		for i := range logits {
+			logits[i] = float32(spread * random.NormFloat64())
+		}
+		for _, p := range []Params{
+			{}, {TopP: 0.9}, {TopP: 0.3}, {TopP: 1}, {TopP: 1e-6}, {MinP: 0.1}, {MinP: 1}, {MinP: 0.01, TopP: 0.8}, {TopK: 700},
+			{TopK: 700, TopP: 0.9}, {TopK: 700, MinP: 0.05, TopP: 0.5}, {TopK: 5000},
+		} {
+			for _, p.Temperature = range []float32{0.05, 0.8, 3} {
+				p.Seed = random.Uint64()
+				var ranked, all sampler
+				ranked.start(p)
+				all.start(p)
+				for i := range 10 {
+					got, err := ranked.choose(logits, nil)
+					want, wantErr := all.pickAny(logits)
+					if got != want || err != nil || wantErr != nil {
+						t.Fatalf("%s, %+v, draw %d: %d, %v; want %d, %v", name, p, i, got, err, want, wantErr)
+					}
+				}
+			}
+		}
+	}
+	for _, value := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+		var s sampler
+		s.start(Params{Temperature: 1, TopP: 0.9})
+		if _, err := s.choose([]float32{value, value, value}, nil); err == nil {
+			t.Errorf("logits of %g: no error", value)
+		}
+	}
+}
+
 // TestChoosingDoesNotAllocate computes and chooses token after token, as an answer does.
 func TestChoosingDoesNotAllocate(t *testing.T) {
 	m := mustLoad(t, fixture.Path(t, "pebble/hf"), nil)
 	for _, p := range []Params{
-		{}, {Temperature: 1, TopK: 40}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.01}, {Temperature: 1}, {RepeatPenalty: 1.1},
+		{}, {Temperature: 1, TopK: 40}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.01}, {Temperature: 1}, {Temperature: 1, TopP: 0.9}, {RepeatPenalty: 1.1},
 	} {
 		s := mustSession(t, m, nil)
 		s.sampler.start(p)

@@ -29,6 +29,8 @@ type workspace struct {
 	ropeHost                           *tensor.Tensor // the host's side of rope
 	last, logits                       tensor.Tensor  // [rows, hidden], [rows, vocab]: the rows whose logits are wanted
 	lastFull, logitsFull               *tensor.Tensor // [headRows, …]
+	probabilities                      *tensor.Tensor // [1, vocab], once they were wanted
+	tempered                           float32        // the temperature at which they are of the present logits; 0: they are not
 
 	// Operand lists, kept to spare an allocation a step.
 	indices       []int32
@@ -112,7 +114,7 @@ func (ws *workspace) resize(tokens int) error {
 // free releases the memory.
 func (ws *workspace) free() error {
 	var errs []error
-	for _, t := range append(ws.full, ws.lastFull, ws.logitsFull, ws.ropeHost) {
+	for _, t := range append(ws.full, ws.lastFull, ws.logitsFull, ws.probabilities, ws.ropeHost) {
 		if t != nil {
 			errs = append(errs, t.Free())
 		}

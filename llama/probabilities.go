@@ -1,0 +1,117 @@
+package llama
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Where neither a temperature of 0 nor TopK says that a few logits decide, a token is drawn by the probabilities of the whole
+// vocabulary: softmax(logits/Temperature). Nearly always the likeliest few decide all the same, since together they reach
+// TopP, or the draw falls among them; so these are asked for, and more only when they do not. That spares ordering a
+// vocabulary, which takes as long as computing a token.
+
+// ranking gives the n largest probabilities, with their tokens, until the next call.
+type ranking interface {
+	likeliest(n int) (*choices, error)
+}
+
+// minTempered is the least temperature for which probabilities are computed from logits/Temperature, which rounding spoils
+// when they are huge. Below it few tokens can be drawn at all, and to order these costs nothing.
+const minTempered = 0.01
+
+// tempers tells whether tokens are drawn from a ranking.
+func (s *sampler) tempers() bool { return s.Temperature >= minTempered }
+
+// drawRanked draws a token of a vocabulary; ok is false where the probabilities are no numbers.
+func (s *sampler) drawRanked(r ranking, vocab int) (t Token, ok bool, err error) {
+	limit, n, whole := vocab, min(maxSearch, vocab), 1.0
+	if s.TopK > 0 {
+		limit = min(s.TopK, vocab)
+		n, whole = limit, 0
+	}
+	u := s.uniform()
+	for {
+		from, err := r.likeliest(n)
+		if err != nil || from.values[0] != from.values[0] {
+			return 0, false, err
+		}
+		if i, ok := s.among(from.values, whole, u, n == limit); ok {
+			return Token(from.tokens[i]), true, nil
+		}
+		n = min(8*n, limit)
+	}
+}
+
+// hostRanking ranks logits that are on the host.
+type hostRanking struct {
+	probabilities []float32
+	memory        *choices
+}
+
+// rank returns a ranking of logits, in the sampler's memory. The kernels give the bits of any device that gives the
+// reference's.
+func (s *sampler) rank(logits []float32) *hostRanking {
+	r := &s.ranking
+	r.probabilities, r.memory = append(r.probabilities[:0], logits...), &s.deciding
+	kernels := asm.Best()
+	kernels.Scale(r.probabilities, 1/s.Temperature)
+	kernels.Softmax(r.probabilities)
+	return r
+}
+
+func (r *hostRanking) likeliest(n int) (*choices, error) {
+	c := r.memory.reserve(n)
+	largest.Find(r.probabilities, c.tokens, c.values)
+	return c, nil
+}
+
+// deviceRanking ranks the logits that a session has on its device. Compute is held.
+type deviceRanking Session
+
+func (r *deviceRanking) likeliest(n int) (*choices, error) {
+	s := (*Session)(r)
+	c := s.sampler.deciding.reserve(n)
+	err := s.await(func() error {
+		p, err := s.temper()
+		if err != nil {
+			return err
+		}
+		return s.model.device.choose.Largest(p, c.tokens, c.values)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("llama: the %d likeliest tokens after token %d: %w", n, len(s.tokens), err)
+	}
+	return c, nil
+}
+
+// temper computes the probabilities of the logits that are on the device, [1, vocab], once for these and a temperature.
+func (s *Session) temper() (*tensor.Tensor, error) {
+	ws, d, temperature := s.ws, s.model.device, s.sampler.Temperature
+	if ws.tempered == temperature {
+		return ws.probabilities, nil
+	}
+	if ws.probabilities == nil {
+		p, err := tensor.New(d.Backend, tensor.F32, ws.logits.Shape())
+		if err != nil {
+			return nil, err
+		}
+		ws.probabilities = p
+		ws.bytes += int64(p.Size())
+		s.workspaceBytes.Store(ws.bytes)
+	}
+	p := ws.probabilities
+	if err := d.CopySlice(&ws.logits, p, 0, 0, p.Shape().NumElements()); err != nil {
+		return nil, err
+	}
+	if err := d.Scale(p, 1/temperature); err != nil {
+		return nil, err
+	}
+	if err := d.Softmax(p); err != nil {
+		return nil, err
+	}
+	ws.tempered = temperature
+	return p, nil
+}
