@@ -133,6 +133,14 @@ func BenchmarkWeigh(b *testing.B) {
 	}
 }
 
+// BenchmarkSoftmax is of a vocabulary.
+func BenchmarkSoftmax(b *testing.B) {
+	gpu := openTest(b, Options{})
+	x, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(1, 128256))
+	must(b, err)
+	sustained(b, gpu, 0, 0, func() error { return gpu.Softmax(x) })
+}
+
 // BenchmarkLaunch is what a small kernel costs.
 func BenchmarkLaunch(b *testing.B) {
 	gpu := openTest(b, Options{})

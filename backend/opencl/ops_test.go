@@ -39,6 +39,11 @@ func TestElementwise(t *testing.T) {
 			check("SiLUMul", b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
 			check("RoPE", b.gpu.RoPE(gx, b.on(table)), b.host.RoPE(x, table))
 			check("Softmax", b.gpu.Softmax(gx), b.host.Softmax(x))
+			row = b.floats(1, 2500)
+			grow := b.on(row)
+			must(t, b.gpu.Softmax(grow))
+			must(t, b.host.Softmax(row))
+			b.equal("Softmax of a long row"+name, grow, row)
 		}
 	}
 }
