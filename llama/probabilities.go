@@ -2,20 +2,23 @@ package llama
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/largest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Where neither a temperature of 0 nor TopK says that a few logits decide, a token is drawn by the probabilities of the whole
 // vocabulary: softmax(logits/Temperature). Nearly always the likeliest few decide all the same, since together they reach
-// TopP, or the draw falls among them; so these are asked for, and more only when they do not. That spares ordering a
-// vocabulary, which takes as long as computing a token.
+// TopP, or the draw falls among them; so these are asked for first, and all only when they do not. Neither orders a
+// vocabulary, which would take as long as computing a token.
 
-// ranking gives the n largest probabilities, with their tokens, until the next call.
+// ranking has the probabilities of a vocabulary.
 type ranking interface {
-	likeliest(n int) (*choices, error)
+	likeliest(n int) (*choices, error) // the n largest, valid until the next call
+	all() ([]float32, error)
 }
 
 // minTempered is the least temperature for which probabilities are computed from logits/Temperature, which rounding spoils
@@ -27,22 +30,44 @@ func (s *sampler) tempers() bool { return s.Temperature >= minTempered }
 
 // drawRanked draws a token of a vocabulary; ok is false where the probabilities are no numbers.
 func (s *sampler) drawRanked(r ranking, vocab int) (t Token, ok bool, err error) {
-	limit, n, whole := vocab, min(maxSearch, vocab), 1.0
-	if s.TopK > 0 {
-		limit = min(s.TopK, vocab)
-		n, whole = limit, 0
-	}
 	u := s.uniform()
-	for {
+	if s.TopK == 0 { // else it takes the sum of very many
+		n := min(maxSearch, vocab)
 		from, err := r.likeliest(n)
 		if err != nil || from.values[0] != from.values[0] {
 			return 0, false, err
 		}
-		if i, ok := s.among(from.values, whole, u, n == limit); ok {
+		if i, ok := s.among(from.values, 1, u, n == vocab); ok {
 			return Token(from.tokens[i]), true, nil
 		}
-		n = min(8*n, limit)
 	}
+	probabilities, err := r.all()
+	if err != nil || probabilities[0] != probabilities[0] {
+		return 0, false, err
+	}
+	return s.amongAll(probabilities, u), true, nil
+}
+
+// amongAll draws one of all tokens: of the TopK likeliest those that have TopP of their sum, and of these the ones that are as
+// likely as MinP asks.
+func (s *sampler) amongAll(probabilities []float32, u float64) Token {
+	least := s.MinP * slices.Max(probabilities)
+	o := order{tokens: s.ordered[:0], weights: probabilities}
+	for t := range probabilities {
+		o.tokens = append(o.tokens, int32(t))
+	}
+	s.ordered = o.tokens
+	whole := 1.0
+	if s.TopK > 0 && s.TopK < len(o.tokens) {
+		o.tokens = o.tokens[:o.first(float64(s.TopK), one)]
+		whole = o.sum()
+	}
+	if s.TopP > 0 && s.TopP < 1 {
+		o.tokens = o.tokens[:o.first(float64(s.TopP)*whole, o.weight)]
+	}
+	o.tokens = slices.DeleteFunc(o.tokens, func(t int32) bool { return probabilities[t] < least })
+	n := o.first(u*o.sum(), o.weight)
+	return Token(o.tokens[max(n, 1)-1])
 }
 
 // hostRanking ranks logits that are on the host.
@@ -68,6 +93,8 @@ func (r *hostRanking) likeliest(n int) (*choices, error) {
 	return c, nil
 }
 
+func (r *hostRanking) all() ([]float32, error) { return r.probabilities, nil }
+
 // deviceRanking ranks the logits that a session has on its device. Compute is held.
 type deviceRanking Session
 
@@ -85,6 +112,23 @@ func (r *deviceRanking) likeliest(n int) (*choices, error) {
 		return nil, fmt.Errorf("llama: the %d likeliest tokens after token %d: %w", n, len(s.tokens), err)
 	}
 	return c, nil
+}
+
+func (r *deviceRanking) all() ([]float32, error) {
+	s := (*Session)(r)
+	memory := &s.sampler.ranking.probabilities
+	*memory = slices.Grow((*memory)[:0], s.model.config.VocabSize)[:s.model.config.VocabSize]
+	err := s.await(func() error {
+		p, err := s.temper()
+		if err != nil {
+			return err
+		}
+		return backend.ReadFloats(s.model.device, p, *memory)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("llama: read the probabilities after token %d: %w", len(s.tokens), err)
+	}
+	return *memory, nil
 }
 
 // temper computes the probabilities of the logits that are on the device, [1, vocab], once for these and a temperature.

@@ -91,6 +91,7 @@ type sampler struct {
 	deciding  choices   // the largest logits, or probabilities
 	likely    choices   // those of a vocabulary that can be drawn at all
 	ranking   hostRanking
+	ordered   []int32       // a vocabulary's tokens
 	counts    map[Token]int // occurrences among the tokens generated
 	generated []Token
 }

@@ -192,7 +192,10 @@ func BenchmarkChoose(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		p    Params
-	}{{"greedy", Params{}}, {"top-k 40", Params{Temperature: 0.8, TopK: 40}}, {"top-p 0.9", Params{Temperature: 0.8, TopP: 0.9}}} {
+	}{
+		{"greedy", Params{}}, {"top-k 40", Params{Temperature: 0.8, TopK: 40}}, {"top-p 0.9", Params{Temperature: 0.8, TopP: 0.9}},
+		{"top-p 0.9, peaked", Params{Temperature: 0.4, TopP: 0.9}}, {"top-p 0.9, flat", Params{Temperature: 50, TopP: 0.9}},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			var s sampler
 			s.start(c.p)
