@@ -39,11 +39,13 @@ func TestElementwise(t *testing.T) {
 			check("SiLUMul", b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
 			check("RoPE", b.gpu.RoPE(gx, b.on(table)), b.host.RoPE(x, table))
 			check("Softmax", b.gpu.Softmax(gx), b.host.Softmax(x))
-			row = b.floats(1, 2500)
-			grow := b.on(row)
-			must(t, b.gpu.Softmax(grow))
-			must(t, b.host.Softmax(row))
-			b.equal("Softmax of a long row"+name, grow, row)
+			for _, dim := range []int{2500, longRow + 333} {
+				rows := b.floats(2, dim)
+				grows := b.on(rows)
+				must(t, b.gpu.Softmax(grows))
+				must(t, b.host.Softmax(rows))
+				b.equal(fmt.Sprintf("Softmax of rows of %d", dim)+name, grows, rows)
+			}
 		}
 	}
 }

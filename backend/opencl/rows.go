@@ -43,10 +43,44 @@ func (b *Backend) Softmax(x *tensor.Tensor) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if x.Shape().Dim(-1) > longRow {
+		return b.longSoftmax(to, x.Shape().Rows(), x.Shape().Dim(-1))
+	}
 	k, err := b.kernel(rows, "softmax")
 	if err != nil {
 		return err
 	}
 	k.Mem(to.mem).Int(to.elements(4)).Int(x.Shape().Dim(-1))
 	return b.enqueued("Softmax", k.Run([3]int{x.Shape().Rows(), 1, 1}, [3]int{groupSize, 1, 1}))
+}
+
+// longRow is the length from which on a row is shared out among groups, and slice what each of them has of it.
+const (
+	longRow = 16384
+	slice   = 2048
+)
+
+// longSoftmax is Softmax of long rows, such as a vocabulary's logits.
+func (b *Backend) longSoftmax(x operand, count, dim int) error {
+	slices := groups(dim, slice)
+	parts, err := b.scratchOf(partScratch, 4*count*(slices+1))
+	if err != nil {
+		return err
+	}
+	for _, step := range [...]struct {
+		kernel           string
+		groups, argument int // of a row: one for each slice, or one that is told how many there are
+	}{
+		{"softmax_largest", slices, slice}, {"softmax_exponentials", slices, slice}, {"softmax_sum", 1, slices}, {"softmax_divide", slices, slice},
+	} {
+		k, err := b.kernel(rows, step.kernel)
+		if err != nil {
+			return err
+		}
+		k.Mem(x.mem).Int(x.elements(4)).Int(dim).Int(step.argument).Mem(parts)
+		if err := b.enqueued("Softmax", k.Run([3]int{step.groups, count, 1}, [3]int{groupSize, 1, 1})); err != nil {
+			return err
+		}
+	}
+	return nil
 }

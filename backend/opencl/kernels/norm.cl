@@ -1,24 +1,42 @@
-// The norm of a row.
+// Sums over a row, in lanes as on the CPU. The group's work-items load the row together, NORM_STAGE elements at a time, the next
+// ones while the present ones are added.
 
 #define NORM_STAGE 1024
 
-// norm_scale returns 1/√(mean of squares + eps) of x [k] to all of a group (arXiv 1910.07467), the sum in lanes as on the CPU.
-// The group's work-items load the row together, NORM_STAGE elements at a time. There is a barrier before it returns.
-static inline float norm_scale(input x, int k, float eps, __local float *stage, __local float *lanes) {
-  const int id = get_local_id(0);
-  float sum = 0;
-  for (int first = 0; first < k; first += NORM_STAGE) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = id; i < NORM_STAGE; i += GROUP)
-      stage[i] = first + i < k ? x[first + i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < LANES_OF_SUM)
-#pragma unroll 8
-      for (int i = 0; i < NORM_STAGE; i += LANES_OF_SUM)
-        sum = fma(stage[id + i], stage[id + i], sum);
+#define STAGE_LOADS (NORM_STAGE / GROUP)
+
+#define ADD(sum, v) ((sum) + (v))
+#define ADD_SQUARE(sum, v) fma(v, v, sum)
+
+// LANE_SUMS defines a function that returns a sum over x [n] to all of a group, a barrier before it returns.
+#define LANE_SUMS(NAME, STEP)                                                                                        \
+  static inline float NAME(input x, int n, __local float *stage, __local float *lanes) {                             \
+    const int id = get_local_id(0);                                                                                  \
+    float sum = 0, next[STAGE_LOADS];                                                                                \
+    for (int j = 0; j < STAGE_LOADS; j++)                                                                            \
+      next[j] = id + j * GROUP < n ? x[id + j * GROUP] : 0;                                                          \
+    for (int first = 0; first < n; first += NORM_STAGE) {                                                            \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+      for (int j = 0; j < STAGE_LOADS; j++)                                                                          \
+        stage[id + j * GROUP] = next[j];                                                                             \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+      for (int j = 0; j < STAGE_LOADS; j++) {                                                                        \
+        const int at = first + NORM_STAGE + id + j * GROUP;                                                          \
+        next[j] = at < n ? x[at] : 0;                                                                                \
+      }                                                                                                              \
+      if (id < LANES_OF_SUM)                                                                                         \
+        _Pragma("unroll 8") for (int i = 0; i < NORM_STAGE; i += LANES_OF_SUM) sum = STEP(sum, stage[id + i]);      \
+    }                                                                                                                \
+    if (id < LANES_OF_SUM)                                                                                           \
+      lanes[id] = sum;                                                                                               \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                    \
+    return fold_lanes(lanes);                                                                                        \
   }
-  if (id < LANES_OF_SUM)
-    lanes[id] = sum;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return 1.0f / sqrt(fold_lanes(lanes) / k + eps);
+
+LANE_SUMS(sum_in_lanes, ADD)
+LANE_SUMS(squares_in_lanes, ADD_SQUARE)
+
+// norm_scale returns 1/√(mean of squares + eps) of x [k] to all of a group (arXiv 1910.07467).
+static inline float norm_scale(input x, int k, float eps, __local float *stage, __local float *lanes) {
+  return 1.0f / sqrt(squares_in_lanes(x, k, stage, lanes) / k + eps);
 }

@@ -12,7 +12,7 @@ rms_norm(input x, int x_at, input weight, int weight_at, output out, int out_at,
     out[i] = x[i] * factor * weight[weight_at + i];
 }
 
-// softmax replaces rows by their softmax, the sum in lanes as on the CPU, from NORM_STAGE elements at a time.
+// softmax replaces rows by their softmax, the sum in lanes as on the CPU.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void softmax(output x, int x_at, int dim) {
   __local float part[GROUP], stage[NORM_STAGE], lanes[LANES_OF_SUM];
   const int id = get_local_id(0);
@@ -21,24 +21,58 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void softmax(output 
   for (int i = id; i < dim; i += GROUP)
     largest = fmax(largest, x[i]);
   largest = group_max(largest, part);
-  float lane = 0;
-  for (int first = 0; first < dim; first += NORM_STAGE) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = id; i < NORM_STAGE; i += GROUP)
-      if (first + i < dim)
-        stage[i] = x[first + i] = exact_exp(x[first + i] - largest);
-      else
-        stage[i] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < LANES_OF_SUM)
-#pragma unroll 8
-      for (int i = 0; i < NORM_STAGE; i += LANES_OF_SUM)
-        lane += stage[id + i];
-  }
-  if (id < LANES_OF_SUM)
-    lanes[id] = lane;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const float sum = fold_lanes(lanes);
   for (int i = id; i < dim; i += GROUP)
+    x[i] = exact_exp(x[i] - largest);
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  const float sum = sum_in_lanes(x, dim, stage, lanes);
+  for (int i = id; i < dim; i += GROUP)
+    x[i] /= sum;
+}
+
+// A long row is shared out: softmax_largest finds the largest of each slice, softmax_exponentials takes the exponentials,
+// softmax_sum, in one group, since its order is fixed, adds them up, and softmax_divide divides. The grid's second dimension is
+// the rows; parts [rows, slices + 1] has the largest of the slices, and the sum.
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+softmax_largest(input x, int x_at, int dim, int slice, output parts) {
+  __local float part[GROUP];
+  const int slices = get_num_groups(0), first = get_group_id(0) * slice, row = get_group_id(1);
+  x += x_at + (size_t)row * dim;
+  float largest = LOWEST;
+  for (int i = first + get_local_id(0); i < min(first + slice, dim); i += GROUP)
+    largest = fmax(largest, x[i]);
+  largest = group_max(largest, part);
+  if (get_local_id(0) == 0)
+    parts[row * (slices + 1) + get_group_id(0)] = largest;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+softmax_exponentials(output x, int x_at, int dim, int slice, input parts) {
+  __local float part[GROUP];
+  const int slices = get_num_groups(0), first = get_group_id(0) * slice, row = get_group_id(1);
+  x += x_at + (size_t)row * dim;
+  float largest = LOWEST;
+  for (int i = get_local_id(0); i < slices; i += GROUP)
+    largest = fmax(largest, parts[row * (slices + 1) + i]);
+  largest = group_max(largest, part);
+  for (int i = first + get_local_id(0); i < min(first + slice, dim); i += GROUP)
+    x[i] = exact_exp(x[i] - largest);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+softmax_sum(input x, int x_at, int dim, int slices, output parts) {
+  __local float stage[NORM_STAGE], lanes[LANES_OF_SUM];
+  const int row = get_group_id(1);
+  const float sum = sum_in_lanes(x + x_at + (size_t)row * dim, dim, stage, lanes);
+  if (get_local_id(0) == 0)
+    parts[row * (slices + 1) + slices] = sum;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+softmax_divide(output x, int x_at, int dim, int slice, input parts) {
+  const int slices = get_num_groups(0), first = get_group_id(0) * slice, row = get_group_id(1);
+  x += x_at + (size_t)row * dim;
+  const float sum = parts[row * (slices + 1) + slices];
+  for (int i = first + get_local_id(0); i < min(first + slice, dim); i += GROUP)
     x[i] /= sum;
 }
