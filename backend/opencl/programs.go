@@ -29,10 +29,10 @@ var (
 	elementwise = program{"common exact elementwise", "-DGROUP=128"}
 	rows        = program{"common exact norm rows", "-DGROUP=128"}
 	widen       = program{"common formats widen", "-DGROUP=128"}
-	narrow      = program{"common narrow", "-DGROUP=128"}
+	narrow      = program{"common exact narrow", "-DGROUP=128"}
 	split       = program{"common formats split", "-DGROUP=128"}
 	gemm        = program{"common gemm", "-DGROUP=128"}
-	rounding    = program{"common activations round", "-DGROUP=128"}
+	rounding    = program{"common exact activations round", "-DGROUP=128"}
 	compact     = program{"common compact", "-DGROUP=128"}
 )
 

@@ -17,8 +17,7 @@ static inline char8 round_eight(float8 x, int items, float *step, __local float 
     largest = fmax(largest, part[(id & ~(items - 1)) + i]);
   barrier(CLK_LOCAL_MEM_FENCE);
   *step = largest / 127;
-  const float inverse = 1 / *step;
-  return convert_char8_sat_rte(x * (isfinite(inverse) ? inverse : 0.0f));
+  return convert_char8_sat_rte(x * reciprocal(*step));
 }
 
 // EIGHT_AT loads elements 8·i to 8·i+7 of a row.

@@ -16,7 +16,16 @@ static inline float exact_exp(float x) {
   return x < -87.33f ? 0.0f : p * as_float(as_uint(t) << 23);
 }
 
+// reciprocal returns 1/d, and 0 for a d that has none.
+static inline float reciprocal(float d) {
+  const float r = 1.0f / d;
+  return isfinite(r) ? r : 0.0f;
+}
+
 static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
+
+// add_four adds four products in order.
+static inline float add_four(float sum, float4 a, float4 b) { return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum)))); }
 
 // fold_lanes sums LANES_OF_SUM lanes in halves, as the CPU does.
 static inline float fold_lanes(const __local float *lanes) {

@@ -13,7 +13,7 @@
 #define PADDED (QUADS + 1)            // float4 of a row in local memory
 #define WEIGHTS (KEYS + 4)            // of a row in local memory, fours
 #define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys of a piece
-#define OWN (TILE / LANES_OF_SUM)            // and so many scores of each
+#define OWN (TILE / LANES_OF_SUM)     // and so many scores of each
 #define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
 #define FETCHED (KEYS * QUADS / 128)  // quads of a piece that a work-item loads
 

@@ -7,12 +7,6 @@ __kernel void narrow_f16(input src, int src_at, __global uchar *dst, ulong dst_a
     vstore_half_rte(src[src_at + i], i, (__global half *)(dst + dst_at));
 }
 
-// reciprocal returns 1/d, and 0 for a d that has none.
-static inline float reciprocal(float d) {
-  const float r = 1 / d;
-  return isfinite(r) ? r : 0.0f;
-}
-
 // narrow_q8_0 maps the largest magnitude of a block to 127.
 __kernel void narrow_q8_0(input src, int src_at, __global uchar *dst, ulong dst_at, int n) {
   const int block = get_global_id(0);

@@ -24,4 +24,16 @@
 // PART is how many floats a group has in common for sums, and for the row that it norms.
 #define PART (SETS * ROWS_OF_GROUP > NORM_STAGE ? SETS * ROWS_OF_GROUP : NORM_STAGE)
 
+// CHAINS is how many rows a work-item may have to add up, so many as a group has work-items apart.
+#define CHAINS ((SETS * ROWS_OF_GROUP + GROUP - 1) / GROUP)
+
+// leave_totals puts the sums of a work-item's rows where TOTAL finds them. There is a barrier before it returns.
+static inline void leave_totals(const float sums[CHAINS], __local float *part) {
+#pragma unroll
+  for (int c = 0; c < CHAINS; c++)
+    if (get_local_id(0) + c * GROUP < SETS * ROWS_OF_GROUP)
+      part[get_local_id(0) + c * GROUP] = sums[c];
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
 #define KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void

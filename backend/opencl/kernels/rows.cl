@@ -12,15 +12,20 @@ rms_norm(input x, int x_at, input weight, int weight_at, output out, int out_at,
     out[i] = x[i] * factor * weight[weight_at + i];
 }
 
+// group_largest returns the largest of x[first] … x[end-1] to all of a group.
+static inline float group_largest(input x, int first, int end, __local float *part) {
+  float largest = LOWEST;
+  for (int i = first + get_local_id(0); i < end; i += GROUP)
+    largest = fmax(largest, x[i]);
+  return group_max(largest, part);
+}
+
 // softmax replaces rows by their softmax, the sum in lanes as on the CPU.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void softmax(output x, int x_at, int dim) {
   __local float part[GROUP], stage[NORM_STAGE], lanes[LANES_OF_SUM];
   const int id = get_local_id(0);
   x += x_at + (size_t)get_group_id(0) * dim;
-  float largest = LOWEST;
-  for (int i = id; i < dim; i += GROUP)
-    largest = fmax(largest, x[i]);
-  largest = group_max(largest, part);
+  const float largest = group_largest(x, 0, dim, part);
   for (int i = id; i < dim; i += GROUP)
     x[i] = exact_exp(x[i] - largest);
   barrier(CLK_GLOBAL_MEM_FENCE);
@@ -38,10 +43,7 @@ softmax_largest(input x, int x_at, int dim, int slice, output parts) {
   __local float part[GROUP];
   const int slices = get_num_groups(0), first = get_group_id(0) * slice, row = get_group_id(1);
   x += x_at + (size_t)row * dim;
-  float largest = LOWEST;
-  for (int i = first + get_local_id(0); i < min(first + slice, dim); i += GROUP)
-    largest = fmax(largest, x[i]);
-  largest = group_max(largest, part);
+  const float largest = group_largest(x, first, min(first + slice, dim), part);
   if (get_local_id(0) == 0)
     parts[row * (slices + 1) + get_group_id(0)] = largest;
 }
@@ -51,10 +53,7 @@ softmax_exponentials(output x, int x_at, int dim, int slice, input parts) {
   __local float part[GROUP];
   const int slices = get_num_groups(0), first = get_group_id(0) * slice, row = get_group_id(1);
   x += x_at + (size_t)row * dim;
-  float largest = LOWEST;
-  for (int i = get_local_id(0); i < slices; i += GROUP)
-    largest = fmax(largest, parts[row * (slices + 1) + i]);
-  largest = group_max(largest, part);
+  const float largest = group_largest(parts + row * (slices + 1), 0, slices, part);
   for (int i = first + get_local_id(0); i < min(first + slice, dim); i += GROUP)
     x[i] = exact_exp(x[i] - largest);
 }

@@ -105,9 +105,6 @@ static inline void round_panel(__global const float4 *x, __global const float4 *
   }
 }
 
-// CHAINS is how many rows a work-item may have to add up.
-#define CHAINS ((SETS * ROWS_OF_GROUP + GROUP - 1) / GROUP)
-
 // team_sums leaves in TOTAL the products of x, normed where norm is 1. Rows have `stride` blocks and those of a set are
 // first, …, end-1.
 static inline void team_sums(__global const uint4 *quants[SETS], __global const ushort *scales[SETS], const int first[SETS],
@@ -165,9 +162,5 @@ static inline void team_sums(__global const uint4 *quants[SETS], __global const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-#pragma unroll
-  for (int c = 0; c < CHAINS; c++)
-    if (id + c * GROUP < SETS * ROWS_OF_GROUP)
-      part[id + c * GROUP] = sums[c];
-  barrier(CLK_LOCAL_MEM_FENCE);
+  leave_totals(sums, part);
 }

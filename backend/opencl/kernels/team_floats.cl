@@ -8,8 +8,6 @@
 #define PIECES 2
 #endif
 
-static inline float add_four(float sum, float4 w, float4 x) { return fma(w.w, x.w, fma(w.z, x.z, fma(w.y, x.y, fma(w.x, x.x, sum)))); }
-
 // add_piece adds the products of a piece with the activations x.
 static inline float add_piece(float sum, __local const uint4 *piece, __local const float4 *x) {
 #if defined(FORMAT_f32)
@@ -33,9 +31,6 @@ static inline float add_piece(float sum, __local const uint4 *piece, __local con
 
 // LOADS is how many groups of four activations a work-item loads.
 #define LOADS ((LANES * PIECES + GROUP - 1) / GROUP)
-
-// CHAINS is how many rows a work-item may have to add up.
-#define CHAINS ((SETS * ROWS_OF_GROUP + GROUP - 1) / GROUP)
 
 // team_sums leaves in TOTAL the products of x, normed where norm is 1. Rows have `stride` pieces and those of a set are
 // first, …, end-1.
@@ -79,9 +74,5 @@ static inline void team_sums(__global const uint4 *quants[SETS], __global const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-#pragma unroll
-  for (int c = 0; c < CHAINS; c++)
-    if (id + c * GROUP < SETS * ROWS_OF_GROUP)
-      part[id + c * GROUP] = sums[c];
-  barrier(CLK_LOCAL_MEM_FENCE);
+  leave_totals(sums, part);
 }

@@ -95,8 +95,7 @@ static inline void add_scores(float *scores, int piece, const __local float4 *bu
     const float4 four = key[i];
 #pragma unroll
     for (int g = 0; g < QUERIES; g++) {
-      const float4 x = query[(piece * PIECE + i) * QUERIES + g];
-      scores[g] = fma(x.w, four.w, fma(x.z, four.z, fma(x.y, four.y, fma(x.x, four.x, scores[g]))));
+      scores[g] = add_four(scores[g], query[(piece * PIECE + i) * QUERIES + g], four);
     }
   }
 #endif
