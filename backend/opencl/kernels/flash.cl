@@ -135,8 +135,8 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
 #pragma unroll
           for (int r = 0; r < SCORE_ROWS; r++) {
             const float4 x = query[(score_row + r) * PADDED + i];
-            dots[r][0] = fma(x.w, a.w, fma(x.z, a.z, fma(x.y, a.y, fma(x.x, a.x, dots[r][0]))));
-            dots[r][1] = fma(x.w, b.w, fma(x.z, b.z, fma(x.y, b.y, fma(x.x, b.x, dots[r][1]))));
+            dots[r][0] = add_four(dots[r][0], x, a);
+            dots[r][1] = add_four(dots[r][1], x, b);
           }
         }
 #endif
