@@ -73,8 +73,8 @@ func (m *Model) MemoryUsage() Memory {
 	return usage
 }
 
-// Close releases the model and the memory of its weights, on the caller's backend too. Sessions that are still computing stop at the next token or chunk with ErrClosed and are waited
-// for. It is idempotent.
+// Close releases the model and the memory of its weights, on the caller's backend too. Sessions that are still computing stop at
+// the next token or chunk with ErrClosed and are waited for. It is idempotent.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	if m.closed {

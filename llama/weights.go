@@ -121,7 +121,7 @@ func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host *cpu.Ba
 // castRows converts some rows after the other.
 func castRows(ctx context.Context, t, result *tensor.Tensor, host *cpu.Backend) error {
 	rows := t.Shape().Dim(0)
-	step := max(convertAtOnce/max(t.Shape().NumElements()/rows, 1), 1)
+	step := max(convertAtOnce/max(t.Shape().NumElements()/max(rows, 1), 1), 1)
 	for lo := 0; lo < rows; lo += step {
 		if err := ctx.Err(); err != nil {
 			return err
