@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// fewRows is how many rows of activations are multiplied row by row. More are multiplied together, with widened weights.
+// fewRows is how many rows of activations are multiplied row by row. More are multiplied together.
 const fewRows = 8
 
 // maxPanel bounds the widened weights of one product, in bytes; larger ones are multiplied in several.
@@ -118,7 +118,8 @@ func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, l
 	return b.enqueued(what, kernel.Run([3]int{t.blocks(hi-lo, w.lanes), m, 1}, [3]int{t.Group, 1, 1}))
 }
 
-// multiplyMany widens rows [lo, hi) of a part, as many at once as the scratch memory may have, and multiplies.
+// multiplyMany multiplies many rows with rows [lo, hi) of a part: blocks as they are, and halves widened, as many rows at once as
+// the scratch memory may have.
 func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
 	if w.split() {
 		return b.multiplyBlocks(what, x, w, p, lo, hi, out, m, width, k, add)
