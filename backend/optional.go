@@ -37,6 +37,10 @@ func Fused(b Backend) Fuser {
 	return composed{b}
 }
 
+// Composed returns the fused operations composed of the backend's plain ones, even where it has its own: for operands that
+// these do not take.
+func Composed(b Backend) Fuser { return composed{b} }
+
 // BitExact tells whether the backend promises the bits of Base's portable reference.
 func BitExact(b Backend) bool {
 	e, ok := b.(Exact)

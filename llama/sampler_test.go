@@ -64,6 +64,21 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 	}
 }
 
+// chooseAsAll compares draws, as they are made, with draws from the whole vocabulary in order.
+func chooseAsAll(t *testing.T, name string, p Params, logits []float32) {
+	t.Helper()
+	var usual, all sampler
+	usual.start(p)
+	all.start(p)
+	for i := range 10 {
+		got, err := usual.choose(logits, nil)
+		want, wantErr := all.pickAny(logits)
+		if got != want || err != nil || wantErr != nil {
+			t.Fatalf("%s, %+v, draw %d: %d, %v; want %d, %v", name, p, i, got, err, want, wantErr)
+		}
+	}
+}
+
 // TestFewChooseAsAll holds choices from the largest logits to those from the whole vocabulary in order, draw by draw.
 func TestFewChooseAsAll(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -93,16 +108,7 @@ func TestFewChooseAsAll(t *testing.T) {
 		} {
 			for _, p.Temperature = range []float32{0.3, 1, 5} {
 				p.Seed = random.Uint64()
-				var few, all sampler
-				few.start(p)
-				all.start(p)
-				for i := range 20 {
-					got, err := few.choose(logits, nil)
-					want, wantErr := all.pickAny(logits)
-					if got != want || err != nil || wantErr != nil {
-						t.Fatalf("%s, %+v, draw %d: %d, %v; want %d, %v", name, p, i, got, err, want, wantErr)
-					}
-				}
+				chooseAsAll(t, name, p, logits)
 			}
 		}
 		var greedy sampler
@@ -128,16 +134,7 @@ func TestRankedChooseAsAll(t *testing.T) {
 		} {
 			for _, p.Temperature = range []float32{0.05, 0.8, 3} {
 				p.Seed = random.Uint64()
-				var ranked, all sampler
-				ranked.start(p)
-				all.start(p)
-				for i := range 10 {
-					got, err := ranked.choose(logits, nil)
-					want, wantErr := all.pickAny(logits)
-					if got != want || err != nil || wantErr != nil {
-						t.Fatalf("%s, %+v, draw %d: %d, %v; want %d, %v", name, p, i, got, err, want, wantErr)
-					}
-				}
+				chooseAsAll(t, name, p, logits)
 			}
 		}
 	}

@@ -48,6 +48,8 @@ type Backend struct {
 	maxAlloc      int64 // bytes of the largest buffer
 	selects       bool  // selections run on the device
 
+	composed backend.Fuser // fused operations for operands that no kernel takes
+
 	portable sync.Mutex // an operation of Base is using mapped buffers
 
 	mu       sync.Mutex // guards what follows, and the kernels' arguments
@@ -83,6 +85,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if o.maxAlloc > 0 {
 		b.maxAlloc = o.maxAlloc
 	}
+	b.composed = backend.Composed(b)
 	b.memory.backend = b
 	b.programs.init(device, context, o)
 	b.tuning.init(device, &b.programs.cache)

@@ -203,7 +203,7 @@ func BenchmarkDecode(b *testing.B) {
 		}},
 		{"RoPE", func() error { return gpu.RoPE(heads, table) }},
 		{"Cast", func() error { return gpu.Cast(kvHeads, slot) }},
-		{"RoPE twice and Cast twice", func() error { return gpu.ropeThenCast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
+		{"RoPE twice and Cast twice", func() error { return gpu.composed.RoPECast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
 		{"RoPECast", func() error { return gpu.RoPECast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
 		{"AttentionGen", func() error { return gpu.AttentionGen(heads, cache, cache, heads, slots) }},
 		{"MatMulAdd of o", func() error { return gpu.MatMulAdd(q, wo, product, x) }},

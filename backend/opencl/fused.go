@@ -62,7 +62,7 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 	}
 	from, gain, scratch := b.operand(x), b.operand(norm), b.operand(normed)
 	if !from.ok || !gain.ok || !scratch.ok || !from.float4s() || !gain.float4s() || !scratch.float4s() {
-		return b.normThenMultiply(x, norm, eps, normed, ws, outs)
+		return b.composed.NormMatMul(x, norm, eps, normed, ws, outs)
 	}
 	var t terms
 	fused := m <= fewRows
@@ -78,22 +78,6 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 	err = b.norm(from, gain, scratch, m, k, eps)
 	b.mu.Unlock()
 	if err != nil {
-		return err
-	}
-	for i, w := range ws {
-		if err := b.MatMulTransposed(normed, w, outs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// normThenMultiply is NormMatMul of operands that are not all on the device.
-func (b *Backend) normThenMultiply(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
-	if err := b.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
-		return err
-	}
-	if err := b.RMSNorm(normed, norm, eps); err != nil {
 		return err
 	}
 	for i, w := range ws {

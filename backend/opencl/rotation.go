@@ -20,7 +20,7 @@ func (b *Backend) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
 		fused = fused && o[i].ok
 	}
 	if !fused {
-		return b.ropeThenCast(q, k, v, table, keys, values)
+		return b.composed.RoPECast(q, k, v, table, keys, values)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,17 +41,4 @@ func (b *Backend) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
 	pairs := d.Tokens * (d.Heads + 2*d.KVHeads) * d.HeadDim / 2
 	kernel.Int(halves).Int(d.Heads).Int(d.KVHeads).Int(d.HeadDim / 2).Int(pairs)
 	return b.runFlat("RoPECast", kernel, pairs)
-}
-
-// ropeThenCast is RoPECast for other caches, and for operands that are not all on the device.
-func (b *Backend) ropeThenCast(q, k, v, table, keys, values *tensor.Tensor) error {
-	for _, x := range [2]*tensor.Tensor{q, k} {
-		if err := b.RoPE(x, table); err != nil {
-			return err
-		}
-	}
-	if err := b.Cast(k, keys); err != nil {
-		return err
-	}
-	return b.Cast(v, values)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/largest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -41,7 +42,7 @@ func largestChecks() (checks []check) {
 
 func selectLargest(g generator, n, k int, in input) *trial {
 	x := g.floats(in, n)
-	order := byDefinition(x)[:k]
+	order := largest.Order(x)[:k]
 	return &trial{
 		operands: []operand{f32("x", reading, x, 1, n)},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
@@ -57,23 +58,4 @@ func selectLargest(g generator, n, k int, in input) *trial {
 			return nil
 		},
 	}
-}
-
-// byDefinition returns where the elements stand, the largest first: NaNs, then by value, equal ones by their indices.
-func byDefinition(x []float32) []int32 {
-	order := make([]int32, len(x))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(i, j int32) int {
-		a, b := x[i], x[j]
-		switch {
-		case a > b, a != a && b == b:
-			return -1
-		case a < b, b != b && a == a:
-			return 1
-		}
-		return 0
-	})
-	return order
 }

@@ -8,31 +8,12 @@ import (
 	"testing"
 )
 
-// sorted returns the order that the elements have by definition.
-func sorted(x []float32) []int32 {
-	order := make([]int32, len(x))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(i, j int32) int {
-		a, b := x[i], x[j]
-		switch {
-		case a > b, a != a && b == b:
-			return -1
-		case a < b, b != b && a == a:
-			return 1
-		}
-		return 0
-	})
-	return order
-}
-
 // check compares with the definition.
 func check(t *testing.T, x []float32, k int) {
 	t.Helper()
 	indices, values := make([]int32, k), make([]float32, k)
 	Find(x, indices, values)
-	if want := sorted(x)[:k]; !slices.Equal(indices, want) {
+	if want := Order(x)[:k]; !slices.Equal(indices, want) {
 		t.Errorf("the %d largest of %d stand at %v, want %v", k, len(x), indices, want)
 	}
 	for i, at := range indices {
