@@ -27,7 +27,8 @@
 //
 // For one model file, one prompt and one seed the logits are the same bits on every processor and with every set of
 // instructions that package asm has kernels for, at any number of threads, however a prompt is cut into chunks, and whether
-// a prefix was computed now or reused; and on GPUs that compute as package opencl needs it (backend.BitExact). Another type of cache or of weights gives other bits.
+// a prefix was computed now or reused; and on GPUs that compute as package opencl needs it (backend.BitExact). Another type of
+// cache or of weights gives other bits.
 //
 // # Untrusted input
 //

@@ -134,10 +134,7 @@ func (b *Backend) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	from, to := b.operand(x), b.operand(out)
 	table, ok := b.multiplicable(w, k)
 	if !ok || !from.ok || !from.float4s() || !to.ok {
-		if err := b.MatMulTransposed(x, w, product); err != nil {
-			return err
-		}
-		return b.AddAssign(out, product)
+		return b.composed.MatMulAdd(x, w, product, out)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
