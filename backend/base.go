@@ -367,6 +367,7 @@ func (l *scratchList) get() *scratch {
 }
 
 func (l *scratchList) put(s *scratch) {
+	s.rowOp, s.rotation = rowOp{}, rotation{} // or they would keep their tensors from being collected
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.free = append(l.free, s)

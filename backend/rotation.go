@@ -5,8 +5,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// rotation is the task of RoPECast: a piece is some of the tokens, so that who rotated
-// a key converts it.
+// rotation is the task of RoPECast: a piece is some of the tokens, so that who rotated a key converts it.
 type rotation struct {
 	q, k, v, table, keys, values *tensor.Tensor
 
