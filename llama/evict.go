@@ -61,7 +61,11 @@ func (s *Session) maybeEvict(last bool) error {
 	if !last && s.options.EvictAfterPrompt {
 		return nil
 	}
-	_, err := s.evict(func() (eviction.Result, error) { return s.manager.MaybeEvict(s.caches) })
+	// The monitor is the caller's code, which may close the session or the model: it is asked while no lock is held.
+	if err := s.manager.Watch(); err != nil {
+		return fmt.Errorf("evict at token %d: %w", len(s.tokens), err)
+	}
+	_, err := s.evict(func() (eviction.Result, error) { return s.manager.Relieve(s.caches) })
 	return err
 }
 
@@ -95,7 +99,7 @@ func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, e
 	case errors.Is(err, eviction.ErrPressure):
 		return result, fmt.Errorf("%w: %w", ErrContextFull, err)
 	case err != nil:
-		return result, fmt.Errorf("llama: evict at token %d: %w", len(s.tokens), err)
+		return result, fmt.Errorf("evict at token %d: %w", len(s.tokens), err)
 	}
 	return result, nil
 }

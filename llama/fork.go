@@ -28,7 +28,7 @@ func (s *Session) Fork() (*Session, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("llama: fork a session of %d tokens: %w", len(s.tokens), err)
+		return nil, fmt.Errorf("fork a session of %d tokens: %w", len(s.tokens), err)
 	}
 	return f, nil
 }

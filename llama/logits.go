@@ -45,7 +45,7 @@ func (s *Session) fetch() error {
 		return nil
 	}
 	if err := s.await(s.readLogits); err != nil {
-		return fmt.Errorf("llama: read the logits after token %d: %w", len(s.tokens), err)
+		return fmt.Errorf("read the logits after token %d: %w", len(s.tokens), err)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (s *Session) finish() error {
 		return nil
 	}
 	if err := s.await(func() error { return s.model.device.Synchronize() }); err != nil {
-		return fmt.Errorf("llama: the logits after token %d: %w", len(s.tokens), err)
+		return fmt.Errorf("the logits after token %d: %w", len(s.tokens), err)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (s *Session) chooseThere() (token Token, ok bool, err error) {
 		return token, true, err
 	}
 	if err := s.await(func() error { return s.model.device.choose.Largest(&s.ws.logits, few.tokens, few.values) }); err != nil {
-		return 0, false, fmt.Errorf("llama: the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
+		return 0, false, fmt.Errorf("the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
 	}
 	token, err = s.sampler.pick(few)
 	return token, true, err

@@ -36,7 +36,7 @@ type Migration struct {
 // GPUs do, it makes no difference to the answer, nor to a saved state, whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
-		return Migration{}, errors.New("llama: move a session to a nil model: Load one for the other device")
+		return Migration{}, &ParamError{"Move's model", nil, "one that was loaded on the other device"}
 	}
 	if !s.turn.TryLock() {
 		return Migration{}, ErrBusy
@@ -48,7 +48,7 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	defer s.compute.Unlock()
 	m, err := s.move(ctx, to, s.copyCaches)
 	if err != nil {
-		return Migration{}, fmt.Errorf("llama: move a session of %d tokens from %s to %s: %w", len(s.tokens), s.model.device.Name(), to.device.Name(), err)
+		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(s.tokens), s.model.device.Name(), to.device.Name(), err)
 	}
 	return m, nil
 }

@@ -88,7 +88,7 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 	}
 	rows := max(mem.ws.chunk, s.sinks())
 	if mem.hadamard, err = kvcache.NewHadamard(m.device.Backend, s.options.KV, rows, m.config.Heads, m.config.KVHeads, m.config.HeadDim); err != nil {
-		return mem, fmt.Errorf("llama: a cache of %v: %w", s.options.KV, err)
+		return mem, fmt.Errorf("a cache of %v: %w", s.options.KV, err)
 	}
 	mem.ws.bytes += mem.hadamard.Bytes()
 	tracking, track := s.manager.Tracking()
@@ -98,17 +98,17 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 	for range m.layers {
 		c, err := kvcache.New(m.device.Backend, s.options.KV, s.options.MaxTokens, m.config.KVHeads, m.config.HeadDim)
 		if err != nil {
-			return mem, fmt.Errorf("llama: a cache for %d tokens: %w", s.options.MaxTokens, err)
+			return mem, fmt.Errorf("a cache for %d tokens: %w", s.options.MaxTokens, err)
 		}
 		mem.caches = append(mem.caches, c)
 		if err := c.UseHadamard(mem.hadamard); err != nil {
-			return mem, fmt.Errorf("llama: a cache of %v: %w", s.options.KV, err)
+			return mem, fmt.Errorf("a cache of %v: %w", s.options.KV, err)
 		}
 		if !track {
 			continue
 		}
 		if err := c.Track(tracking, m.config.Heads, m.rotation); err != nil {
-			return mem, fmt.Errorf("llama: a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
+			return mem, fmt.Errorf("a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
 		}
 	}
 	return mem, nil
@@ -288,9 +288,9 @@ func (s *Session) Truncate(n int) error {
 	defer s.end()
 	switch {
 	case n < 0 || n > len(s.tokens):
-		return fmt.Errorf("llama: truncate to %d tokens: 0 to %d are possible", n, len(s.tokens))
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("0 to %d, the tokens of the conversation", len(s.tokens))}
 	case n > 0 && n < s.evicted:
-		return fmt.Errorf("llama: truncate to %d of %d tokens: of the first %d some were evicted; go back to no fewer, or to 0", n, len(s.tokens), s.evicted)
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: of the first %d tokens some were evicted", s.evicted, s.evicted)}
 	}
 	return s.truncate(n)
 }
@@ -323,19 +323,43 @@ func (s *Session) forget(n int) error {
 			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
 		}
 	}
-	if n == 0 {
-		s.evicted = 0
-	}
-	s.tokens, s.position, s.at = s.tokens[:n], n, nowhere
-	s.countCache()
+	s.forgotten(n)
 	if len(errs) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("llama: truncate to %d tokens: %w", n, errors.Join(errs...))
+	err := fmt.Errorf("truncate to %d tokens: %w", n, errors.Join(errs...))
 	if s.origin != nil {
 		return s.goBack(err)
 	}
 	return err
+}
+
+// forgotten notes that the caches hold no more than the first n tokens.
+func (s *Session) forgotten(n int) {
+	s.tokens, s.position, s.at = s.tokens[:n], n, nowhere
+	s.evicted = min(s.evicted, n)
+	s.countCache()
+}
+
+// takeBack undoes the latest chunk, before which the conversation had n tokens; see kvcache.Cache.TakeBack.
+func (s *Session) takeBack(n int) error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	defer s.compute.Unlock()
+	return s.undo(n)
+}
+
+// undo is takeBack with compute held. All layers go back, whatever fails.
+func (s *Session) undo(n int) error {
+	var errs []error
+	for i, c := range s.caches {
+		if err := c.TakeBack(n); err != nil {
+			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
+		}
+	}
+	s.forgotten(n)
+	return errors.Join(errs...)
 }
 
 // ensureLogits sees to it that there are logits, by computing the last token once more where they were lost: by a Truncate, or
@@ -358,11 +382,11 @@ func (s *Session) ensureLogits() error {
 func (s *Session) check(t []Token) error {
 	for i, token := range t {
 		if token < 0 || int(token) >= s.model.config.VocabSize {
-			return fmt.Errorf("llama: token %d is %d, outside the vocabulary of %d", i, token, s.model.config.VocabSize)
+			return &ParamError{fmt.Sprintf("token %d", i), int(token), fmt.Sprintf("0 to %d, the vocabulary's", s.model.config.VocabSize-1)}
 		}
 	}
 	if room := s.room(); len(t) > room {
-		return fmt.Errorf("%w: %d tokens after %d, where %d more fit", ErrContextFull, len(t), len(s.tokens), room)
+		return &ContextFullError{Have: len(s.tokens), Want: len(t), Room: room}
 	}
 	return nil
 }
@@ -396,7 +420,7 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 		switch {
 		case len(s.tokens) == had:
 		case err != nil && each != nil: // of a chunk whose rows were not all looked at nothing stays
-			err = errors.Join(err, s.truncate(had))
+			err = errors.Join(err, s.takeBack(had))
 			s.at = at
 		default: // even if there are no logits: the next chunk must fit
 			if failed := s.maybeEvict(last); err == nil {

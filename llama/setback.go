@@ -40,7 +40,7 @@ func (s *Session) lastLogits(row int) error {
 func (s *Session) recompute(because error) error {
 	kept := len(s.tokens) - s.ws.tokens
 	chunk := slices.Clone(s.tokens[kept:])
-	if err := s.forget(kept); err != nil {
+	if err := s.undo(kept); err != nil {
 		because = errors.Join(because, err)
 	}
 	if err := s.goBack(because); err != nil {
@@ -90,7 +90,7 @@ func (s *Session) goBack(because error) error {
 		err = fmt.Errorf("the cache cannot be copied, nor computed anew from %d tokens of which some were evicted: %w", len(s.tokens), err)
 	}
 	if err != nil {
-		return errors.Join(because, fmt.Errorf("llama: going back to %s failed too: %w", back.device.Name(), err))
+		return errors.Join(because, fmt.Errorf("going back to %s failed too: %w", back.device.Name(), err))
 	}
 	s.origin = nil
 	s.setbacks = append(s.setbacks, because)

@@ -44,7 +44,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 	defer s.compute.Unlock()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("llama: save a session of %d tokens: %w", len(s.tokens), err)
+			err = fmt.Errorf("save a session of %d tokens: %w", len(s.tokens), err)
 		}
 	}()
 	if err := s.fetch(); err != nil {
@@ -91,7 +91,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 func (m *Model) Restore(r io.Reader, o *SessionOptions) (*Session, error) {
 	s, err := m.restore(r, o)
 	if err != nil {
-		return nil, fmt.Errorf("llama: restore a session: %w", err)
+		return nil, fmt.Errorf("restore a session: %w", err)
 	}
 	return s, nil
 }
