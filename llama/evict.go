@@ -71,13 +71,13 @@ func (s *Session) maybeEvict(last bool) error {
 
 // evict runs an eviction and follows it up.
 func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, error) {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return eviction.Result{}, err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	if s.origin != nil && s.manager.Policy() != eviction.None {
 		// Logits that a device loses later could not be computed again: what is evicted now is part of them.
-		if err := s.fetch(); err != nil {
+		if err := s.fetchLogits(); err != nil {
 			return eviction.Result{}, err
 		}
 	}
@@ -120,7 +120,7 @@ func (s *Session) reanchor() error {
 	}
 	for i, c := range s.caches {
 		if n := min(s.sinks(), c.Len()-1); n > 0 {
-			if err := c.Reanchor(n, s.position-c.Len()); err != nil {
+			if err := c.Reanchor(n, len(s.tokens)-c.Len()); err != nil {
 				return fmt.Errorf("layer %d: %w", i, err)
 			}
 		}

@@ -121,8 +121,8 @@ func (s *Session) sequence(call func(yield func(Piece) bool) (Piece, error)) ite
 		defer s.end()
 		gone := false // the loop was left: it must not be called again
 		deliver := func(p Piece, err error) bool {
-			s.turn.Unlock()
-			defer s.turn.Lock()
+			s.callMu.Unlock()
+			defer s.callMu.Lock()
 			gone = !yield(p, err)
 			return !gone
 		}
@@ -151,7 +151,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	if err == nil {
 		err = s.ensureLogits()
 	}
-	if err == nil && s.at == nowhere {
+	if err == nil && s.logitsAt == nowhere {
 		err = &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
 	}
 	stats.PrefillTime = time.Since(began)

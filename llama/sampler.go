@@ -51,6 +51,12 @@ type LogitMask interface {
 	Apply(generated []Token, logits []float32) error
 }
 
+// LogitMaskFunc makes a function a LogitMask.
+type LogitMaskFunc func(generated []Token, logits []float32) error
+
+// Apply calls the function.
+func (f LogitMaskFunc) Apply(generated []Token, logits []float32) error { return f(generated, logits) }
+
 // penaltyWindow is how many of the latest tokens RepeatPenalty looks at.
 const penaltyWindow = 64
 

@@ -175,7 +175,7 @@ func (w *Switch) maybeMove(ctx context.Context) {
 	s := w.session
 	if r.Here = s.tokenTime.mean; w.options.Threshold > 0 {
 		r.Threshold = w.options.Threshold
-		if s.position < r.Threshold {
+		if len(s.tokens) < r.Threshold {
 			return
 		}
 	} else {
