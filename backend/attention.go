@@ -82,7 +82,7 @@ type lane struct {
 // begin prepares for an attention of mapped queries to the first n slots of mapped keys.
 func (a *attention) begin(kernels *asm.Kernels, d AttentionDims, q, k *tensor.Tensor, n int) {
 	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, k.DType().Format(), false
-	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), k.Size()/d.Slots, k.RowBytes()
+	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), d.KVHeads*k.RowBytes(), k.RowBytes()
 	a.group = d.Heads / d.KVHeads
 	a.tiles = (n + asm.TileKeys - 1) / asm.TileKeys
 	a.blocks = (d.Tokens + tokensPerBlock - 1) / tokensPerBlock
