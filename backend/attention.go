@@ -256,12 +256,13 @@ func (l *lane) reserve(rows, headDim int, held *atomic.Int64) {
 		memory = memory[n:]
 		return part
 	}
+	had := cap(l.results)
 	for len(l.results) < rows {
-		held.Add(int64(2 * partialBytes))
 		l.tile.Visible = append(l.tile.Visible, 0)
 		l.results = append(l.results, asm.Partial{})
 		l.total = append(l.total, asm.Partial{})
 	}
+	held.Add(int64(2 * partialBytes * (cap(l.results) - had)))
 	l.tile.Visible = l.tile.Visible[:rows]
 	l.results, l.total = l.results[:rows], l.total[:rows]
 	l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)

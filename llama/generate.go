@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -199,7 +198,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if err != nil {
 		return Piece{}, 0, err
 	}
-	if slices.Contains(s.model.config.EOS, token) {
+	if s.model.IsEnd(token) {
 		return Piece{Stop: EndOfTurn}, 0, nil
 	}
 	s.sampler.accept(token)
