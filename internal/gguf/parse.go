@@ -215,7 +215,7 @@ func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tenso
 		}
 		t.Shape[i] = int(n)
 	}
-	size, err := info.typ.size(t.Shape)
+	size, err := info.typ.Size(t.Shape)
 	if err != nil {
 		return t, err
 	}
