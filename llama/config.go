@@ -173,9 +173,7 @@ func (c *Config) addGeneration(data []byte) error {
 	if data == nil {
 		return nil
 	}
-	var g struct {
-		EOS tokenList `json:"eos_token_id"`
-	}
+	var g generationJSON
 	if err := json.Unmarshal(data, &g); err != nil {
 		return err
 	}
@@ -208,6 +206,11 @@ type configJSON struct {
 	BOS               tokenList `json:"bos_token_id"`
 	EOS               tokenList `json:"eos_token_id"`
 	PartialRoPEFactor *float64  `json:"partial_rotary_factor"`
+}
+
+// generationJSON is what we need of generation_config.json.
+type generationJSON struct {
+	EOS tokenList `json:"eos_token_id"`
 }
 
 type ropeJSON struct {

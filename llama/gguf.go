@@ -134,8 +134,11 @@ func (g *ggufModel) config() (*Config, error) {
 	if err == nil {
 		err = c.validate()
 	}
+	if errors.Is(err, ErrUnsupported) {
+		return nil, err
+	}
 	if err != nil {
-		return nil, configError(g.path, err)
+		return nil, &FormatError{File: g.path, Offset: -1, Err: err}
 	}
 	g.heads, g.kv = c.Heads, c.KVHeads
 	return c, nil
@@ -258,7 +261,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 	v.AddSpacePrefix = truth("add_space_prefix", sentencePiece)
 	b, err := bpe.FromVocab(v)
 	if errors.Is(err, bpe.ErrUnsupported) {
-		return nil, fmt.Errorf("%s: %w: %w", g.path, ErrUnsupported, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	if err != nil {
 		return nil, &FormatError{File: g.path, Offset: -1, Err: err}
@@ -272,7 +275,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 		return b.Text(id)
 	}
 	if err := t.setTemplate(template, text(v.BOS), text(v.EOS)); err != nil {
-		return nil, fmt.Errorf("%s: %w", g.path, err)
+		return nil, err
 	}
 	return t, nil
 }

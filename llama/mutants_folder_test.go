@@ -219,7 +219,7 @@ var safetensorsWidths = map[string]int{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, 
 
 // weights makes a safetensors file of entries.
 func weights(entries []entry, r *rand.Rand) []byte {
-	mutated := r.IntN(6)
+	mutated := r.IntN(12)
 	for range 2 {
 		if mutated != 0 || len(entries) == 0 {
 			break
@@ -266,7 +266,7 @@ func weights(entries []entry, r *rand.Rand) []byte {
 		dtype, _ := json.Marshal(e.dtype)
 		header = append(header, member{e.name, object{{"dtype", literal(dtype)}, {"shape", shape}, {"data_offsets", list{number(e.begin), number(e.end)}}}})
 	}
-	if r.IntN(6) == 0 {
+	if r.IntN(12) == 0 {
 		header, _ = mutate(header, r).(object)
 	}
 	text := appendNode(nil, header)
@@ -300,7 +300,7 @@ func folderMutant(r *rand.Rand) map[string][]byte {
 	generation := parseNode(`{"eos_token_id":[0,1]}`)
 	tokenizer := mutantTokenizer
 	settings := parseNode(`{"bos_token":"<|begin_of_text|>","eos_token":{"content":"<|eot_id|>"},"chat_template":` + strconv.Quote(pick(r, mutantTemplates...)) + `}`)
-	if r.IntN(3) == 0 {
+	if r.IntN(5) == 0 {
 		for range 1 + r.IntN(2) {
 			if o, ok := mutate(config, r).(object); ok {
 				config = o
@@ -308,7 +308,7 @@ func folderMutant(r *rand.Rand) map[string][]byte {
 		}
 	}
 	for _, n := range []*node{&generation, &tokenizer, &settings} {
-		if r.IntN(5) == 0 {
+		if r.IntN(8) == 0 {
 			for range 1 + r.IntN(3) {
 				*n = mutate(*n, r)
 			}
@@ -330,7 +330,7 @@ func folderMutant(r *rand.Rand) map[string][]byte {
 	for _, t := range s.tensors() {
 		entries = append(entries, entry{name: hfNames.Replace(t.name), dtype: dtype, shape: t.dims})
 	}
-	if r.IntN(8) == 0 && len(entries) > 0 {
+	if r.IntN(20) == 0 && len(entries) > 0 {
 		i := r.IntN(len(entries))
 		entries = append(entries[:i:i], entries[i+1:]...)
 	}
@@ -353,9 +353,9 @@ func folderMutant(r *rand.Rand) map[string][]byte {
 	}
 	files["model.safetensors.index.json"] = appendNode(nil, whole)
 	for name, data := range files {
-		if r.IntN(60) == 0 {
+		if r.IntN(150) == 0 {
 			files[name] = data[:r.IntN(len(data)+1)]
-		} else if r.IntN(100) == 0 {
+		} else if r.IntN(300) == 0 {
 			files[name] = bytes.Repeat([]byte(" "), 1<<16)
 		}
 	}

@@ -77,9 +77,13 @@ func shapeOf(r *rand.Rand) mutantShape {
 	if r.IntN(6) > 0 {
 		return s
 	}
+	if r.IntN(8) == 0 {
+		s = pick(r, extremeShapes...).mutantShape
+		s.matrices, s.tied = gguf.F32, true
+	}
 	for range 1 + r.IntN(3) {
 		x := s
-		switch r.IntN(7) {
+		switch r.IntN(10) {
 		case 0:
 			x.hidden = pick(r, 0, 1, 2, 31, 32, 33, 64, 128, 256, 512, 4096)
 		case 1:
@@ -190,12 +194,12 @@ func (d *mutantDoc) encode() []byte {
 	return b[:max(len(b)-d.cut, 0)]
 }
 
-// mutantWeights is what all tensors hold: numbers between -1 and 1 to those that are plain.
+// mutantWeights is what all tensors hold: numbers between 0.25 and 1 where those are F32.
 var mutantWeights = func() []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, 0, 1<<20)
 	for range cap(b) / 4 {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(2*r.Float32()-1))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(0.25+0.75*r.Float32()))
 	}
 	return b
 }()
@@ -575,15 +579,15 @@ func (d *mutantDoc) set(name string, typ gguf.ValueType, value []byte) {
 func ggufMutant(r *rand.Rand) []byte {
 	shape := shapeOf(r)
 	d := newMutantDoc(&shape, r)
-	for range r.IntN(4) {
+	for range r.IntN(3) {
 		pick(r, ggufMutations...)(d, r)
 	}
 	d.layOut()
-	if r.IntN(3) == 0 {
+	if r.IntN(6) == 0 {
 		pick(r, ggufDamages...)(d, r)
 	}
 	b := d.encode()
-	if r.IntN(8) == 0 { // some bytes, of the header most likely
+	if r.IntN(16) == 0 { // some bytes, of the header most likely
 		for range 1 + r.IntN(4) {
 			if n := min(len(b), 1<<pick(r, 6, 10, 14, 20)); n > 0 {
 				b[r.IntN(n)] = pick(r, 0, 1, 0x7f, 0x80, 0xff, byte(r.Uint32()))

@@ -39,7 +39,7 @@ func processorSeconds() float64 {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// limitMemory bounds the address space of the process, and the time in which a mutant that hangs must have ended.
+// limitMemory bounds the address space of the process.
 func limitMemory(n uint64) {
 	_ = unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: n, Max: n})
 }

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/parallel"
@@ -109,11 +110,8 @@ func tryMutant(seed uint64) error {
 	err := useMutant(files, name)
 	// What was allocated in all, and what became resident, are together no less than the peak.
 	if quick := heapAllocated() - before + peak() - resident; err == nil && quick > limit {
-		defer debug.SetGCPercent(debug.SetGCPercent(10))
-		debug.FreeOSMemory()
-		resident, peak := residentMemory()
-		err = useMutant(files, name)
-		if used := peak() - resident; err == nil && used > limit {
+		var used int64
+		if used, err = peakOf(func() error { return useMutant(files, name) }); err == nil && used > limit {
 			err = fmt.Errorf("it takes %d bytes for files of %d", used, size)
 		}
 	} else if took := processorSeconds() - seconds; err == nil && took > mutantSeconds {
@@ -243,6 +241,16 @@ func mutantsShare(t *testing.T, share string) {
 		t.Fatal(err)
 	}
 	limitMemory(6 << 30)
+	// What hangs in Go code ends the child, with the stacks of all goroutines.
+	var began atomic.Uint64 // in milliseconds of the processor
+	go func() {
+		for range time.Tick(time.Second) {
+			if took := processorSeconds() - float64(began.Load())/1000; took > 10*mutantSeconds {
+				debug.SetTraceback("all")
+				panic(fmt.Sprintf("a mutant has taken %.0f seconds of the processor", took))
+			}
+		}
+	}()
 	file, err := os.Create(at)
 	if err != nil {
 		t.Fatal(err)
@@ -254,6 +262,7 @@ func mutantsShare(t *testing.T, share string) {
 		if _, err := file.WriteAt(word[:], 0); err != nil {
 			t.Fatal(err)
 		}
+		began.Store(uint64(1000 * processorSeconds()))
 		if err := tryMutant(seed); err != nil {
 			fmt.Printf("MUTANT %d\n", seed)
 			t.Error(err)

@@ -17,6 +17,7 @@ import (
 type huggingFace struct {
 	files  files
 	memory tensor.Memory
+	listed string            // the file that lists the tensors: the one with the weights, or the index
 	where  map[string]string // tensor to file
 	shards map[string]shard
 }
@@ -40,7 +41,7 @@ const (
 
 // openHuggingFace opens the weights of a folder. The index counts where there is one.
 func openHuggingFace(f files, memory tensor.Memory) (h *huggingFace, err error) {
-	h = &huggingFace{files: f, memory: memory, where: map[string]string{}, shards: map[string]shard{}}
+	h = &huggingFace{files: f, memory: memory, listed: weightsFile, where: map[string]string{}, shards: map[string]shard{}}
 	defer func() {
 		if err != nil {
 			h.Close()
@@ -59,6 +60,7 @@ func openHuggingFace(f files, memory tensor.Memory) (h *huggingFace, err error) 
 		}
 		return h, nil
 	}
+	h.listed = indexFile
 	x, err := safetensors.ParseIndex(index)
 	if err != nil {
 		return h, formatError(f.path(indexFile), err)
@@ -97,7 +99,7 @@ func tensorError(path, name string, offset int64, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrUnsupported):
-		return fmt.Errorf("%s: the tensor %s: %w", path, name, err)
+		return fmt.Errorf("the tensor %s: %w", name, err)
 	}
 	return &FormatError{File: path, Offset: offset, Err: fmt.Errorf("the tensor %s: %w", name, err)}
 }
@@ -111,7 +113,7 @@ func formatError(path string, err error) error {
 	return &FormatError{File: path, Offset: -1, Err: err}
 }
 
-func (h *huggingFace) file() string { return h.files.path("") }
+func (h *huggingFace) file() string { return h.files.path(h.listed) }
 
 func (h *huggingFace) has(name string) bool {
 	_, ok := h.where[name]
@@ -164,20 +166,20 @@ func huggingFaceConfig(f files) (*Config, error) {
 	}
 	c, err := parseConfig(data)
 	if err != nil {
-		return nil, configError(f.path(configFile), err)
+		return nil, configError(f, configFile, err)
 	}
 	if err := c.addGeneration(generation); err != nil {
-		return nil, configError(f.path(generationFile), err)
+		return nil, configError(f, generationFile, err)
 	}
 	return c, nil
 }
 
 // configError wraps what is wrong with a configuration.
-func configError(path string, err error) error {
+func configError(f files, name string, err error) error {
 	if errors.Is(err, ErrUnsupported) {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return &FormatError{File: path, Offset: -1, Err: err}
+	return &FormatError{File: f.path(name), Offset: -1, Err: err}
 }
 
 // huggingFaceTokenizer reads tokenizer.json and the chat template beside it. Without a tokenizer.json there is none: such a
@@ -189,7 +191,7 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 	}
 	t, err := parseTokenizer(data)
 	if errors.Is(err, ErrUnsupported) {
-		return nil, fmt.Errorf("%s: %w", f.path(tokenizerFile), err)
+		return nil, fmt.Errorf("%s: %w", tokenizerFile, err)
 	}
 	if err != nil {
 		return nil, formatError(f.path(tokenizerFile), err)
@@ -204,14 +206,14 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 			return nil, &FormatError{File: f.path(tokenizerConfigFile), Offset: -1, Err: err}
 		}
 	}
-	source, templatePath := string(c.Template), f.path(tokenizerConfigFile)
+	source, origin := string(c.Template), tokenizerConfigFile
 	if own, err := readOptional(f, templateFile); err != nil {
 		return nil, err
 	} else if own != nil {
-		source, templatePath = string(own), f.path(templateFile)
+		source, origin = string(own), templateFile
 	}
 	if err := t.setTemplate(source, string(c.BOS), string(c.EOS)); err != nil {
-		return nil, fmt.Errorf("%s: %w", templatePath, err)
+		return nil, fmt.Errorf("%s: %w", origin, err)
 	}
 	return t, nil
 }
