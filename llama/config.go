@@ -246,7 +246,7 @@ func (l *tokenList) UnmarshalJSON(b []byte) error {
 
 func (j *configJSON) config() (*Config, error) {
 	if j.ModelType != "llama" {
-		return nil, fmt.Errorf("model_type is %q; this package runs llama: %w", j.ModelType, ErrUnsupported)
+		return nil, fmt.Errorf("model_type is %q; this package runs the llama architecture: %w", j.ModelType, ErrUnsupported)
 	}
 	if j.HiddenAct != nil && *j.HiddenAct != "silu" {
 		return nil, fmt.Errorf("hidden_act is %q; this package computes silu: %w", *j.HiddenAct, ErrUnsupported)

@@ -146,7 +146,7 @@ func (g *ggufModel) config() (*Config, error) {
 
 func (g *ggufModel) readConfig() (*Config, error) {
 	if arch, _ := g.String("general.architecture"); arch != "llama" {
-		return nil, fmt.Errorf("general.architecture is %q; this package runs llama: %w", arch, ErrUnsupported)
+		return nil, fmt.Errorf("general.architecture is %q; this package runs the llama architecture: %w", arch, ErrUnsupported)
 	}
 	if experts, _ := g.Uint("llama.expert_count"); experts > 0 {
 		return nil, fmt.Errorf("a mixture of %d experts: %w", experts, ErrUnsupported)

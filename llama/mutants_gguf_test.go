@@ -219,7 +219,7 @@ func newMutantDoc(s *mutantShape, r *rand.Rand) *mutantDoc {
 	number("attention.head_count_kv", s.kv)
 	number("attention.key_length", s.headDim)
 	number("rope.dimension_count", s.headDim)
-	number("context_length", pick(r, 1, 64, 2048, 131072))
+	number("context_length", pick(r, 1, 64, 64, 2048, 2048, 131072))
 	set("llama.attention.layer_norm_rms_epsilon", gguf.Float32Type, binary.LittleEndian.AppendUint32(nil, math.Float32bits(1e-5)))
 	set("llama.rope.freq_base", gguf.Float32Type, binary.LittleEndian.AppendUint32(nil, math.Float32bits(10000)))
 	if r.IntN(8) > 0 {

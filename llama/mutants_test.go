@@ -148,6 +148,11 @@ func useMutant(files fstest.MapFS, name string) (failure error) {
 	defer device.Close()
 	m, err := llama.LoadFS(files, name, &llama.LoadOptions{Backend: device, Threads: 1})
 	if note(err) {
+		for line := range strings.Lines(err.Error()) {
+			if failure == nil && strings.Count(line, "llama: ") > 1 {
+				failure = fmt.Errorf("the message stutters: %s", line)
+			}
+		}
 		return failure
 	}
 	mutantsLoaded.Add(1)
