@@ -39,7 +39,7 @@ func openGGUF(f files, name string, memory tensor.Memory) (*ggufModel, error) {
 
 func (g *ggufModel) file() string { return g.path }
 
-func (g *ggufModel) done(t *tensor.Tensor) { release(g.closer, t.Data()) }
+func (g *ggufModel) done(_ string, t *tensor.Tensor) { release(g.closer, t.Data()) }
 
 // Close closes the file.
 func (g *ggufModel) Close() error { return g.closer.Close() }

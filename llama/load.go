@@ -284,7 +284,7 @@ func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu
 				if ready == stored[i] {
 					views.Store(true)
 				} else {
-					source.done(stored[i])
+					source.done(specs[i].name, stored[i])
 					stored[i].Free()
 				}
 				stored[i] = nil

@@ -139,10 +139,8 @@ func (h *huggingFace) tensor(name string) (*tensor.Tensor, error) {
 	return stored.host(h.memory)
 }
 
-func (h *huggingFace) done(t *tensor.Tensor) {
-	for _, s := range h.shards {
-		release(s.closer, t.Data())
-	}
+func (h *huggingFace) done(name string, t *tensor.Tensor) {
+	release(h.shards[h.where[name]].closer, t.Data())
 }
 
 // Close closes the files.

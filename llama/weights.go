@@ -23,8 +23,8 @@ type weightSource interface {
 	// tensor returns an existing tensor in our layout, a view of the file where that is possible. Its shape must have been
 	// checked.
 	tensor(name string) (*tensor.Tensor, error)
-	// done tells that a tensor has been copied, so that the file's pages need not stay in memory.
-	done(t *tensor.Tensor)
+	// done tells that a tensor of a name has been copied, so that the file's pages need not stay in memory.
+	done(name string, t *tensor.Tensor)
 	// file names the source for messages.
 	file() string
 }

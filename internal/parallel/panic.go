@@ -11,7 +11,7 @@ import (
 
 // PanicError is a panic as an error: a mistake of this module, which must not end the process that it computes in. Since a
 // panic on a goroutine that nobody waits for cannot be recovered by a caller, whatever goroutine this module starts turns
-// its panics into errors, by Catch, a Group or a Pool.
+// its panics into errors, by Catch, Call, a Group or a Pool.
 type PanicError struct {
 	Value any    // what was panicked with
 	Stack []byte // of the goroutine, as debug.Stack formats it
@@ -88,7 +88,7 @@ type Group struct {
 // Go runs f on a new goroutine. Its error, which a panic becomes too, is one of Wait's.
 func (g *Group) Go(f func() error) {
 	g.running.Go(func() {
-		if err := caught(f); err != nil {
+		if err := Call(f); err != nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.errs = append(g.errs, err)
@@ -102,8 +102,8 @@ func (g *Group) Wait() []error {
 	return g.errs
 }
 
-// caught runs f and turns its panic into its error.
-func caught(f func() error) (err error) {
+// Call runs f and turns its panic into its error: for what a goroutine of its own does.
+func Call(f func() error) (err error) {
 	defer Catch(&err)()
 	return f()
 }
