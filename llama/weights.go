@@ -41,7 +41,7 @@ type storedTensor struct {
 // do not fit the data. The type's name is the file's.
 func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, owner io.Closer) (storedTensor, error) {
 	if d.Format() == nil {
-		return storedTensor{}, fmt.Errorf("its type is %.20s: %w; weights can be %s", typeName, ErrUnsupported, weightTypes())
+		return storedTensor{}, fmt.Errorf("its type is %.20q: %w; weights can be %s", typeName, ErrUnsupported, weightTypes())
 	}
 	shape, err := tensor.NewShape(dims...)
 	if err != nil {
