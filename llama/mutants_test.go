@@ -23,8 +23,10 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // The mutants are small models in every format, type and shape, which are changed in parsed form, so that most of them get past
@@ -106,13 +108,18 @@ func tryMutant(seed uint64, patience float64) error {
 		}
 	}
 	limit := int64(mutantFactor*size + mutantMemory)
+	use := mutantUse{
+		weights: pick(r, 0, 0, 0, 0, tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0),
+		kv:      pick(r, 0, 0, 0, tensor.F32, tensor.Q8_0, tensor.Q4_0),
+		policy:  pick(r, "", "", "", "sliding", "snapkv", "h2o"),
+	}
 	before, seconds := heapAllocated(), processorSeconds()
 	resident, peak := residentMemory()
-	err := useMutant(files, name)
+	err := useMutant(files, name, use)
 	// What was allocated in all, and what became resident, are together no less than the peak.
 	if quick := heapAllocated() - before + peak() - resident; err == nil && quick > limit {
 		var used int64
-		if used, err = peakOf(func() error { return useMutant(files, name) }); err == nil && used > limit {
+		if used, err = peakOf(func() error { return useMutant(files, name, use) }); err == nil && used > limit {
 			err = fmt.Errorf("it takes %d bytes for files of %d", used, size)
 		}
 	} else if took := processorSeconds() - seconds; err == nil && took > patience {
@@ -131,8 +138,14 @@ func heapAllocated() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
+// mutantUse says what is done with a mutant.
+type mutantUse struct {
+	weights, kv tensor.DType
+	policy      string // of eviction; "" is none
+}
+
 // useMutant loads a model and lets it answer. Errors are what is expected of it: only a panic is returned.
-func useMutant(files fstest.MapFS, name string) (failure error) {
+func useMutant(files fstest.MapFS, name string, use mutantUse) (failure error) {
 	defer func() {
 		if v := recover(); v != nil {
 			failure = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -147,7 +160,7 @@ func useMutant(files fstest.MapFS, name string) (failure error) {
 	}
 	device := cpu.New(1)
 	defer device.Close()
-	m, err := llama.LoadFS(files, name, &llama.LoadOptions{Backend: device, Threads: 1})
+	m, err := llama.LoadFS(files, name, &llama.LoadOptions{Backend: device, Threads: 1, Weights: use.weights})
 	if note(err) {
 		for line := range strings.Lines(err.Error()) {
 			if failure == nil && strings.Count(line, "llama: ") > 1 {
@@ -167,7 +180,13 @@ func useMutant(files fstest.MapFS, name string) (failure error) {
 	for i := range 20 {
 		prompt = append(prompt, llama.Token(i*7919%c.VocabSize))
 	}
-	s, err := m.NewSession(nil)
+	o := &llama.SessionOptions{KV: use.kv}
+	if use.policy != "" {
+		if o.Eviction, err = eviction.ByName(use.policy, eviction.Options{Budget: 16}); err != nil {
+			return err
+		}
+	}
+	s, err := m.NewSession(o)
 	if note(err) {
 		return failure
 	}
@@ -175,6 +194,9 @@ func useMutant(files fstest.MapFS, name string) (failure error) {
 	prompt = prompt[:min(len(prompt), 40, max(s.Capacity()-1, 1))]
 	for _, err := range s.Generate(context.Background(), prompt, llama.Params{MaxTokens: 2}) {
 		note(err)
+	}
+	for range 2 { // Generate ends early where random weights make no numbers
+		note(s.Prefill(context.Background(), prompt[:1]))
 	}
 	m.MemoryUsage()
 	return failure
