@@ -135,7 +135,7 @@ func (r *RoPE) validate(headDim int) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("RoPE scaling of type %q: known are linear and llama3: %w", r.Scaling, ErrUnsupported)
+	return fmt.Errorf("RoPE scaling of type %.100q: known are linear and llama3: %w", r.Scaling, ErrUnsupported)
 }
 
 // ParseConfig reads a Hugging Face config.json, and generation_config.json where it is not nil: the latter's end-of-sequence
@@ -143,10 +143,10 @@ func (r *RoPE) validate(headDim int) error {
 func ParseConfig(config, generation []byte) (*Config, error) {
 	c, err := parseConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", configFile, err)
+		return nil, brief(fmt.Errorf("%s: %w", configFile, err))
 	}
 	if err := c.addGeneration(generation); err != nil {
-		return nil, fmt.Errorf("%s: %w", generationFile, err)
+		return nil, brief(fmt.Errorf("%s: %w", generationFile, err))
 	}
 	return c, nil
 }
@@ -246,10 +246,10 @@ func (l *tokenList) UnmarshalJSON(b []byte) error {
 
 func (j *configJSON) config() (*Config, error) {
 	if j.ModelType != "llama" {
-		return nil, fmt.Errorf("model_type is %q; this package runs the llama architecture: %w", j.ModelType, ErrUnsupported)
+		return nil, fmt.Errorf("model_type is %.100q; this package runs the llama architecture: %w", j.ModelType, ErrUnsupported)
 	}
 	if j.HiddenAct != nil && *j.HiddenAct != "silu" {
-		return nil, fmt.Errorf("hidden_act is %q; this package computes silu: %w", *j.HiddenAct, ErrUnsupported)
+		return nil, fmt.Errorf("hidden_act is %.100q; this package computes silu: %w", *j.HiddenAct, ErrUnsupported)
 	}
 	if j.PartialRoPEFactor != nil && *j.PartialRoPEFactor != 1 {
 		return nil, fmt.Errorf("partial_rotary_factor is %g; Llama rotates whole heads: %w", *j.PartialRoPEFactor, ErrUnsupported)

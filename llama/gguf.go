@@ -146,7 +146,7 @@ func (g *ggufModel) config() (*Config, error) {
 
 func (g *ggufModel) readConfig() (*Config, error) {
 	if arch, _ := g.String("general.architecture"); arch != "llama" {
-		return nil, fmt.Errorf("general.architecture is %q; this package runs the llama architecture: %w", arch, ErrUnsupported)
+		return nil, fmt.Errorf("general.architecture is %.100q; this package runs the llama architecture: %w", arch, ErrUnsupported)
 	}
 	if experts, _ := g.Uint("llama.expert_count"); experts > 0 {
 		return nil, fmt.Errorf("a mixture of %d experts: %w", experts, ErrUnsupported)
@@ -231,8 +231,23 @@ func (g *ggufModel) endTokens() (bos Token, eos []Token) {
 // controlToken is the number by which tokenizer.ggml.token_type marks a control token.
 const controlToken = 3
 
+// checkVocabulary refuses more tokens than the embedding table has rows, before they are read: a vocabulary takes many times the
+// memory of its few bytes in the file. A file of nothing but a vocabulary has no table.
+func (g *ggufModel) checkVocabulary() error {
+	tokens, _ := g.Value("tokenizer.ggml.tokens")
+	n, _ := tokens.Len()
+	table, ok := g.Tensor(ggufName("model.embed_tokens.weight"))
+	if ok && len(table.Shape) == 2 && n > table.Shape[0] {
+		return &FormatError{File: g.path, Offset: -1, Err: fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, table.Shape[0])}
+	}
+	return nil
+}
+
 // tokenizer reads the embedded vocabulary and chat template; a file without a vocabulary has no tokenizer.
 func (g *ggufModel) tokenizer() (*Tokenizer, error) {
+	if err := g.checkVocabulary(); err != nil {
+		return nil, err
+	}
 	v := bpe.Vocab{
 		Tokens: g.Strings("tokenizer.ggml.tokens"), Scores: g.Float32s("tokenizer.ggml.scores"),
 		Types: g.Int32s("tokenizer.ggml.token_type"), Merges: g.Strings("tokenizer.ggml.merges"),

@@ -3,6 +3,7 @@ package llama_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,6 +101,9 @@ func TestHostileConfigurations(t *testing.T) {
 		{"a float where an integer belongs", config, strings.Replace(smallConfig(""), `"hidden_size":32`, `"hidden_size":32.0`, 1), false},
 		{"a size of 1e3", config, in(`"intermediate_size":1e3`), false},
 		{"a size of 30 digits", config, in(`"intermediate_size":123456789012345678901234567890`), false},
+		{"a size of a million digits", config, in(`"intermediate_size":` + strings.Repeat("1", million)), false},
+		{"an end of a million digits", config, in(`"eos_token_id":` + strings.Repeat("1", million)), false},
+		{"a type of a million letters", config, in(`"model_type":"` + strings.Repeat("1", million) + `"`), false},
 		{"a size that is a string", config, in(`"hidden_size":"32"`), false},
 		{"a size that is NaN", config, in(`"hidden_size":NaN`), false},
 		{"a size that is NaN, as text", config, in(`"hidden_size":"NaN"`), false},
@@ -166,7 +170,7 @@ func TestHostileConfigurations(t *testing.T) {
 			if err != nil && (!errors.As(err, &format) || format.File != c.file) && !errors.Is(err, llama.ErrUnsupported) {
 				t.Errorf("%.300v: no FormatError of %s", err, c.file)
 			}
-			if err != nil && len(err.Error()) > 2000 && !strings.Contains(c.name, "10 MB") {
+			if err != nil && len(err.Error()) > 2000 {
 				t.Errorf("the message has %d bytes", len(err.Error()))
 			}
 			if limit := int64(mutantFactor*size + mutantMemory); peak > limit {
@@ -175,6 +179,94 @@ func TestHostileConfigurations(t *testing.T) {
 			if took > 20*reference+1 {
 				t.Errorf("it takes %.1f seconds of the processor, encoding/json %.2f", took, reference)
 			}
+		})
+	}
+}
+
+// TestHostileHeaders gives GGUF files, safetensors headers and indices of many tiny parts, or of few that are huge: all are bounded
+// in memory by their size.
+func TestHostileHeaders(t *testing.T) {
+	const many = 1 << 20
+	withKey := func(name string, typ gguf.ValueType, value []byte) []byte {
+		s := smallShapes[0]
+		var d *mutantDoc
+		isMerges := func(k docKey) bool { return k.name == "tokenizer.ggml.merges" }
+		for seed := uint64(0); d == nil || !slices.ContainsFunc(d.keys, isMerges); seed++ { // a byte-level vocabulary
+			d = newMutantDoc(&s, rand.New(rand.NewPCG(seed, 3)))
+		}
+		d.set(name, typ, value)
+		if name == "tokenizer.ggml.tokens" {
+			d.keys = slices.DeleteFunc(d.keys, func(k docKey) bool { return k.name == "tokenizer.ggml.token_type" || k.name == "tokenizer.ggml.scores" })
+		}
+		d.layOut()
+		return d.encode()
+	}
+	distinct := func(n int) []string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprint("t", i)
+		}
+		return list
+	}
+	repeated := func(format string, n int) string {
+		b := new(strings.Builder)
+		for i := range n {
+			fmt.Fprintf(b, format, i)
+		}
+		return b.String()
+	}
+	header := func(text string) []byte {
+		return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	}
+	tiny := &mutantDoc{magic: "GGUF", version: 3, alignment: 32}
+	for i := range 1 << 16 {
+		name := string(binary.LittleEndian.AppendUint32(nil, uint32(i)))
+		tiny.tensors = append(tiny.tensors, docTensor{name: name, dims: []uint64{0}})
+		tiny.keys = append(tiny.keys, docKey{name, gguf.Uint8Type, []byte{0}})
+	}
+	const tensors, index = "model.safetensors", "model.safetensors.index.json"
+	nothing := `{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`
+	for _, c := range []struct {
+		name, file string
+		data       []byte
+	}{
+		{"65536 tensors and keys", "m.gguf", tiny.encode()},
+		{"empty tokens", "m.gguf", withKey("tokenizer.ggml.tokens", gguf.ArrayType, docStrings(make([]string, many)))},
+		{"distinct tokens", "m.gguf", withKey("tokenizer.ggml.tokens", gguf.ArrayType, docStrings(distinct(many/4)))},
+		{"empty merges", "m.gguf", withKey("tokenizer.ggml.merges", gguf.ArrayType, docStrings(make([]string, many)))},
+		{"types", "m.gguf", withKey("tokenizer.ggml.token_type", gguf.ArrayType, docInts(make([]int32, 4*many)))},
+		{"a long name of the family", "m.gguf", withKey("general.architecture", gguf.StringType, docString(strings.Repeat("x", 8*many)))},
+		{"a long template", "m.gguf", withKey("tokenizer.chat_template", gguf.StringType, docString(strings.Repeat("x", 4*many)))},
+		{"65536 tensors", tensors, header(`{` + repeated(`"%d":`+nothing+`,`, 1<<16-1) + `"x":` + nothing + `}`)},
+		{"more tensors", tensors, header(`{` + repeated(`"%d":`+nothing+`,`, 1<<17) + `"x":` + nothing + `}`)},
+		{"metadata", tensors, header(`{"__metadata__":{` + repeated(`"%d":"",`, many) + `"x":""}}`)},
+		{"dimensions", tensors, header(`{"x":{"dtype":"F32","shape":[1` + strings.Repeat(",1", 4*many) + `],"data_offsets":[0,4]}}`)},
+		{"offsets", tensors, header(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0` + strings.Repeat(",1", 4*many) + `]}}`)},
+		{"a long name", tensors, header(`{"` + strings.Repeat("x", 8*many) + `":` + nothing + `}`)},
+		{"a long type", tensors, header(`{"model.embed_tokens.weight":{"dtype":"` + strings.Repeat("x", 8*many) + `","shape":[300,32],"data_offsets":[0,0]}}`)},
+		{"white space", tensors, header(`{` + strings.Repeat(" ", 8*many) + `}`)},
+		{"tensors", index, []byte(`{"weight_map":{` + repeated(`"%d":"model.safetensors",`, 1<<16-1) + `"x":"model.safetensors"}}`)},
+		{"more tensors", index, []byte(`{"weight_map":{` + repeated(`"%d":"model.safetensors",`, 1<<18) + `"x":"model.safetensors"}}`)},
+		{"shards", index, []byte(`{"weight_map":{` + repeated(`"%[1]d":"%[1]d.safetensors",`, 1<<15) + `"x":"model.safetensors"}}`)},
+		{"depth", index, []byte(`{"x":` + strings.Repeat("[", 4*many) + `}`)},
+	} {
+		t.Run(c.file+"/"+c.name, func(t *testing.T) {
+			files, name := maps.Clone(smallFolder()), "."
+			if files[c.file] = c.data; c.file == "m.gguf" {
+				name = c.file
+			}
+			size := len(c.data) // the other files are small
+			peak, err := peakOf(func() error {
+				_, err := loadFiles(files, name)
+				return err
+			})
+			if limit := int64(mutantFactor*size + mutantMemory); peak > limit {
+				t.Errorf("it takes %d bytes for a file of %d: %.100v", peak, size, err)
+			}
+			if err != nil && len(err.Error()) > 2000 {
+				t.Errorf("the message has %d bytes: %.200v", len(err.Error()), err)
+			}
+			t.Logf("%.1f times the file of %d bytes; %.200v", float64(peak)/float64(size), size, err)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,10 +90,33 @@ func LoadFS(fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
 func loadError(path string, err error) error {
 	var format *FormatError
 	if err == nil || errors.As(err, &format) {
+		return brief(err)
+	}
+	return brief(fmt.Errorf("load %s: %w", path, err))
+}
+
+// maxMessage bounds the messages of what is wrong with a file, in bytes: some quote the file, whose parts may be of any length.
+const maxMessage = 1000
+
+// brief bounds an error's message, whatever it quotes.
+func brief(err error) error {
+	if err == nil || len(err.Error()) <= maxMessage {
 		return err
 	}
-	return fmt.Errorf("load %s: %w", path, err)
+	return &briefError{err}
 }
+
+// briefError is an error whose message is too long.
+type briefError struct{ error }
+
+// Error returns the beginning and the end of the message.
+func (e *briefError) Error() string {
+	text := e.error.Error()
+	return strings.ToValidUTF8(text[:maxMessage/2], "") + " … " + strings.ToValidUTF8(text[len(text)-maxMessage/2:], "")
+}
+
+// Unwrap returns the error with its whole message.
+func (e *briefError) Unwrap() error { return e.error }
 
 // load opens the GGUF file of a name, or the Hugging Face folder when the name is empty.
 func load(open func(context.Context, tensor.Memory) files, name string, o *LoadOptions) (m *Model, err error) {
@@ -353,7 +377,7 @@ func LoadTokenizer(path string) (*Tokenizer, error) {
 	if err != nil && !errors.As(err, &format) {
 		err = fmt.Errorf("load the tokenizer %s: %w", path, err)
 	}
-	return t, err
+	return t, brief(err)
 }
 
 func loadTokenizer(path string) (t *Tokenizer, err error) {
