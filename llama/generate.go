@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -211,7 +210,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if err != nil {
 		return Piece{}, 0, err
 	}
-	if slices.Contains(s.model.config.EOS, token) {
+	if s.model.IsEnd(token) {
 		return Piece{Stop: EndOfTurn}, 0, nil
 	}
 	s.sampler.accept(token)

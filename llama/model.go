@@ -22,6 +22,7 @@ type Token int32
 // during a conversation belongs to its sessions.
 type Model struct {
 	config    Config
+	ends      []Token // config.EOS in ascending order
 	tokenizer *Tokenizer
 	device    *device
 	owned     bool // the backend was made by Load and is closed with the model
@@ -57,13 +58,14 @@ type Memory struct {
 	Weights    int64 // tensors, mapped files included
 	Caches     int64 // slots in use in the sessions' caches
 	Workspaces int64 // capacity of the sessions' activations; the system counts only what has been touched
+	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
 }
 
 // MemoryUsage returns the memory of the model and of its open sessions, in bytes.
 func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	usage := Memory{Weights: m.weightBytes}
+	usage := Memory{Weights: m.weightBytes, Scratch: backend.Scratch(m.device.Backend)}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
 			usage.Caches += s.cacheBytes.Load()
