@@ -197,14 +197,14 @@ func (pl *pipeline) readVocab(b *builder, r *reader) error {
 
 // mergeAdded adds the added tokens that the vocabulary lacks, marks the special ones, and returns those that have a text.
 func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
-	known := map[int32]*token{}
 	wanted := map[int32]bool{}
 	for _, a := range added {
 		wanted[a.ID] = true
 	}
-	for i := range b.tokens {
-		if wanted[b.tokens[i].id] {
-			known[b.tokens[i].id] = &b.tokens[i]
+	known := map[int32]int{} // indices of b.tokens, not pointers into it, since adding tokens moves the slice
+	for i, t := range b.tokens {
+		if wanted[t.id] {
+			known[t.id] = i
 		}
 	}
 	var kept []addedToken
@@ -222,15 +222,15 @@ func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
 		if a.Special {
 			f = special
 		}
-		switch t := known[a.ID]; {
-		case t == nil:
+		switch i, ok := known[a.ID]; {
+		case !ok:
 			if err := b.add(a.ID, []byte(a.Content), f|literal); err != nil {
 				return nil, err
 			}
-		case b.textOf(*t) != a.Content:
-			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(*t))
+		case b.textOf(b.tokens[i]) != a.Content:
+			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(b.tokens[i]))
 		default:
-			t.flag |= f
+			b.tokens[i].flag |= f
 		}
 	}
 	return kept, nil
