@@ -240,7 +240,7 @@ func TestOrderOfAddedTokens(t *testing.T) {
 		{"id": 262, "content": "</s>", "special": true, "lstrip": true},
 		{"id": 263, "content": "lower", "single_word": true},
 	}
-	for id := 264; id < 300; id++ { // enough for the slice to move whatever its capacity is
+	for id := 264; id < 600; id++ { // more than the slice of tokens has room for
 		added = append(added, document{"id": id, "content": fmt.Sprintf("<%d>", id), "special": id%3 == 0})
 	}
 	const text = "low lower lowest <s> <x> <x>  <x </s><264> <265><266>"
