@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/added"
 )
 
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
@@ -192,17 +194,17 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 }
 
 // added returns the tokens that are looked for in text before it is split.
-func (v *Vocab) added() []addedToken {
-	var added []addedToken
+func (v *Vocab) added() []added.Token {
+	var tokens []added.Token
 	for id, text := range v.Tokens {
 		switch kind := v.typeOf(id); kind {
 		case typeUnknown, typeControl, typeUserDefined:
 			if text != "" {
-				added = append(added, addedToken{ID: int32(id), Content: text, Special: kind != typeUserDefined})
+				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != typeUserDefined})
 			}
 		}
 	}
-	return added
+	return tokens
 }
 
 // scoredMerges returns the merges that make tokens of a SentencePiece vocabulary, in the order of the tokens' scores. Equal

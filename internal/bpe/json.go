@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/added"
 )
 
 // ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported where the file asks
@@ -132,15 +134,15 @@ func (f *file) decodePart(name string, to any) error {
 
 // build makes the tokenizer that a file and its pipeline describe.
 func (pl *pipeline) build(f *file) (*Tokenizer, error) {
-	var added []addedToken
-	if err := f.decodePart("added_tokens", &added); err != nil {
+	var tokens []added.Token
+	if err := f.decodePart("added_tokens", &tokens); err != nil {
 		return nil, err
 	}
 	b := newBuilder(pl.codec)
 	if err := pl.readVocab(b, f.at("vocab")); err != nil {
 		return nil, fmt.Errorf("model.vocab: %w", err)
 	}
-	added, err := b.mergeAdded(added)
+	tokens, err := b.mergeAdded(tokens)
 	if err != nil {
 		return nil, fmt.Errorf("added_tokens: %w", err)
 	}
@@ -174,7 +176,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	if len(t.prefix) > 0 {
 		t.bos = t.prefix[0]
 	}
-	return t, t.finish(added)
+	return t, t.finish(tokens)
 }
 
 // readVocab reads {"text": id, …}.
@@ -196,9 +198,9 @@ func (pl *pipeline) readVocab(b *builder, r *reader) error {
 }
 
 // mergeAdded adds the added tokens that the vocabulary lacks, marks the special ones, and returns those that have a text.
-func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
+func (b *builder) mergeAdded(tokens []added.Token) ([]added.Token, error) {
 	wanted := map[int32]bool{}
-	for _, a := range added {
+	for _, a := range tokens {
 		wanted[a.ID] = true
 	}
 	known := map[int32]int{} // indices of b.tokens, not pointers into it, since adding tokens moves the slice
@@ -207,9 +209,9 @@ func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
 			known[t.id] = i
 		}
 	}
-	var kept []addedToken
+	var kept []added.Token
 	seen := map[int32]bool{}
-	for _, a := range added {
+	for _, a := range tokens {
 		if a.Content == "" {
 			continue
 		}

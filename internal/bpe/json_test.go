@@ -98,8 +98,8 @@ func TestParseJSON(t *testing.T) {
 	if got := tok.AppendBytes(nil, 259); len(got) != 0 {
 		t.Errorf("AppendBytes of a special token: got %q", got)
 	}
-	if got := tok.Specials(); !slices.Equal(got, []string{"<s>", "</s>"}) {
-		t.Errorf("Specials: got %q", got)
+	if got := tok.Added(); !slices.Equal(got, []string{"<s>", "</s>"}) {
+		t.Errorf("Added: got %q", got)
 	}
 	if bos, ok := tok.BOS(); bos != 259 || !ok || tok.VocabSize() != 261 || !tok.IsSpecial(260) || tok.IsSpecial(258) {
 		t.Errorf("BOS %d, %v; VocabSize %d", bos, ok, tok.VocabSize())
