@@ -211,6 +211,7 @@ func (v *Vocab) added() []added.Token {
 // scores share a rank.
 func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 	var list []merge
+	maxMerges := 4*v.tokens + 1<<19 // Llama 2 has 2 for each token
 	for id := range int32(len(v.flags)) {
 		if v.has(id, special|literal) {
 			continue
@@ -228,6 +229,9 @@ func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 				continue
 			}
 			if right, ok := v.lookup(string(text[i:])); ok {
+				if len(list) == maxMerges {
+					return nil, fmt.Errorf("the %d tokens can be made in more than %d ways; at most as many would be right", v.tokens, maxMerges)
+				}
 				list = append(list, merge{left: left, right: right, id: id})
 			}
 		}

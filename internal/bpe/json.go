@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -37,6 +38,14 @@ func parseJSON(data []byte) (*Tokenizer, error) {
 	return pl.build(f)
 }
 
+// What a file says in a few bytes may take many times as many in memory; these bounds keep what a file takes within a small
+// multiple of its length.
+const (
+	maxMembers    = 256     // of the file and of its model
+	maxCommas     = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
+	maxAddedBytes = 8 << 20 // of added_tokens
+)
+
 // file is a tokenizer.json, its large parts unread.
 type file struct {
 	data     []byte
@@ -64,6 +73,9 @@ func readFile(data []byte) (*file, error) {
 		key := string(name)
 		if _, ok := f.parts[key]; ok {
 			return r.errorf("%.40q comes twice", key)
+		}
+		if len(f.parts) == maxMembers {
+			return r.errorf("more than %d members", maxMembers)
 		}
 		if key == "model" && r.next() == '{' { // saves a pass over what is nearly all of the file
 			f.parts[key] = span{}
@@ -126,7 +138,15 @@ func (f *file) decodePart(name string, to any) error {
 	if !ok {
 		return nil
 	}
-	if err := json.Unmarshal(f.data[s.start:s.end], to); err != nil {
+	text := f.data[s.start:s.end]
+	if name == "added_tokens" {
+		if len(text) > maxAddedBytes {
+			return fmt.Errorf("%s: %d bytes; at most %d would be right", name, len(text), maxAddedBytes)
+		}
+	} else if n := bytes.Count(text, []byte{','}); n > maxCommas {
+		return fmt.Errorf("%s: %d commas; at most %d would be right", name, n, maxCommas)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
@@ -161,7 +181,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 		fuseUnknown:  f.model.FuseUnknown,
 		decoder:      pl.decoder,
 	}
-	if t.pairs, err = readMerges(v, f.at("merges")); err != nil {
+	if t.pairs, err = f.readMerges(v); err != nil {
 		return nil, fmt.Errorf("model.merges: %w", err)
 	}
 	if f.model.Unknown != nil {
@@ -203,8 +223,8 @@ func (b *builder) mergeAdded(tokens []added.Token) ([]added.Token, error) {
 	for _, a := range tokens {
 		wanted[a.ID] = true
 	}
-	known := map[int32]int{} // indices of b.tokens, not pointers into it, since adding tokens moves the slice
-	for i, t := range b.tokens {
+	known := map[int32]int{} // indices of b.list, not pointers into it, since adding tokens moves the slice
+	for i, t := range b.list {
 		if wanted[t.id] {
 			known[t.id] = i
 		}
@@ -229,22 +249,28 @@ func (b *builder) mergeAdded(tokens []added.Token) ([]added.Token, error) {
 			if err := b.add(a.ID, []byte(a.Content), f|literal); err != nil {
 				return nil, err
 			}
-		case b.textOf(b.tokens[i]) != a.Content:
-			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(b.tokens[i]))
+		case b.textOf(b.list[i]) != a.Content:
+			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(b.list[i]))
 		default:
-			b.tokens[i].flag |= f
+			b.list[i].flag |= f
 		}
 	}
 	return kept, nil
 }
 
 // readMerges reads ["left right", …] or [["left", "right"], …].
-func readMerges(v *vocabulary, r *reader) (*pairs, error) {
-	list := make([]merge, 0, 3*len(v.flags)) // Llama 3 has 2.2 for each token
+func (f *file) readMerges(v *vocabulary) (*pairs, error) {
+	const shortest = len(`"a b",`)
+	part := f.settings["merges"]
+	list := make([]merge, 0, min(3*v.tokens, int(part.end-part.start)/shortest+1)) // Llama 3 has 2.2 for each token
+	r := f.at("merges")
 	err := r.array(func() error {
 		left, right, err := r.mergePair(v)
 		if err != nil {
 			return err
+		}
+		if len(list) == len(v.blob) { // a token of n bytes is made by at most n-1 merges
+			return r.errorf("more merges than there are ways to make the tokens")
 		}
 		m, err := v.merge(left, right, len(list))
 		if err != nil {

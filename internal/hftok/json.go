@@ -22,11 +22,11 @@ func ParseJSON(data []byte) (*Tokenizer, error) {
 
 // file is a tokenizer.json, its vocabulary unread.
 type file struct {
-	Added         []added.Token `json:"added_tokens"`
-	Normalizer    *component    `json:"normalizer"`
-	PreTokenizer  *component    `json:"pre_tokenizer"`
-	PostProcessor *component    `json:"post_processor"`
-	Decoder       *component    `json:"decoder"`
+	Added         json.RawMessage `json:"added_tokens"`
+	Normalizer    json.RawMessage `json:"normalizer"`
+	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Decoder       json.RawMessage `json:"decoder"`
 	Model         struct {
 		Type         string          `json:"type"`
 		Vocab        json.RawMessage `json:"vocab"`
@@ -50,20 +50,60 @@ func parse(data []byte) (*Tokenizer, error) {
 	if err := t.pipeline(&f); err != nil {
 		return nil, err
 	}
-	if err := t.readModel(&f); err != nil {
+	tokens, err := readAdded(f.Added)
+	if err != nil {
+		return nil, fmt.Errorf("added_tokens: %w", err)
+	}
+	if err := t.readModel(&f, tokens); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	if err := t.matchAdded(f.Added); err != nil {
+	if err := t.matchAdded(tokens); err != nil {
 		return nil, err
 	}
-	if err := t.readPrefix(flatten(f.PostProcessor)); err != nil {
+	processors, err := readComponents("post_processor", f.PostProcessor)
+	if err != nil {
 		return nil, err
 	}
-	return t, nil
+	return t, t.readPrefix(processors)
+}
+
+// What a file says in a few bytes may take many times as many in memory; these bounds, and those of the vocabulary, keep what
+// a file takes within a small multiple of its length.
+const (
+	maxCommas     = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
+	maxAddedBytes = 8 << 20 // of added_tokens
+)
+
+// readAdded reads the added tokens.
+func readAdded(data []byte) ([]added.Token, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if len(data) > maxAddedBytes {
+		return nil, fmt.Errorf("%d bytes; at most %d would be right", len(data), maxAddedBytes)
+	}
+	var tokens []added.Token
+	err := json.Unmarshal(data, &tokens)
+	return tokens, err
+}
+
+// readComponents reads a part of the pipeline: a component, or the components of a sequence.
+func readComponents(name string, data []byte) ([]component, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if n := bytes.Count(data, []byte{','}); n > maxCommas {
+		return nil, fmt.Errorf("%s: %d commas; at most %d would be right", name, n, maxCommas)
+	}
+	var c *component
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return flatten(c), nil
 }
 
 // readModel reads the vocabulary, with the added tokens, and the model.
-func (t *Tokenizer) readModel(f *file) (err error) {
+func (t *Tokenizer) readModel(f *file, tokens []added.Token) (err error) {
 	var entries []entry
 	var scores []float64
 	if f.Model.Vocab == nil {
@@ -77,7 +117,7 @@ func (t *Tokenizer) readModel(f *file) (err error) {
 	if err != nil {
 		return fmt.Errorf("vocab: %w", err)
 	}
-	if entries, err = mergeAdded(entries, f.Added); err != nil {
+	if entries, err = mergeAdded(entries, tokens); err != nil {
 		return fmt.Errorf("added_tokens: %w", err)
 	}
 	if t.vocabulary, err = newVocabulary(entries); err != nil {
@@ -126,6 +166,9 @@ func readIDs(data []byte) ([]entry, error) {
 		if err := d.Decode(&e.id); err != nil {
 			return nil, fmt.Errorf("%.40q: %w", e.text, err)
 		}
+		if len(entries) == maxEntries {
+			return nil, fmt.Errorf("more than %d tokens", maxEntries)
+		}
 		entries = append(entries, e)
 	}
 	return entries, nil
@@ -148,6 +191,9 @@ func readScores(data []byte) ([]entry, []float64, error) {
 		}
 		if len(pair) != 2 {
 			return nil, nil, fmt.Errorf("token %d is a list of %d; a text and a score would be right", len(entries), len(pair))
+		}
+		if len(entries) == maxEntries {
+			return nil, nil, fmt.Errorf("more than %d tokens", maxEntries)
 		}
 		entries = append(entries, entry{text: text, id: int32(len(entries))})
 		scores = append(scores, score)

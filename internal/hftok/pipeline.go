@@ -115,7 +115,18 @@ func unsupported(kind string, c component, implemented string) error {
 
 // pipeline reads the normalizers, the pre-tokenizers and the decoder.
 func (t *Tokenizer) pipeline(f *file) error {
-	normalizers, splits := flatten(f.Normalizer), flatten(f.PreTokenizer)
+	normalizers, err := readComponents("normalizer", f.Normalizer)
+	if err != nil {
+		return err
+	}
+	splits, err := readComponents("pre_tokenizer", f.PreTokenizer)
+	if err != nil {
+		return err
+	}
+	decoders, err := readComponents("decoder", f.Decoder)
+	if err != nil {
+		return err
+	}
 	if len(normalizers) > maxSteps || len(splits) > maxSteps {
 		return fmt.Errorf("%w: %d normalizers and %d pre-tokenizers; at most %d of each are implemented", ErrUnsupported, len(normalizers), len(splits), maxSteps)
 	}
@@ -133,7 +144,7 @@ func (t *Tokenizer) pipeline(f *file) error {
 		}
 		t.split = append(t.split, steps...)
 	}
-	return t.decoder.read(flatten(f.Decoder))
+	return t.decoder.read(decoders)
 }
 
 // simple are the normalizers that have no settings.

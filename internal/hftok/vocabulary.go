@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	maxID         = 1 << 24  // bounds token ids; no vocabulary comes near it
-	maxTokenBytes = 16 << 20 // bounds the tokens' texts together, and so the trie of them: multilingual T5 has 2 MB
+	maxID         = 1 << 24 // bounds token ids; no vocabulary comes near it
+	maxEntries    = 1 << 20 // bounds the tokens of the model; multilingual T5 has 250,100
+	maxTokenBytes = 8 << 20 // bounds the tokens' texts together, and so the trie of them; multilingual T5's have 2 MB
 )
 
 // entry is a token.
@@ -48,7 +49,7 @@ func newVocabulary(entries []entry) (vocabulary, error) {
 	}
 	if n := len(entries); n == 0 {
 		return v, fmt.Errorf("the vocabulary is empty")
-	} else if limit := 4*n + 1<<16; int(top) > limit {
+	} else if limit := 2*n + 1<<16; int(top) > limit {
 		return v, fmt.Errorf("the largest id is %d in a vocabulary of %d tokens; at most %d would be right", top, n, limit)
 	}
 	if total > maxTokenBytes {
