@@ -216,7 +216,7 @@ func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 		if v.has(id, special|literal) {
 			continue
 		}
-		text := v.bytesOf(id)
+		text := string(v.bytesOf(id))
 		if len(text) > maxPieceLen {
 			return nil, fmt.Errorf("token %d, %.40q…, has %d bytes; at most %d would be right", id, text, len(text), maxPieceLen)
 		}
@@ -224,11 +224,11 @@ func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 			if !utf8.RuneStart(text[i]) {
 				continue
 			}
-			left, ok := v.lookup(string(text[:i]))
+			left, ok := v.lookup(text[:i])
 			if !ok {
 				continue
 			}
-			if right, ok := v.lookup(string(text[i:])); ok {
+			if right, ok := v.lookup(text[i:]); ok {
 				if len(list) == maxMerges {
 					return nil, fmt.Errorf("the %d tokens can be made in more than %d ways; at most as many would be right", v.tokens, maxMerges)
 				}

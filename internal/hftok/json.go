@@ -70,8 +70,8 @@ func parse(data []byte) (*Tokenizer, error) {
 // What a file says in a few bytes may take many times as many in memory; these bounds, and those of the vocabulary, keep what
 // a file takes within a small multiple of its length.
 const (
-	maxCommas     = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
-	maxAddedBytes = 8 << 20 // of added_tokens
+	maxCommas      = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
+	maxAddedCommas = 1 << 18 // of added_tokens
 )
 
 // readAdded reads the added tokens.
@@ -79,8 +79,8 @@ func readAdded(data []byte) ([]added.Token, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	if len(data) > maxAddedBytes {
-		return nil, fmt.Errorf("%d bytes; at most %d would be right", len(data), maxAddedBytes)
+	if n := bytes.Count(data, []byte{','}); n > maxAddedCommas {
+		return nil, fmt.Errorf("%d commas; at most %d would be right", n, maxAddedCommas)
 	}
 	var tokens []added.Token
 	err := json.Unmarshal(data, &tokens)

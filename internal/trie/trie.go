@@ -30,9 +30,9 @@ func New(keys []string) (*Trie, error) {
 	}
 	t := &Trie{labels: make([]byte, 1, nodes), first: make([]uint32, 0, nodes+1), keys: make([]int32, 0, nodes)}
 	type group struct{ low, high int32 } // the keys that go through a node
-	level := []group{{0, int32(len(keys))}}
+	level, next := []group{{0, int32(len(keys))}}, []group(nil)
 	for depth := 0; len(level) > 0; depth++ {
-		var next []group
+		next = next[:0]
 		for _, g := range level {
 			t.first = append(t.first, uint32(len(t.labels)))
 			end := int32(-1)
@@ -50,7 +50,7 @@ func New(keys []string) (*Trie, error) {
 				next = append(next, group{low, g.low})
 			}
 		}
-		level = next
+		level, next = next, level
 	}
 	t.first = append(t.first, uint32(len(t.labels)))
 	return t, nil
