@@ -46,7 +46,7 @@ func newWordPiece(v *vocabulary, continuing string, maxChars int) (wordPiece, er
 // checkLengths refuses a vocabulary with tokens that are too long, a prefix not counted.
 func (v *vocabulary) checkLengths(prefix int) error {
 	for _, e := range v.entries {
-		if n := len(e.text) - prefix; n > maxPieceLen && !e.special {
+		if n := len(e.text) - prefix; n > maxPieceLen && !e.special && !e.added {
 			return fmt.Errorf("token %d, %.40q…, has %d bytes; at most %d would be right", e.id, e.text, n, maxPieceLen)
 		}
 	}
