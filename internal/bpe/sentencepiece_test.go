@@ -174,8 +174,8 @@ func TestFromVocab(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(tok.Specials(), hf.Specials()) || tok.VocabSize() != hf.VocabSize() {
-		t.Errorf("specials %q and %q, sizes %d and %d", tok.Specials(), hf.Specials(), tok.VocabSize(), hf.VocabSize())
+	if !slices.Equal(tok.Added(), hf.Added()) || tok.VocabSize() != hf.VocabSize() {
+		t.Errorf("added tokens %q and %q, sizes %d and %d", tok.Added(), hf.Added(), tok.VocabSize(), hf.VocabSize())
 	}
 
 	spm := readVocab(t, "tokenizer/llama-spm-vocab.gguf")
