@@ -18,8 +18,8 @@ import (
 const about = `
 quantize writes a model as a GGUF file whose matrices have the type asked for.
 
-  go run ./examples/quantize -in Llama-3.2-1B-Instruct -out model.gguf -type q4_0
-  go run ./examples/quantize -in model-f16.gguf -out model.gguf -type q4_1 -head-type f16
+  go run ./examples/tools/quantize -in Llama-3.2-1B-Instruct -out model.gguf -type q4_0
+  go run ./examples/tools/quantize -in model-f16.gguf -out model.gguf -type q4_1 -head-type f16
 
 A Hugging Face folder must have a tokenizer.json of Llama 3's kind, or none. Norms and biases stay f32. Rounding what has
 been rounded before loses more: start from the published weights where they are at hand.`

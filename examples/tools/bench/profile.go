@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 )
 
 // profile is where the time of one test went, all repetitions together.

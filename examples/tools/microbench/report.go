@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 )
 
 // result is one measured operation, in the form of -json.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 )
 
 // leastTime is how long the calls that are measured together take at least, so that neither the clock nor a turn of the

@@ -19,9 +19,9 @@ const about = `
 perplexity measures how well a model foresees a text, with the cache that the flags describe, and compares the predictions
 with those of an unlimited F32 cache: their Kullback-Leibler divergence, and how often both have the same favourite.
 
-  go run ./examples/perplexity -kv-type q4_0
-  go run ./examples/perplexity -model model.gguf -file text.txt -ctx 2048 -eviction-policy snapkv -eviction-window 512
-  go run ./examples/perplexity -model model.gguf -file text.txt -kl=false
+  go run ./examples/tools/perplexity -kv-type q4_0
+  go run ./examples/tools/perplexity -model model.gguf -file text.txt -ctx 2048 -eviction-policy snapkv -eviction-window 512
+  go run ./examples/tools/perplexity -model model.gguf -file text.txt -kl=false
 
 The text is cut into windows, each of which begins with an empty cache and begin-of-text; <|begin_of_text|> in the text, where
 the model's vocabulary has it, begins a new window, and other special tokens are recognised as well. Tokens are computed one

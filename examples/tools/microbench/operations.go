@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 

@@ -14,8 +14,8 @@ import (
 const about = `
 checkmodel tells what a model is and, with -golden, compares its logits with those of a reference.
 
-  go run ./examples/checkmodel -model model.gguf
-  go run ./examples/checkmodel -model model/ -golden model/golden.safetensors
+  go run ./examples/tools/checkmodel -model model.gguf
+  go run ./examples/tools/checkmodel -model model/ -golden model/golden.safetensors
 
 A golden file has input_ids and logits, one row a token, and perhaps greedy_ids, a prompt with its greedy continuation; or
 ids.0, logits.0, ids.1, … with the logits after the last token. A difference is relative to the largest logit of its row.`

@@ -19,9 +19,9 @@ import (
 const about = `
 evictionlab measures the accuracy of answers against the budget of the cache, for eviction policies and cache types.
 
-  go run ./examples/evictionlab
-  go run ./examples/evictionlab -skills needle900 -policies sliding,snapkv,keydiff -kv-type f16,q8_0 -plot budget.svg
-  go run ./examples/evictionlab -during-prompt -json
+  go run ./examples/tools/evictionlab
+  go run ./examples/tools/evictionlab -skills needle900 -policies sliding,snapkv,keydiff -kv-type f16,q8_0 -plot budget.svg
+  go run ./examples/tools/evictionlab -during-prompt -json
 
 A question's prompt is read in full, the cache is shrunk once to the budget, and the answer is generated greedily without
 evicting again; right is what equals the expected answer. Of a skill with "_late" in its name the prompt ends before the last

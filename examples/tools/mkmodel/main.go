@@ -18,8 +18,8 @@ import (
 const about = `
 mkmodel makes a model of random weights in the shape of a published one, for benchmarks.
 
-  go run ./examples/mkmodel -shape llama-3.2-1b -type q4_0 -out model.gguf
-  go run ./examples/mkmodel -shape llama-3.2-1b -type bf16 -format hf -out model/`
+  go run ./examples/tools/mkmodel -shape llama-3.2-1b -type q4_0 -out model.gguf
+  go run ./examples/tools/mkmodel -shape llama-3.2-1b -type bf16 -format hf -out model/`
 
 func main() { cli.Main("mkmodel", run) }
 

@@ -9,16 +9,16 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 const about = `
 microbench measures the operations that models consist of, one at a time, beside what the machine can do at most.
 
-  go run ./examples/microbench
-  go run ./examples/microbench -op matmul -m 1 -n 8192 -k 2048 -dtype q8_0
-  go run ./examples/microbench -op attention -m 1 -n 4096 -dtype q8_0 -json
+  go run ./examples/tools/microbench
+  go run ./examples/tools/microbench -op matmul -m 1 -n 8192 -k 2048 -dtype q8_0
+  go run ./examples/tools/microbench -op attention -m 1 -n 4096 -dtype q8_0 -json
 
 Without flags it takes every operation in the shapes of Llama 3.2 1B. Weights, embeddings and cached keys and values are read
 from memory, as they are in a model: copies of them take turns. Activations stay in the caches.`

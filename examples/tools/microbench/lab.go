@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 

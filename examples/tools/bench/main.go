@@ -16,7 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -24,9 +24,9 @@ import (
 const about = `
 bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN that of generating N tokens one by one.
 
-  go run ./examples/bench -model model.gguf -p 128,512 -n 32 -r 3
-  go run ./examples/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
-  go run ./examples/bench -model model.gguf -profile
+  go run ./examples/tools/bench -model model.gguf -p 128,512 -n 32 -r 3
+  go run ./examples/tools/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
+  go run ./examples/tools/bench -model model.gguf -profile
 
 The tokens are arbitrary, so any model will do, one of random weights too (see mkmodel). Rates on a shared machine wander;
 compare two programs by running them in turn, several times.`
