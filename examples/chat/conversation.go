@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -29,9 +31,6 @@ type conversation struct {
 
 // talk answers until there are no more lines. At a terminal an error ends only the answer.
 func (c *conversation) talk(ctx context.Context, l lines) error {
-	if c.interactive {
-		c.note("/help lists the commands.")
-	}
 	for {
 		line, err := l.next()
 		if errors.Is(err, io.EOF) {
@@ -60,6 +59,20 @@ func (c *conversation) talk(ctx context.Context, l lines) error {
 			c.note("%v", err)
 		}
 	}
+}
+
+// introduce says which model talks, and how to talk to another.
+func (c *conversation) introduce(chosen *cli.Model) {
+	name := filepath.Base(chosen.Path)
+	if chosen.Embedded() {
+		name = "Pebble, the embedded model"
+	}
+	c.note("%s: %.3g million parameters, %v.", name, float64(cli.Parameters(c.model.Config()))/1e6, c.model.WeightType())
+	if chosen.Embedded() {
+		c.note("It is small, for trying things out: ask it for sums, capitals, opposites, spellings, or a story.")
+	}
+	c.note("To talk to another model, start this program with -model and the path of a .gguf file or a Hugging Face folder.")
+	c.note("Ctrl-C ends an answer, Ctrl-D the conversation. /help lists the commands.")
 }
 
 // answer adds a message of the user to the history, and the answer to it as far as it comes.
@@ -98,12 +111,12 @@ func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (las
 		history = append([]llama.Message{{Role: "system", Content: c.system}}, history...)
 	}
 	for piece, err := range c.session.Chat(ctx, history, c.params) {
-		if err != nil {
-			return piece, err
-		}
 		answer.WriteString(piece.Text)
 		if _, err := io.WriteString(c.stdout, piece.Text); err != nil {
 			return piece, fmt.Errorf("write the answer: %w", err)
+		}
+		if err != nil {
+			return piece, err
 		}
 		last = piece
 	}
@@ -122,8 +135,11 @@ func (c *conversation) report(last llama.Piece) {
 	if !c.interactive {
 		return
 	}
-	c.note("%d tokens, %s; prompt %d tokens, %d of them reused, %.2f s; %v", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime),
-		s.PromptTokens, s.ReusedTokens, s.PrefillTime.Seconds(), last.Stop)
+	ended := ""
+	if last.Stop != llama.EndOfTurn {
+		ended = fmt.Sprintf("; ended by: %v", last.Stop)
+	}
+	c.note("%d tokens, %s, the first after %.2f s%s", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime), s.PrefillTime.Seconds(), ended)
 }
 
 // rate says how many tokens a second.

@@ -75,3 +75,20 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 	}
 	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
 }
+
+// Parameters returns how many numbers a model of the Llama family learnt.
+func Parameters(c llama.Config) int64 {
+	hidden, attention, keys := c.HiddenSize, c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	layer := 2*hidden*attention + 2*hidden*keys + 3*hidden*c.IntermediateSize + 2*hidden // q and o, k and v, feed-forward, norms
+	if c.AttentionBias {
+		layer += attention + 2*keys + hidden
+	}
+	if c.MLPBias {
+		layer += 2*c.IntermediateSize + hidden
+	}
+	tables := c.VocabSize * hidden
+	if !c.TiedEmbeddings {
+		tables *= 2
+	}
+	return int64(tables) + int64(c.Layers)*int64(layer) + int64(hidden)
+}
