@@ -67,7 +67,11 @@ func (c *conversation) introduce(chosen *cli.Model) {
 	if chosen.Embedded() {
 		name = "Pebble, the embedded model"
 	}
-	c.note("%s: %.3g million parameters, %v.", name, float64(cli.Parameters(c.model.Config()))/1e6, c.model.WeightType())
+	parameters, unit := float64(cli.Parameters(c.model.Config()))/1e6, "million"
+	if parameters >= 1000 {
+		parameters, unit = parameters/1000, "billion"
+	}
+	c.note("%s: %.1f %s parameters, %v.", name, parameters, unit, c.model.WeightType())
 	if chosen.Embedded() {
 		c.note("It is small, for trying things out: ask it for sums, capitals, opposites, spellings, or a story.")
 	}
@@ -83,17 +87,22 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	var answer strings.Builder
 	last, err := c.stream(ctx, &answer)
 	fmt.Fprintln(c.stdout)
-	interrupted := errors.Is(err, context.Canceled)
-	if err != nil && answer.Len() == 0 {
-		c.history = c.history[:len(c.history)-1] // a question without an answer would confuse the next
+	c.generated += last.Stats.GeneratedTokens
+	c.computing += last.Stats.DecodeTime
+	interrupted, unanswered := errors.Is(err, context.Canceled), err != nil && answer.Len() == 0
+	if unanswered {
+		c.history = c.history[:len(c.history)-1] // a message without an answer would confuse the next
 	} else {
 		c.history = append(c.history, llama.Message{Role: "assistant", Content: answer.String()})
+		c.answers++
 	}
 	switch {
 	case errors.Is(err, llama.ErrContextFull):
 		return fmt.Errorf("%w. /reset begins a new conversation, -max-tokens gives it more room", err)
 	case interrupted && !c.interactive:
 		return err
+	case interrupted && unanswered:
+		c.note("Interrupted: your message is taken back.")
 	case interrupted:
 		c.note("Interrupted.")
 	case err != nil:
@@ -126,9 +135,6 @@ func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (las
 // report tells how the answer ended and how fast it came.
 func (c *conversation) report(last llama.Piece) {
 	s := last.Stats
-	c.answers++
-	c.generated += s.GeneratedTokens
-	c.computing += s.DecodeTime
 	if last.Stop == llama.ContextFull {
 		c.note("The context is full: /reset begins a new conversation, -max-tokens gives it more room.")
 	}

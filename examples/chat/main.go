@@ -19,7 +19,8 @@ chat is a conversation with a model of the Llama family.
   echo "What is the capital of Japan?" | go run ./examples/chat
 
 A line that ends with a backslash goes on in the next. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
-Lines from a pipe are messages too, answered one after another.`
+Lines from a pipe are messages too, answered one after another. The embedded model is too small for lively answers: its
+-temperature is 0 unless given, that of others 0.7.`
 
 // main leaves Ctrl-C to the conversation: it ends an answer, not the program.
 func main() {
@@ -34,7 +35,7 @@ type options struct {
 	system, history string
 }
 
-// usualTemperature makes answers lively. The embedded model is too small for that: it answers greedily.
+// usualTemperature makes answers lively, for which the embedded model is too small.
 const usualTemperature = 0.7
 
 func parse(args []string, stdout io.Writer) (*options, error) {

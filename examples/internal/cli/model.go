@@ -30,11 +30,11 @@ type Model struct {
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
 		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder; none: Pebble, the embedded model")
-		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", "))
-		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one a processor")
-		f.DType(&m.Weights, "weights", "to convert the weights to while loading, as stored unless given",
+		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
+		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
+		f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)",
 			tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
-		f.BoolVar(&m.Verbose, "v", false, "tell what is loaded, on stderr")
+		f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
 	})
 }
 

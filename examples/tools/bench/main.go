@@ -62,7 +62,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	o.model.Flags(f)
 	f.Group("Memory", func() {
-		f.DType(&o.kv, "kv-type", "`type` of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
+		f.DType(&o.kv, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
 		f.IntVar(&o.chunk, "chunk", 0, "most `tokens` of a prompt computed at once; 0: the default")
 	})
 	if err := f.Parse(args, stdout); err != nil {

@@ -56,7 +56,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	var skills, policies, budgets, kv string
 	f := cli.NewFlags("evictionlab", about)
 	f.Group("Experiment", func() {
-		f.StringVar(&o.questions, "questions", defaultQuestions, "`path` of a .jsonl or .jsonl.gz file")
+		f.StringVar(&o.questions, "questions", defaultQuestions, "`path` of a .jsonl or .jsonl.gz file; the default lies in the repository, seen from its root")
 		f.StringVar(&skills, "skills", "needle300,needle_late300", "`names` of the skills to ask about, with commas between")
 		f.IntVar(&o.n, "n", 30, "`number` of questions of each skill, the first of the file")
 		f.StringVar(&policies, "policies", strings.Join(eviction.Names(), ","), "`names` of eviction policies, with commas between")

@@ -39,14 +39,14 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.StringVar(&o.kind, "type", "q4_0", "`type` of the weights: "+recipeNames())
 		f.DType(&o.head, "head", "of the output head, as -type's usual mixture has it unless given", tensor.F32, tensor.F16,
 			tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K)
-		f.IntVar(&o.vocab, "vocab", 0, "tokens in the vocabulary, the shape's unless given")
-		f.IntVar(&o.context, "context", 0, "context length to declare, the shape's unless given")
-		f.Uint64Var(&o.seed, "seed", 1, "`seed` of the weights")
+		f.IntVar(&o.vocab, "vocab", 0, "`tokens` in the vocabulary; the shape's unless given")
+		f.IntVar(&o.context, "context", 0, "context to declare, in `tokens`; the shape's unless given")
+		f.Uint64Var(&o.seed, "seed", 1, "`number` that the random weights start from")
 	})
 	f.Group("Where", func() {
-		f.StringVar(&o.format, "format", "gguf", "gguf, one file, or hf, a Hugging Face folder")
-		f.StringVar(&o.out, "out", "", "`path` to write, SHAPE-TYPE.gguf or SHAPE-TYPE unless given")
-		f.IntVar(&o.shards, "shards", 1, "files that hold the weights of -format hf, at most 1000")
+		f.StringVar(&o.format, "format", "gguf", "`format` to write: gguf, one file, or hf, a Hugging Face folder")
+		f.StringVar(&o.out, "out", "", "`path` to write; SHAPE-TYPE.gguf or SHAPE-TYPE unless given")
+		f.IntVar(&o.shards, "shards", 1, "`number` of files that hold the weights of -format hf, at most 1000")
 	})
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err

@@ -39,13 +39,13 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Group("Files", func() {
 		f.StringVar(&o.in, "in", "", "`path` of a Hugging Face folder or a .gguf file")
 		f.StringVar(&o.out, "out", "", "`path` of the .gguf file to write")
-		f.StringVar(&o.name, "name", "", "`name` to give the model, the folder's or the file's own unless given")
+		f.StringVar(&o.name, "name", "", "`name` to give the model; the folder's or the file's own unless given")
 	})
 	f.Group("How", func() {
 		f.DType(&o.kind, "type", "of the matrices, q4_0 unless given", writable()...)
 		f.DType(&o.head, "head-type", "of the output head, and of the embedding that serves as one; unless given "+
 			headFor(tensor.Q4_0).String()+" beside matrices of fewer than eight bits, else as -type", writable()...)
-		f.IntVar(&o.threads, "threads", 0, "`number` of threads; 0: one a processor")
+		f.IntVar(&o.threads, "threads", 0, "`number` of threads; 0: one for each processor")
 	})
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
