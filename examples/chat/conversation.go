@@ -86,7 +86,9 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	c.history = append(c.history, llama.Message{Role: "user", Content: text})
 	var answer strings.Builder
 	last, err := c.stream(ctx, &answer)
-	fmt.Fprintln(c.stdout)
+	if err == nil || answer.Len() > 0 {
+		fmt.Fprintln(c.stdout)
+	}
 	c.generated += last.Stats.GeneratedTokens
 	c.computing += last.Stats.DecodeTime
 	interrupted, unanswered := errors.Is(err, context.Canceled), err != nil && answer.Len() == 0

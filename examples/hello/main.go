@@ -15,6 +15,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer model.Close()
 	session, err := model.NewSession(nil)
 	if err != nil {
 		log.Fatal(err)

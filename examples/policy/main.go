@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// longestKeys is an eviction.Scorer: in each KV head, the tokens stay whose keys are the longest vectors.
+// longestKeys is an eviction.Scorer: the tokens stay whose keys are the longest vectors.
 type longestKeys struct{}
 
 func (longestKeys) Name() string               { return "longest keys" }
@@ -22,16 +22,13 @@ func (longestKeys) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // 
 func (longestKeys) Recent(slots int) int       { return slots / 4 }          // the latest tokens stay whatever their keys
 
 func (longestKeys) Score(c *kvcache.Cache) ([][]float32, error) {
-	scores := make([][]float32, c.KVHeads())
-	for head := range scores {
-		scores[head] = make([]float32, c.Len())
-	}
-	err := c.EachKey(func(slot int, keys []float32) { // the slot's keys of all heads, one after another
-		for i, x := range keys {
-			scores[i/c.HeadDim()][slot] += x * x
+	scores := make([]float32, c.Len())
+	err := c.EachKey(func(slot int, key []float32) {
+		for _, x := range key {
+			scores[slot] += x * x
 		}
 	})
-	return scores, err
+	return [][]float32{scores}, err // one row: the same tokens stay in all heads of a layer
 }
 
 func main() {
@@ -41,6 +38,7 @@ func main() {
 	if err := errors.Join(longestErr, windowErr, modelErr); err != nil {
 		log.Fatal(err)
 	}
+	defer model.Close()
 	prompt := "The code for the red vault is 3438. The code for the green desk is 1874. " +
 		strings.Repeat("The evening wind was cold. They ate olives by the river. ", 12) + "\n\nWhat is the code for the red vault?"
 	for _, policy := range []eviction.Policy{eviction.None, window, longest} {
@@ -55,5 +53,6 @@ func main() {
 			fmt.Print(piece.Text)
 		}
 		fmt.Printf(" (%s: %d tokens in the cache)\n", policy.Name(), session.CacheLen())
+		session.Close()
 	}
 }

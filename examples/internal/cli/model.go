@@ -76,6 +76,23 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
 }
 
+// Open loads the model and opens a session of it. The function that it returns closes both.
+func Open(ctx context.Context, m *Model, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
+	model, closeModel, err := m.Load(ctx, stderr)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	session, closeSession, err := memory.Session(model)
+	if err != nil {
+		closeModel()
+		return nil, nil, nil, err
+	}
+	return model, session, func() {
+		closeSession()
+		closeModel()
+	}, nil
+}
+
 // Parameters returns how many numbers a model of the Llama family learnt.
 func Parameters(c llama.Config) int64 {
 	hidden, attention, keys := c.HiddenSize, c.Heads*c.HeadDim, c.KVHeads*c.HeadDim

@@ -2,30 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
 
 	"github.com/antigravity-go/antigravity/llama"
 )
-
-// Open loads the model and opens a session of it. The function that it returns closes both.
-func Open(ctx context.Context, m *Model, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
-	model, closeModel, err := m.Load(ctx, stderr)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	session, closeSession, err := memory.Session(model)
-	if err != nil {
-		closeModel()
-		return nil, nil, nil, err
-	}
-	return model, session, func() {
-		closeSession()
-		closeModel()
-	}, nil
-}
 
 // Prompt is what a program is asked.
 type Prompt struct {
@@ -77,11 +59,4 @@ func (p *Prompt) Ask(ctx context.Context, m *llama.Model, s *llama.Session, para
 		history = append(history, llama.Message{Role: "system", Content: p.System})
 	}
 	return s.Chat(ctx, append(history, llama.Message{Role: "user", Content: p.Text}), params)
-}
-
-// PrintJSON writes a value as one line of JSON, with <, > and & as they are.
-func PrintJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }
