@@ -134,26 +134,26 @@ func TestCancelledAnywhere(t *testing.T) {
 func TestCancelledLoad(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		load func(o *llama.LoadOptions) (*llama.Model, error)
+		load func(ctx context.Context, o *llama.LoadOptions) (*llama.Model, error)
 		to   tensor.DType
 		many int // looks, at least
 	}{
-		{"a copied file", pebble.Load, 0, 70},
-		{"a mapped file", func(o *llama.LoadOptions) (*llama.Model, error) {
-			return llama.Load(fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf"), o)
+		{"a copied file", pebble.LoadContext, 0, 70},
+		{"a mapped file", func(ctx context.Context, o *llama.LoadOptions) (*llama.Model, error) {
+			return llama.LoadContext(ctx, fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf"), o)
 		}, 0, 70},
-		{"a folder that is quantised", func(o *llama.LoadOptions) (*llama.Model, error) {
-			return llama.Load(fixture.Path(t, "hf/llama32-tied-bf16"), o)
+		{"a folder that is quantised", func(ctx context.Context, o *llama.LoadOptions) (*llama.Model, error) {
+			return llama.LoadContext(ctx, fixture.Path(t, "hf/llama32-tied-bf16"), o)
 		}, tensor.Q4_0, 40},
-		{"shards", func(o *llama.LoadOptions) (*llama.Model, error) {
-			return llama.Load(fixture.Path(t, "hf/llama32-sharded-f16"), o)
+		{"shards", func(ctx context.Context, o *llama.LoadOptions) (*llama.Model, error) {
+			return llama.LoadContext(ctx, fixture.Path(t, "hf/llama32-sharded-f16"), o)
 		}, tensor.Q8_0, 40},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			device := cpu.New(1)
 			defer device.Close()
 			for looks := 0; ; looks += stride(7) {
-				m, err := c.load(&llama.LoadOptions{Backend: device, Weights: c.to, Context: countdown.New(t.Context(), looks)})
+				m, err := c.load(countdown.New(t.Context(), looks), &llama.LoadOptions{Backend: device, Weights: c.to})
 				if err == nil {
 					m.Close()
 				} else if !errors.Is(err, context.Canceled) || m != nil {
@@ -180,7 +180,7 @@ func TestCancelledSwitch(t *testing.T) {
 	want := goOn(t, fork(t, s), 3)
 	for _, looks := range []int{0, 1, 40, 1000} {
 		w, err := llama.NewSwitch(t.Context(), s, llama.SwitchOptions{Load: func(context.Context) (*llama.Model, error) {
-			return pebble.Load(&llama.LoadOptions{Backend: device, Context: countdown.New(t.Context(), looks)})
+			return pebble.LoadContext(countdown.New(t.Context(), looks), &llama.LoadOptions{Backend: device})
 		}})
 		if err != nil {
 			t.Fatal(err)

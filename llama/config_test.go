@@ -1,170 +1,10 @@
 package llama
 
 import (
-	"errors"
-	"math"
-	"os"
-	"path/filepath"
-	"slices"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
-
-func TestConfigOfCheckpoints(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		want Config
-	}{
-		{"llama32-tied-bf16", Config{
-			HiddenSize: 128, IntermediateSize: 256, Layers: 3, Heads: 8, KVHeads: 2, HeadDim: 16, VocabSize: 512, ContextLength: 2048,
-			RMSNormEps: 1e-5, TiedEmbeddings: true, BOS: 1, EOS: []Token{2},
-			RoPE: RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64},
-		}},
-		{"llama32-sharded-f16", Config{ // rope_parameters
-			HiddenSize: 128, IntermediateSize: 256, Layers: 4, Heads: 8, KVHeads: 2, HeadDim: 16, VocabSize: 512, ContextLength: 2048,
-			RMSNormEps: 1e-5, BOS: 1, EOS: []Token{2},
-			RoPE: RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64},
-		}},
-		{"llama2-mha-f32", Config{
-			HiddenSize: 128, IntermediateSize: 256, Layers: 3, Heads: 8, KVHeads: 8, HeadDim: 16, VocabSize: 512, ContextLength: 2048,
-			RMSNormEps: 1e-6, BOS: 1, EOS: []Token{2}, RoPE: RoPE{Theta: 10000},
-		}},
-	} {
-		dir := fixture.Path(t, "hf/"+c.name)
-		config, err := os.ReadFile(filepath.Join(dir, configFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ParseConfig(config, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !equalConfigs(*got, c.want) {
-			t.Errorf("%s: %+v, want %+v", c.name, *got, c.want)
-		}
-	}
-}
-
-func equalConfigs(a, b Config) bool {
-	if !slices.Equal(a.EOS, b.EOS) || !slices.Equal(a.RoPE.Divisors, b.RoPE.Divisors) {
-		return false
-	}
-	key := func(c Config) any {
-		c.EOS, c.RoPE.Divisors = nil, nil
-		return [...]any{c.HiddenSize, c.IntermediateSize, c.Layers, c.Heads, c.KVHeads, c.HeadDim, c.VocabSize, c.ContextLength,
-			c.RMSNormEps, c.RoPE.Theta, c.RoPE.Scaling, c.RoPE.Factor, c.RoPE.LowFreqFactor, c.RoPE.HighFreqFactor, c.RoPE.OriginalContext,
-			c.AttentionBias, c.MLPBias, c.TiedEmbeddings, c.BOS}
-	}
-	return key(a) == key(b)
-}
-
-const minimal = `"model_type":"llama","hidden_size":8,"intermediate_size":16,"num_hidden_layers":1,"num_attention_heads":2,"vocab_size":10,"max_position_embeddings":32`
-
-func TestConfigDefaultsAndVariants(t *testing.T) {
-	for _, c := range []struct {
-		name, extra, generation string
-		check                   func(c *Config) bool
-	}{
-		{"defaults", ``, ``, func(c *Config) bool {
-			return c.KVHeads == 2 && c.HeadDim == 4 && c.RoPE.Theta == 10000 && c.RMSNormEps == 1e-6 && c.BOS == -1 && c.EOS == nil
-		}},
-		{"several ends", `,"eos_token_id":[3,4]`, ``, func(c *Config) bool { return slices.Equal(c.EOS, []Token{3, 4}) }},
-		{"generation config adds ends", `,"eos_token_id":3`, `{"eos_token_id":[5,3]}`, func(c *Config) bool { return slices.Equal(c.EOS, []Token{3, 5}) }},
-		{"null ends", `,"eos_token_id":null,"bos_token_id":null`, ``, func(c *Config) bool { return c.EOS == nil && c.BOS == -1 }},
-		{"given head_dim", `,"head_dim":16`, ``, func(c *Config) bool { return c.HeadDim == 16 }},
-		{"linear", `,"rope_scaling":{"type":"linear","factor":4.0}`, ``, func(c *Config) bool { return c.RoPE.Scaling == "linear" && c.RoPE.Factor == 4 }},
-		{"default scaling", `,"rope_parameters":{"rope_type":"default","rope_theta":77}`, ``, func(c *Config) bool { return c.RoPE.Scaling == "" && c.RoPE.Theta == 77 }},
-		{"biases", `,"attention_bias":true,"mlp_bias":true`, ``, func(c *Config) bool { return c.AttentionBias && c.MLPBias }},
-	} {
-		var generation []byte
-		if c.generation != "" {
-			generation = []byte(c.generation)
-		}
-		got, err := ParseConfig([]byte("{"+minimal+c.extra+"}"), generation)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		} else if !c.check(got) {
-			t.Errorf("%s: %+v", c.name, got)
-		}
-	}
-}
-
-func TestConfigRefuses(t *testing.T) {
-	for _, c := range []struct {
-		name, text  string
-		unsupported bool
-	}{
-		{"nothing", ``, false},
-		{"no object", `[]`, false},
-		{"another architecture", `{"model_type":"gpt2"}`, true},
-		{"another activation", `{` + minimal + `,"hidden_act":"gelu"}`, true},
-		{"partial rotation", `{` + minimal + `,"partial_rotary_factor":0.5}`, true},
-		{"unknown scaling", `{` + minimal + `,"rope_scaling":{"rope_type":"yarn","factor":2}}`, true},
-		{"no sizes", `{"model_type":"llama"}`, false},
-		{"absurd size", `{` + minimal + `,"hidden_size":1e15}`, false},
-		{"huge size", `{` + minimal + `,"hidden_size":2000000000}`, false},
-		{"negative size", `{` + minimal + `,"num_hidden_layers":-1}`, false},
-		{"uneven groups", `{` + minimal + `,"num_key_value_heads":3}`, false},
-		{"odd head", `{` + minimal + `,"head_dim":3}`, false},
-		{"end outside the vocabulary", `{` + minimal + `,"eos_token_id":10}`, false},
-		{"text as end", `{` + minimal + `,"eos_token_id":"x"}`, false},
-		{"zero theta", `{` + minimal + `,"rope_theta":0}`, false},
-		{"llama3 without factors", `{` + minimal + `,"rope_scaling":{"rope_type":"llama3"}}`, false},
-	} {
-		got, err := ParseConfig([]byte(c.text), nil)
-		if err == nil {
-			t.Errorf("%s: accepted as %+v", c.name, got)
-		} else if errors.Is(err, ErrUnsupported) != c.unsupported {
-			t.Errorf("%s: %v; unsupported should be %v", c.name, err, c.unsupported)
-		}
-	}
-}
-
-func FuzzConfig(f *testing.F) {
-	f.Add([]byte("{"+minimal+"}"), []byte(`{"eos_token_id":[1,2]}`))
-	f.Add([]byte("{"+minimal+`,"rope_scaling":{"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":64}}`), []byte(`{}`))
-	f.Fuzz(func(t *testing.T, config, generation []byte) {
-		c, err := ParseConfig(config, generation)
-		if err != nil {
-			return
-		}
-		if err := c.validate(); err != nil {
-			t.Fatalf("accepted, but %v", err)
-		}
-		for _, angle := range c.RoPE.frequencies(c.HeadDim) {
-			if math.IsNaN(angle) || math.IsInf(angle, 0) {
-				t.Fatalf("frequency %g of %+v", angle, c.RoPE)
-			}
-		}
-	})
-}
-
-func TestRoPEFrequencies(t *testing.T) {
-	plain := RoPE{Theta: 10000}
-	for i, f := range plain.frequencies(8) {
-		if want := math.Pow(10000, -float64(2*i)/8); math.Abs(f/want-1) > 1e-14 {
-			t.Errorf("pair %d: %g, want %g", i, f, want)
-		}
-	}
-	linear := RoPE{Theta: 10000, Scaling: "linear", Factor: 4}
-	for i, f := range linear.frequencies(8) {
-		if want := math.Pow(10000, -float64(2*i)/8) / 4; math.Abs(f/want-1) > 1e-14 {
-			t.Errorf("linear, pair %d: %g, want %g", i, f, want)
-		}
-	}
-	llama3 := RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 8192}
-	freqs := llama3.frequencies(64)
-	unscaled := (&RoPE{Theta: 500000}).frequencies(64)
-	if freqs[0] != 1 || freqs[31] != unscaled[31]/32 {
-		t.Errorf("llama3: ends %g and %g, want 1 and %g", freqs[0], freqs[31], unscaled[31]/32)
-	}
-	for i := range freqs {
-		if ratio := unscaled[i] / freqs[i]; ratio < 1-1e-12 || ratio > 32+1e-9 {
-			t.Errorf("llama3, pair %d: stretched by %g", i, ratio)
-		}
-	}
-}
 
 // TestPublishedShapesFit holds the limits of configurations against models that exist, the largest and the smallest of the family
 // among them, with weights of four bits.
@@ -186,15 +26,16 @@ func TestPublishedShapesFit(t *testing.T) {
 		{"tiny-random-LlamaForCausalLM", 16, 64, 2, 4, 4, 4, 32000, 2048},
 		{"a table of 256k entries", 16, 16, 1, 2, 1, 8, 256000, 8192},
 	} {
-		config := Config{
+		config := checkpoint.Config{
 			HiddenSize: c.hidden, IntermediateSize: c.wide, Layers: c.layers, Heads: c.heads, KVHeads: c.kv, HeadDim: c.headDim, VocabSize: c.vocab,
-			ContextLength: c.context, RMSNormEps: 1e-5, RoPE: RoPE{Theta: 10000}, BOS: -1,
+			ContextLength: c.context, RMSNormEps: 1e-5, RoPE: checkpoint.RoPE{Theta: 10000}, BOS: -1,
 		}
-		if err := config.validate(); err != nil {
+		if err := config.Validate(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		numbers := c.vocab*c.hidden + c.layers*(2*c.hidden*(c.heads+c.kv)*c.headDim+3*c.hidden*c.wide)
-		if err := config.checkWorkingBytes(int64(numbers) / 2); err != nil {
+		ours := configOf(&config)
+		if err := ours.checkWorkingBytes(int64(numbers) / 2); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

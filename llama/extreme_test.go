@@ -68,7 +68,7 @@ func TestExtremeConfigurations(t *testing.T) {
 			peak, err := peakOf(func() error {
 				device := cpu.New(2)
 				defer device.Close()
-				m, err := llama.LoadFS(fstest.MapFS{"m.gguf": {Data: data}}, "m.gguf", &llama.LoadOptions{Backend: device})
+				m, err := llama.LoadFS(context.Background(), fstest.MapFS{"m.gguf": {Data: data}}, "m.gguf", &llama.LoadOptions{Backend: device})
 				if err != nil {
 					return err
 				}

@@ -2,7 +2,6 @@ package llama
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"unsafe"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -23,8 +23,9 @@ type files interface {
 	head(name string) ([]byte, error)
 	// list returns the names of some files.
 	list() []string
-	// weights returns a large file's bytes and what keeps them, to be closed when they are no longer needed.
-	weights(name string) ([]byte, io.Closer, error)
+	// weights returns a large file's bytes and what keeps them, to be closed when they are no longer needed. What cannot be
+	// mapped is copied into the memory, until the context ends.
+	weights(ctx context.Context, name string, memory tensor.Memory) ([]byte, io.Closer, error)
 	// path names a file for messages.
 	path(name string) string
 }
@@ -44,7 +45,7 @@ const (
 // smallFileLimit returns the bound on a file that is read whole. What has an unusual name is taken for a tokenizer.
 func smallFileLimit(name string) int {
 	switch filepath.Base(name) {
-	case configFile, generationFile, tokenizerConfigFile, templateFile, indexFile:
+	case checkpoint.ConfigFile, checkpoint.GenerationFile, checkpoint.TokenizerConfigFile, checkpoint.TemplateFile, checkpoint.IndexFile:
 		return maxSmallFile
 	}
 	return maxTokenizerFile
@@ -95,7 +96,7 @@ func (d folder) list() (names []string) {
 	return names
 }
 
-func (d folder) weights(name string) ([]byte, io.Closer, error) {
+func (d folder) weights(_ context.Context, name string, _ tensor.Memory) ([]byte, io.Closer, error) {
 	f, err := mmap.Open(d.path(name))
 	if err != nil {
 		return nil, nil, err
@@ -104,11 +105,7 @@ func (d folder) weights(name string) ([]byte, io.Closer, error) {
 }
 
 // fileSystem is an fs.FS.
-type fileSystem struct {
-	fs.FS
-	memory tensor.Memory
-	ctx    context.Context // of the loading
-}
+type fileSystem struct{ fs.FS }
 
 func (f fileSystem) path(name string) string { return name }
 
@@ -138,8 +135,7 @@ func (f fileSystem) list() (names []string) {
 	return names
 }
 
-// weights copies the file into memory outside the Go heap.
-func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
+func (f fileSystem) weights(ctx context.Context, name string, memory tensor.Memory) ([]byte, io.Closer, error) {
 	file, err := f.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -152,11 +148,11 @@ func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
 	if info.Size() < 0 || info.Size() != int64(int(info.Size())) {
 		return nil, nil, fmt.Errorf("%s has %d bytes, more than can be addressed", name, info.Size())
 	}
-	buffer, err := f.memory.Alloc(int(info.Size()), tensor.U8)
+	buffer, err := memory.Alloc(int(info.Size()), tensor.U8)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := io.ReadFull(interruptible{f.ctx, file}, buffer.Bytes()); err != nil {
+	if _, err := io.ReadFull(interruptible{ctx, file}, buffer.Bytes()); err != nil {
 		buffer.Free()
 		return nil, nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -207,13 +203,4 @@ func readSmall(r io.Reader, name string) ([]byte, error) {
 		return nil, &FormatError{File: name, Offset: int64(limit), Err: fmt.Errorf("the file has more than %d bytes, which no honest one comes near", limit)}
 	}
 	return data, nil
-}
-
-// readOptional is read, with nil for a file that does not exist.
-func readOptional(f files, name string) ([]byte, error) {
-	data, err := f.read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
 }

@@ -111,7 +111,7 @@ func TestGGUFLogitsNearTheFolders(t *testing.T) {
 		tolerance float64
 	}{{tensor.F32, 1e-6}, {tensor.BF16, 1e-6}, {tensor.F16, 1e-3}, {tensor.Q8_0, 2e-2}, {tensor.Q4_1, 0.3}} {
 		file := fstest.MapFS{"pebble.gguf": {Data: pebbleAs(t, c.d)}}
-		gotPrompt, got := logits(llama.LoadFS(file, "pebble.gguf", nil))
+		gotPrompt, got := logits(llama.LoadFS(context.Background(), file, "pebble.gguf", nil))
 		if len(gotPrompt) != len(wantPrompt) {
 			t.Errorf("%v: %d prompt tokens, the folder has %d", c.d, len(gotPrompt), len(wantPrompt))
 		}

@@ -57,7 +57,7 @@ func loadFiles(files map[string][]byte, name string) (c llama.Config, err error)
 	for name, data := range files {
 		fsys[name] = &fstest.MapFile{Data: data}
 	}
-	m, err := llama.LoadFS(fsys, name, &llama.LoadOptions{Threads: 1})
+	m, err := llama.LoadFS(context.Background(), fsys, name, &llama.LoadOptions{Threads: 1})
 	if err != nil {
 		return c, err
 	}
@@ -283,7 +283,7 @@ func TestManyEndsAreQuick(t *testing.T) {
 	for name, data := range files {
 		fsys[name] = &fstest.MapFile{Data: data}
 	}
-	m, err := llama.LoadFS(fsys, ".", nil)
+	m, err := llama.LoadFS(context.Background(), fsys, ".", nil)
 	if err == nil {
 		defer m.Close()
 	}
@@ -318,7 +318,7 @@ func TestVectorsOfEveryType(t *testing.T) {
 					}
 					device := cpu.New(1)
 					defer device.Close()
-					m, err := llama.LoadFS(fstest.MapFS{"m": {Data: data}}, "m", &llama.LoadOptions{Backend: device})
+					m, err := llama.LoadFS(context.Background(), fstest.MapFS{"m": {Data: data}}, "m", &llama.LoadOptions{Backend: device})
 					if err != nil {
 						return nil, err
 					}
@@ -466,8 +466,8 @@ func metaOf(k docKey) gguf.KeyValue {
 func TestPanicsOfLoadingAreErrors(t *testing.T) {
 	device := &clumsy{cpu.New(1)}
 	defer device.Close()
-	_, byDevice := llama.LoadFS(fstest.MapFS{"m": {Data: ggufOf(&smallShapes[0])}}, "m", &llama.LoadOptions{Backend: device})
-	_, byCaller := llama.LoadFS(fstest.MapFS{"m": {Data: ggufOf(&smallShapes[0])}}, "m", &llama.LoadOptions{Progress: func(_, _ int64) { panic("no progress") }})
+	_, byDevice := llama.LoadFS(context.Background(), fstest.MapFS{"m": {Data: ggufOf(&smallShapes[0])}}, "m", &llama.LoadOptions{Backend: device})
+	_, byCaller := llama.LoadFS(context.Background(), fstest.MapFS{"m": {Data: ggufOf(&smallShapes[0])}}, "m", &llama.LoadOptions{Progress: func(_, _ int64) { panic("no progress") }})
 	for _, err := range []error{byDevice, byCaller} {
 		var panicked *parallel.PanicError
 		if !errors.As(err, &panicked) || len(panicked.Stack) == 0 {

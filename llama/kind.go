@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
 // kindOf tells what a file is by how it begins, in words; "" when that is unknown.
@@ -56,7 +58,7 @@ func notAModel(f files, name string) error {
 	if kind == "" {
 		kind = fmt.Sprintf("an unknown kind of file, which begins with %.8q", head)
 	}
-	return fmt.Errorf("the file is %s: %w; a model is a GGUF file, or the directory that holds %s and %s", kind, ErrUnsupported, configFile, weightsFile)
+	return fmt.Errorf("the file is %s: %w; a model is a GGUF file, or the directory that holds %s and %s", kind, ErrUnsupported, checkpoint.ConfigFile, checkpoint.WeightsFile)
 }
 
 // onlyGGUF returns the name of the one GGUF file of a folder, "" where there is none, or more than one.

@@ -1,6 +1,7 @@
 package llama_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ func TestGGUFIsToldByItsMagic(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		m.Close()
-		if m, err = llama.LoadFS(os.DirFS(dir), name, nil); err != nil {
+		if m, err = llama.LoadFS(context.Background(), os.DirFS(dir), name, nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		m.Close()
@@ -61,7 +62,7 @@ func TestOtherFilesAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, byPath := llama.Load(path, nil)
-		_, byFS := llama.LoadFS(os.DirFS(dir), c.name, nil)
+		_, byFS := llama.LoadFS(context.Background(), os.DirFS(dir), c.name, nil)
 		for _, err := range []error{byPath, byFS} {
 			var format *llama.FormatError
 			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "GGUF") {
@@ -84,7 +85,7 @@ func TestDirectoryOfOneGGUF(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, byPath := llama.Load(dir, nil)
-		_, byFS := llama.LoadFS(os.DirFS(dir), ".", nil)
+		_, byFS := llama.LoadFS(context.Background(), os.DirFS(dir), ".", nil)
 		_, tokenizer := llama.LoadTokenizer(dir)
 		for _, err := range []error{byPath, byFS, tokenizer} {
 			if err == nil || strings.Contains(err.Error(), "one.gguf") != (i == 0) {

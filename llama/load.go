@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -19,15 +18,14 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
+	"golang.org/x/sync/errgroup"
 )
 
 // LoadOptions say how to load. Nil and the zero value are the good defaults.
 type LoadOptions struct {
-	// Context ends the loading early, with an error that wraps its own; nil: nothing does. What was allocated is given back
-	// before Load returns.
-	Context context.Context
 	// Backend computes the model; nil: the CPU. The caller closes a backend of its own, after the model.
 	Backend backend.Backend
 	// Threads is how many threads the CPU computes with; 0: GOMAXPROCS. A Backend of the caller's decides for itself.
@@ -45,12 +43,17 @@ type LoadOptions struct {
 // index) or a GGUF file, told by how it begins and not by its name. Weights are mapped, not read, where the backend can compute
 // on the file's own layout.
 //
-// LoadOptions.Context is looked at between the files of a model, between tensors, and within them every few megabytes that are
-// converted, packed or sent to a device. Two things are not interrupted: reading a tokenizer, which takes some hundred
-// milliseconds on a phone, and a device's compiler.
-//
 // What is wrong with a file is a *FormatError, what is merely not supported wraps ErrUnsupported.
 func Load(path string, o *LoadOptions) (*Model, error) {
+	return LoadContext(context.Background(), path, o)
+}
+
+// LoadContext is Load until the context ends: the error then wraps the context's own, and what was allocated has been given back.
+//
+// The context is looked at between the files of a model, between tensors, and within them every few megabytes that are
+// converted, packed or sent to a device. Two things are not interrupted: reading a tokenizer, which takes some hundred
+// milliseconds on a phone, and a device's compiler.
+func LoadContext(ctx context.Context, path string, o *LoadOptions) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, loadError(path, err)
@@ -62,13 +65,13 @@ func Load(path string, o *LoadOptions) (*Model, error) {
 			return nil, loadError(path, fmt.Errorf("neither a directory nor a regular file but %v: %w", info.Mode().Type(), ErrUnsupported))
 		}
 	}
-	m, err := load(func(context.Context, tensor.Memory) files { return folder(dir) }, name, o)
+	m, err := load(ctx, folder(dir), name, o)
 	return m, loadError(path, err)
 }
 
-// LoadFS is Load from a file system such as an embed.FS or a zip archive; name is a directory, "." for the top, or a GGUF
+// LoadFS is LoadContext from a file system such as an embed.FS or a zip archive; name is a directory, "." for the top, or a GGUF
 // file. Nothing can be mapped there, so the weights are copied.
-func LoadFS(fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
+func LoadFS(ctx context.Context, fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, loadError(name, err)
@@ -82,7 +85,7 @@ func LoadFS(fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, loadError(name, err)
 	}
-	m, err := load(func(ctx context.Context, m tensor.Memory) files { return fileSystem{sub, m, ctx} }, file, o)
+	m, err := load(ctx, fileSystem{sub}, file, o)
 	return m, loadError(name, err)
 }
 
@@ -119,14 +122,10 @@ func (e *briefError) Error() string {
 func (e *briefError) Unwrap() error { return e.error }
 
 // load opens the GGUF file of a name, or the Hugging Face folder when the name is empty.
-func load(open func(context.Context, tensor.Memory) files, name string, o *LoadOptions) (m *Model, err error) {
+func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, err error) {
 	options := LoadOptions{}
 	if o != nil {
 		options = *o
-	}
-	ctx := options.Context
-	if ctx == nil {
-		ctx = context.Background()
 	}
 	if w := options.Weights; w != 0 && (w.Format() == nil || !w.Format().CanQuantize()) {
 		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
@@ -145,19 +144,28 @@ func load(open func(context.Context, tensor.Memory) files, name string, o *LoadO
 		}
 	}()
 	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it; the clean-up above then sees the error
-	host, ok := b.(*cpu.Backend) // converts and holds what is copied on its way to the device
-	if !ok {
-		host = cpu.New(options.Threads)
-		defer host.Close()
+	var host converter = b
+	if _, ok := b.(*cpu.Backend); !ok { // another device may not compute on the host's memory
+		own := cpu.New(options.Threads)
+		defer own.Close()
+		host = own
 	}
-	source, err := m.open(ctx, open(ctx, host.Memory()), name, host.Memory())
+	config, source, err := m.open(ctx, f, name, host.Memory())
 	if err != nil {
 		return m, err
 	}
 	m.release = source.Close
-	m.frequencies = m.config.RoPE.frequencies(m.config.HeadDim)
-	m.layers = make([]layer, m.config.Layers)
-	if err := m.loadWeights(ctx, source, host, &options); err != nil {
+	m.config = configOf(config)
+	m.ends = slices.Sorted(slices.Values(m.config.EOS))
+	if err := m.checkTokenizer(); err != nil {
+		return m, formatError(source.file(), err)
+	}
+	if err := ctx.Err(); err != nil {
+		return m, err
+	}
+	m.frequencies = config.RoPE.Frequencies(config.HeadDim)
+	m.layers = make([]layer, config.Layers)
+	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
 		return m, err
 	}
 	if m.head == nil {
@@ -171,48 +179,22 @@ func load(open func(context.Context, tensor.Memory) files, name string, o *LoadO
 	return m, nil
 }
 
-// closingSource is a weightSource with files to close.
-type closingSource interface {
-	weightSource
-	io.Closer
-}
-
-// open reads the configuration and the tokenizer, and opens the weights.
-func (m *Model) open(ctx context.Context, f files, name string, host tensor.Memory) (source closingSource, err error) {
-	defer func() {
-		if err != nil && source != nil {
-			source.Close()
-			source = nil
-		}
-	}()
-	var config *Config
+// open reads the configuration and the tokenizer, and opens the weights. Without an error there is a source, to be closed.
+func (m *Model) open(ctx context.Context, f files, name string, memory tensor.Memory) (*checkpoint.Config, weightSource, error) {
 	if name == "" {
-		config, source, err = m.openFolder(ctx, f, host)
-	} else {
-		config, source, err = m.openGGUF(f, name, host)
+		return m.openFolder(ctx, f, memory)
 	}
-	if err != nil {
-		return source, err
-	}
-	m.config = *config
-	m.ends = slices.Sorted(slices.Values(config.EOS))
-	if m.tokenizer == nil {
-		m.tokenizer = &Tokenizer{vocabulary: noVocabulary{m.config.VocabSize}}
-	}
-	if n := m.tokenizer.VocabSize(); n > m.config.VocabSize {
-		return source, &FormatError{File: source.file(), Offset: -1,
-			Err: fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, m.config.VocabSize)}
-	}
-	return source, ctx.Err()
+	return m.openGGUF(ctx, f, name, memory)
 }
 
 // openFolder opens a Hugging Face folder. The context is looked at between its files.
-func (m *Model) openFolder(ctx context.Context, f files, host tensor.Memory) (config *Config, _ closingSource, err error) {
-	if config, err = huggingFaceConfig(f); err != nil {
+func (m *Model) openFolder(ctx context.Context, f files, memory tensor.Memory) (*checkpoint.Config, weightSource, error) {
+	config, err := checkpoint.Folder(f.read).Config()
+	if err != nil {
 		if only := onlyGGUF(f); only != "" && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; to load the GGUF file in this directory, name it: %s", err, f.path(only))
 		}
-		return nil, nil, err
+		return nil, nil, folderError(f, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -223,7 +205,7 @@ func (m *Model) openFolder(ctx context.Context, f files, host tensor.Memory) (co
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	h, err := openHuggingFace(f, host)
+	h, err := openHuggingFace(ctx, f, memory)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -231,62 +213,58 @@ func (m *Model) openFolder(ctx context.Context, f files, host tensor.Memory) (co
 }
 
 // openGGUF opens a GGUF file.
-func (m *Model) openGGUF(f files, name string, host tensor.Memory) (config *Config, _ closingSource, err error) {
+func (m *Model) openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (*checkpoint.Config, weightSource, error) {
 	if is, err := isGGUF(f, name); err != nil {
 		return nil, nil, err
 	} else if !is {
 		return nil, nil, notAModel(f, name)
 	}
-	g, err := openGGUF(f, name, host)
+	g, err := openGGUF(ctx, f, name, memory)
 	if err != nil {
 		return nil, nil, err
 	}
-	if config, err = g.config(); err == nil {
+	config, err := g.config()
+	if err == nil {
 		m.tokenizer, err = g.tokenizer()
 	}
-	return config, g, err
+	if err != nil {
+		g.Close()
+		return nil, nil, err
+	}
+	return config, g, nil
+}
+
+// checkTokenizer refuses a tokenizer with tokens that the model does not have, and gives a model without a tokenizer an empty one.
+func (m *Model) checkTokenizer() error {
+	if m.tokenizer == nil {
+		m.tokenizer = &Tokenizer{vocabulary: noVocabulary{m.config.VocabSize}}
+	}
+	if n := m.tokenizer.VocabSize(); n > m.config.VocabSize {
+		return fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, m.config.VocabSize)
+	}
+	return nil
 }
 
 // loadWeights reads, converts and prepares every tensor, several at a time, until the context ends. Before anything is
 // allocated for them it checks that all are there, in the shapes and in a type that they must have.
-func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu.Backend, o *LoadOptions) error {
-	specs := m.specs()
+func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []checkpoint.Tensor, host converter, o *LoadOptions) error {
+	stored := make([]storedTensor, len(tensors))
 	var total int64
-	for _, spec := range specs {
-		size, err := checkStored(source, spec)
-		if err != nil {
+	for i := range tensors {
+		var err error
+		if stored[i], err = findChecked(source, &tensors[i]); err != nil {
 			return err
 		}
-		total += size
+		total += int64(len(stored[i].data))
 	}
 	if err := m.config.checkWorkingBytes(total); err != nil {
-		return &FormatError{File: source.file(), Offset: -1, Err: err}
+		return formatError(source.file(), err)
 	}
-	stored := make([]*tensor.Tensor, len(specs))
-	defer func() { // those that were not come to
-		for _, t := range stored {
-			if t != nil {
-				t.Free()
-			}
-		}
-	}()
-	m.weights = make([]*tensor.Tensor, len(specs))
-	for i, spec := range specs {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		t, err := source.tensor(spec.name)
-		if err != nil {
-			return fmt.Errorf("the tensor %s: %w", spec.name, err)
-		}
-		stored[i] = t
-	}
+	m.weights = make([]*tensor.Tensor, len(tensors))
 	var (
-		next     atomic.Int64
-		views    atomic.Bool // some weights are read from the file itself
+		views    atomic.Bool // some weights are read from the files themselves
 		progress sync.Mutex
 		done     int64
-		workers  parallel.Group
 	)
 	report := func(n int) {
 		progress.Lock()
@@ -296,34 +274,28 @@ func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu
 			o.Progress(done, total)
 		}
 	}
-	for range min(max(o.Threads, 2), len(specs)) {
-		workers.Go(func() error {
-			defer next.Add(int64(len(specs))) // who ends has found all done, or an error that ends the others too
-			for i := int(next.Add(1)) - 1; i < len(specs); i = int(next.Add(1)) - 1 {
-				ready, err := m.prepare(ctx, stored[i], specs[i], host, o.Weights)
-				if err != nil {
-					return fmt.Errorf("the tensor %s: %w", specs[i].name, err)
-				}
-				size := stored[i].Size()
-				if ready == stored[i] {
-					views.Store(true)
-				} else {
-					source.done(specs[i].name, stored[i])
-					stored[i].Free()
-				}
-				stored[i] = nil
-				m.weights[i] = ready
-				specs[i].set(ready)
-				m.weightBytes.Add(int64(ready.Size()))
-				report(size)
+	workers, ctx := errgroup.WithContext(ctx)
+	workers.SetLimit(max(o.Threads, 2))
+	for i := range tensors {
+		workers.Go(func() (err error) {
+			defer parallel.Catch(&err)()
+			ready, view, err := m.prepare(ctx, &stored[i], tensors[i].Role, host, o.Weights)
+			if err != nil {
+				return fmt.Errorf("the tensor %s: %w", tensors[i].HuggingFace, err)
 			}
+			m.weights[i] = ready
+			*m.place(&tensors[i]) = ready
+			m.weightBytes.Add(int64(ready.Size()))
+			if view {
+				views.Store(true)
+			} else {
+				release(stored[i].owner, stored[i].data)
+			}
+			report(len(stored[i].data))
 			return nil
 		})
 	}
-	if err := errors.Join(workers.Wait()...); err != nil {
-		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) { // in several tensors at once
-			return ended
-		}
+	if err := workers.Wait(); err != nil {
 		return err
 	}
 	if !views.Load() {
@@ -333,41 +305,49 @@ func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu
 	return nil
 }
 
-// checkStored finds a tensor, checks its type and its shape, and returns its size in bytes.
-func checkStored(source weightSource, spec weightSpec) (int64, error) {
-	if !source.has(spec.name) {
-		return 0, &FormatError{File: source.file(), Offset: -1, Err: fmt.Errorf("the tensor %s %v is missing", spec.name, spec.shape)}
-	}
-	t, err := source.find(spec.name)
+// findChecked finds a tensor and checks its shape.
+func findChecked(source weightSource, t *checkpoint.Tensor) (storedTensor, error) {
+	s, err := source.find(t)
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	if t.shape != spec.shape {
-		return 0, &FormatError{File: source.file(), Offset: -1,
-			Err: fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", spec.name, t.dtype, t.shape, spec.shape)}
+	if want := tensor.ShapeOf(t.Shape...); s.shape != want {
+		return s, formatError(source.file(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace, s.dtype, s.shape, want))
 	}
-	return int64(len(t.data)), nil
+	return s, nil
 }
 
-// prepare brings a tensor into the type and the layout that the device computes with.
-func (m *Model) prepare(ctx context.Context, t *tensor.Tensor, spec weightSpec, host *cpu.Backend, asked tensor.DType) (ready *tensor.Tensor, err error) {
-	defer parallel.Catch(&err)()
+// prepare brings a tensor into the type and the layout that the device computes with. What it returns may be a view of the file.
+func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Role, host converter, asked tensor.DType) (ready *tensor.Tensor, view bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	converted, err := convert(ctx, t, targetType(spec.role, t.DType(), asked), host)
+	t, view, err := s.host(host.Memory())
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if spec.role == vector {
+	converted := t
+	defer func() { // also when a device panics
+		if t != ready {
+			t.Free()
+		}
+		if converted != t && converted != ready {
+			converted.Free()
+		}
+	}()
+	if converted, err = convert(ctx, t, targetType(role, t.DType(), asked), host); err != nil {
+		converted = t
+		return nil, false, err
+	}
+	if role == checkpoint.Vector {
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
 		ready, err = backend.PrepareContext(ctx, m.device.Backend, converted)
 	}
-	if converted != t && converted != ready {
-		converted.Free()
+	if err != nil {
+		return nil, false, err
 	}
-	return ready, err
+	return ready, view && ready == t, nil
 }
 
 // LoadTokenizer reads a tokenizer without any weights: from a tokenizer.json, a directory that holds one, or a GGUF file.
@@ -388,7 +368,7 @@ func loadTokenizer(path string) (t *Tokenizer, err error) {
 	}
 	dir, name := filepath.Split(path)
 	if info.IsDir() {
-		dir, name = path, tokenizerFile
+		dir, name = path, checkpoint.TokenizerFile
 	}
 	if is := false; !info.IsDir() {
 		if is, err = isGGUF(folder(dir), name); err != nil {
@@ -398,7 +378,7 @@ func loadTokenizer(path string) (t *Tokenizer, err error) {
 			return ggufTokenizer(folder(dir), name)
 		}
 	}
-	if name == tokenizerFile {
+	if name == checkpoint.TokenizerFile {
 		t, err = huggingFaceTokenizer(folder(dir))
 	} else {
 		t, err = otherTokenizer(folder(dir), name)
@@ -407,14 +387,14 @@ func loadTokenizer(path string) (t *Tokenizer, err error) {
 		return t, err
 	}
 	if only := onlyGGUF(folder(dir)); only != "" {
-		return nil, fmt.Errorf("llama: there is no %s; to read the tokenizer of the GGUF file in this directory, name it: %s", tokenizerFile, folder(dir).path(only))
+		return nil, fmt.Errorf("llama: there is no %s; to read the tokenizer of the GGUF file in this directory, name it: %s", checkpoint.TokenizerFile, folder(dir).path(only))
 	}
-	return nil, fmt.Errorf("llama: there is no %s", tokenizerFile)
+	return nil, fmt.Errorf("llama: there is no %s", checkpoint.TokenizerFile)
 }
 
 // ggufTokenizer reads the tokenizer of a GGUF file.
 func ggufTokenizer(f files, name string) (*Tokenizer, error) {
-	g, err := openGGUF(f, name, new(tensor.Galloc))
+	g, err := openGGUF(context.Background(), f, name, new(tensor.Galloc))
 	if err != nil {
 		return nil, err
 	}
@@ -433,7 +413,7 @@ func otherTokenizer(f files, name string) (*Tokenizer, error) {
 		return nil, err
 	}
 	if kind := kindOf(head); kind != "JSON" && kind != "" {
-		return nil, fmt.Errorf("the file is %s: %w; a tokenizer is a %s or a GGUF file", kind, ErrUnsupported, tokenizerFile)
+		return nil, fmt.Errorf("the file is %s: %w; a tokenizer is a %s or a GGUF file", kind, ErrUnsupported, checkpoint.TokenizerFile)
 	}
 	data, err := f.read(name)
 	if err != nil {

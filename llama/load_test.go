@@ -2,6 +2,7 @@ package llama_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -132,7 +133,7 @@ func TestLoadSurvivesDamagedGGUF(t *testing.T) {
 	}
 	try := func(data []byte) {
 		t.Helper()
-		m, err := llama.LoadFS(fstest.MapFS{"m.gguf": {Data: data}}, "m.gguf", nil)
+		m, err := llama.LoadFS(context.Background(), fstest.MapFS{"m.gguf": {Data: data}}, "m.gguf", nil)
 		if err == nil {
 			m.Close()
 			return
@@ -249,7 +250,7 @@ func FuzzLoad(f *testing.F) {
 		if int(at)+8 <= len(data) {
 			binary.LittleEndian.PutUint64(data[at:], word)
 		}
-		if m, err := llama.LoadFS(fstest.MapFS{"m.gguf": {Data: data}}, "m.gguf", &llama.LoadOptions{Threads: 1}); err == nil {
+		if m, err := llama.LoadFS(context.Background(), fstest.MapFS{"m.gguf": {Data: data}}, "m.gguf", &llama.LoadOptions{Threads: 1}); err == nil {
 			m.Close()
 		}
 	})

@@ -160,7 +160,7 @@ func useMutant(files fstest.MapFS, name string, use mutantUse) (failure error) {
 	}
 	device := cpu.New(1)
 	defer device.Close()
-	m, err := llama.LoadFS(files, name, &llama.LoadOptions{Backend: device, Threads: 1, Weights: use.weights})
+	m, err := llama.LoadFS(context.Background(), files, name, &llama.LoadOptions{Backend: device, Threads: 1, Weights: use.weights})
 	if note(err) {
 		for line := range strings.Lines(err.Error()) {
 			if failure == nil && strings.Count(line, "llama: ") > 1 {

@@ -14,7 +14,7 @@ import (
 // SwitchOptions say where a session is to go, and when.
 type SwitchOptions struct {
 	// Load makes the same model on the other device, in the background: opening the device, compiling its programs and copying
-	// weights to it. The context ends with the Switch, and belongs into LoadOptions.Context. The Switch closes the model.
+	// weights to it. The context, which is for LoadContext, ends with the Switch. The Switch closes the model.
 	Load func(ctx context.Context) (*Model, error)
 	// Threshold is the position from which on to move; 0 means as soon as it pays: when what the other device saves on Expect
 	// further tokens, by the rates measured, is more than the move costs. With a threshold, rates do not matter.

@@ -4,29 +4,21 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unsafe"
 
-	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// weightSource is where a model's tensors come from: a safetensors file or its shards, or a GGUF file. Names and layout are
-// those of Hugging Face's Llama, whatever the file's own: projections are [out, in], heads of q and k are laid out for
-// rotation of halves.
+// weightSource is where a model's tensors come from: the files of a Hugging Face folder, or a GGUF file.
 type weightSource interface {
-	// has tells whether the tensor exists.
-	has(name string) bool
-	// find returns an existing tensor as the file has it, without reading its data.
-	find(name string) (storedTensor, error)
-	// tensor returns an existing tensor in our layout, a view of the file where that is possible. Its shape must have been
-	// checked.
-	tensor(name string) (*tensor.Tensor, error)
-	// done tells that a tensor of a name has been copied, so that the file's pages need not stay in memory.
-	done(name string, t *tensor.Tensor)
-	// file names the source for messages.
+	// find returns a tensor as the file has it, without reading its data. Its shape is the file's.
+	find(t *checkpoint.Tensor) (storedTensor, error)
+	// file names, for messages, the file that lists the tensors.
 	file() string
+	// Close closes the files, after which the data of tensors must not be used.
+	Close() error
 }
 
 // storedTensor is a tensor as a file has it. Its type is one with a Format and its data are as long as type and shape say.
@@ -35,6 +27,7 @@ type storedTensor struct {
 	shape tensor.Shape
 	data  []byte
 	owner io.Closer // of data
+	pairs int       // where not 0: rows belong to heads of so many elements, in GGUF's order
 }
 
 // newStoredTensor is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
@@ -50,7 +43,7 @@ func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, o
 	if _, err := tensor.Wrap(nil, tensor.WrapBytes(d, data, owner, true), shape); err != nil {
 		return storedTensor{}, err
 	}
-	return storedTensor{d, shape, data, owner}, nil
+	return storedTensor{dtype: d, shape: shape, data: data, owner: owner}, nil
 }
 
 // weightTypes lists the types that weights can have.
@@ -64,23 +57,50 @@ func weightTypes() string {
 	return strings.Join(names, ", ")
 }
 
-// host returns a tensor of the file's bytes: a view where they are aligned for their type, else a copy.
-func (s storedTensor) host(memory tensor.Memory) (*tensor.Tensor, error) {
+// host returns the tensor with its rows in Hugging Face's order: a view of the file where order and alignment allow that, else a
+// copy. A tensor with pairs must have a shape of whole heads.
+func (s *storedTensor) host(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.pairs != 0 {
+		t, err = s.halved(memory)
+		return t, false, err
+	}
 	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
-		return tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
+		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
+		return t, true, err
 	}
 	buffer, err := memory.Alloc(len(s.data), s.dtype)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	copy(buffer.Bytes(), s.data)
-	return tensor.Wrap(nil, buffer, s.shape)
+	t, err = tensor.Wrap(nil, buffer, s.shape)
+	return t, false, err
 }
 
-// floats returns the elements as numbers, which are few.
-func (s storedTensor) floats() ([]float32, error) {
-	values := make([]float32, s.shape.NumElements())
-	return values, s.dtype.Format().Dequantize(values, s.data)
+// halved returns a copy whose rows, in GGUF's order, are in Hugging Face's.
+func (s *storedTensor) halved(memory tensor.Memory) (*tensor.Tensor, error) {
+	dtype, data := s.dtype, s.data
+	if s.shape.NDim() == 1 && dtype.Quantized() { // the elements that change places share blocks
+		values := make([]float32, s.shape.NumElements())
+		if err := dtype.Format().Dequantize(values, data); err != nil {
+			return nil, err
+		}
+		dtype, data = tensor.F32, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))
+	}
+	rows := s.shape.Dim(0)
+	rowBytes, err := dtype.Bytes(s.shape.NumElements() / rows)
+	if err != nil {
+		return nil, err
+	}
+	buffer, err := memory.Alloc(len(data), dtype)
+	if err != nil {
+		return nil, err
+	}
+	dst := buffer.Bytes()
+	for row := range rows {
+		copy(dst[row*rowBytes:(row+1)*rowBytes], data[checkpoint.PairedRow(row, s.pairs)*rowBytes:])
+	}
+	return tensor.Wrap(nil, buffer, s.shape)
 }
 
 // alignment returns what typed views of a type need, in bytes: blocks begin with a 16-bit scale.
@@ -91,84 +111,59 @@ func alignment(d tensor.DType) uintptr {
 	return uintptr(d.BlockBytes())
 }
 
-// weightSpec says what one tensor is: its name in the source, the shape it must have, and what becomes of it.
-type weightSpec struct {
-	name  string
-	shape tensor.Shape
-	role  weightRole
-	set   func(*tensor.Tensor)
-}
-
-// weightRole says how a tensor is used.
-type weightRole uint8
-
-const (
-	linear    weightRole = iota // multiplied; LoadOptions.Weights applies
-	head                        // the output head, or the embedding that serves as one too
-	embedding                   // looked up only
-	vector                      // norm weights and biases: F32
-)
-
-// specs lists every tensor of a model, in the order of computation.
-func (m *Model) specs() []weightSpec {
-	c := &m.config
-	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	var list []weightSpec
-	add := func(name string, role weightRole, set func(*tensor.Tensor), dims ...int) {
-		list = append(list, weightSpec{name: name, shape: tensor.ShapeOf(dims...), role: role, set: set})
+// place returns where the model keeps a tensor.
+func (m *Model) place(t *checkpoint.Tensor) **tensor.Tensor {
+	switch t.Part {
+	case checkpoint.Embedding:
+		return &m.embedding
+	case checkpoint.OutputNorm:
+		return &m.norm
+	case checkpoint.Head:
+		return &m.head
 	}
-	into := func(p **tensor.Tensor) func(*tensor.Tensor) { return func(t *tensor.Tensor) { *p = t } }
-
-	embeddingRole := embedding
-	if c.TiedEmbeddings {
-		embeddingRole = head
+	l := &m.layers[t.Layer]
+	switch t.Part {
+	case checkpoint.AttentionNorm:
+		return &l.attentionNorm
+	case checkpoint.FeedForwardNorm:
+		return &l.mlpNorm
 	}
-	add("model.embed_tokens.weight", embeddingRole, into(&m.embedding), c.VocabSize, c.HiddenSize)
-	for i := range m.layers {
-		l, prefix := &m.layers[i], "model.layers."+strconv.Itoa(i)+"."
-		project := func(name string, p *projection, biased bool, out, in int) {
-			add(prefix+name+".weight", linear, into(&p.weight), out, in)
-			if biased {
-				add(prefix+name+".bias", vector, into(&p.bias), out)
-			}
-		}
-		add(prefix+"input_layernorm.weight", vector, into(&l.attentionNorm), c.HiddenSize)
-		project("self_attn.q_proj", &l.q, c.AttentionBias, q, c.HiddenSize)
-		project("self_attn.k_proj", &l.k, c.AttentionBias, kv, c.HiddenSize)
-		project("self_attn.v_proj", &l.v, c.AttentionBias, kv, c.HiddenSize)
-		project("self_attn.o_proj", &l.o, c.AttentionBias, c.HiddenSize, q)
-		add(prefix+"post_attention_layernorm.weight", vector, into(&l.mlpNorm), c.HiddenSize)
-		project("mlp.gate_proj", &l.gate, c.MLPBias, c.IntermediateSize, c.HiddenSize)
-		project("mlp.up_proj", &l.up, c.MLPBias, c.IntermediateSize, c.HiddenSize)
-		project("mlp.down_proj", &l.down, c.MLPBias, c.HiddenSize, c.IntermediateSize)
+	p := map[checkpoint.Part]*projection{
+		checkpoint.Query: &l.q, checkpoint.Key: &l.k, checkpoint.Value: &l.v, checkpoint.AttentionOutput: &l.o,
+		checkpoint.Gate: &l.gate, checkpoint.Up: &l.up, checkpoint.Down: &l.down,
+	}[t.Part]
+	if t.Bias {
+		return &p.bias
 	}
-	add("model.norm.weight", vector, into(&m.norm), c.HiddenSize)
-	if !c.TiedEmbeddings {
-		add("lm_head.weight", head, into(&m.head), c.VocabSize, c.HiddenSize)
-	}
-	return list
+	return &p.weight
 }
 
 // targetType returns the type in which a tensor of a role is kept when the caller asks for quantised linear layers. The
 // head decides between neighbouring tokens and gets eight bits, as the usual four-bit files give it six.
-func targetType(role weightRole, stored, asked tensor.DType) tensor.DType {
+func targetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
 	switch {
-	case role == vector:
+	case role == checkpoint.Vector:
 		return tensor.F32
-	case asked == 0 || role == embedding:
+	case asked == 0 || role == checkpoint.Lookup:
 		return stored
-	case role == head && asked.Quantized():
+	case role == checkpoint.Logits && asked.Quantized():
 		return tensor.Q8_0
 	default:
 		return asked
 	}
 }
 
+// converter is a device on the host's memory that converts weights on their way to the model's device.
+type converter interface {
+	tensor.Device
+	Cast(src, dst *tensor.Tensor) error
+}
+
 // convertAtOnce is how many elements are converted between two looks at the context.
 const convertAtOnce = 4 << 20
 
 // convert returns t in another type: itself where it has that type already, else a copy in memory of our own.
-func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host *cpu.Backend) (*tensor.Tensor, error) {
+func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host converter) (*tensor.Tensor, error) {
 	if t.DType() == d {
 		return t, nil
 	}
@@ -187,7 +182,7 @@ func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host *cpu.Ba
 }
 
 // castRows converts some rows after the other. A tensor with one dimension is one row.
-func castRows(ctx context.Context, t, result *tensor.Tensor, host *cpu.Backend) error {
+func castRows(ctx context.Context, t, result *tensor.Tensor, host converter) error {
 	if t.Shape().NDim() == 1 {
 		return host.Cast(t, result)
 	}

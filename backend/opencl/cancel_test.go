@@ -50,7 +50,7 @@ func TestCancelledOnDevice(t *testing.T) {
 	must(t, m.Close())
 	own := b.Memory().Used() // the backend's
 	for _, looks := range []int{0, 1, 30, 100, 170} {
-		if _, err := pebble.Load(&llama.LoadOptions{Backend: b, Context: countdown.New(t.Context(), looks)}); !errors.Is(err, context.Canceled) {
+		if _, err := pebble.LoadContext(countdown.New(t.Context(), looks), &llama.LoadOptions{Backend: b}); !errors.Is(err, context.Canceled) {
 			t.Errorf("loading, at look %d: %v", looks, err)
 		}
 		if used := b.Memory().Used(); used != own {

@@ -11,12 +11,12 @@ import (
 
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
 type Vocab struct {
-	Model string // "gpt2", byte-level BPE, or "llama", SentencePiece
-	Pre   string // the split rule of "gpt2": "llama-bpe" and its aliases, or "gpt-2"
+	Model string // ByteLevelModel or SentencePieceModel
+	Pre   string // the split rule of ByteLevelModel: Llama3Rule and its aliases, or "gpt-2"
 
 	Tokens []string
 	Scores []float32 // for "llama": of two merges, the one that makes the token of the higher score comes first
-	Types  []int32   // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte; empty: all normal
+	Types  []int32   // TypeNormal, …; empty: all normal
 	Merges []string  // for "gpt2": "left right", the first merge first
 
 	BOS, EOS, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
@@ -25,14 +25,21 @@ type Vocab struct {
 	AddSpacePrefix bool // for "llama": a space is put before text
 }
 
-// The token types of GGUF.
+// What GGUF calls the kinds of tokenizers, and Llama 3's split rule.
 const (
-	typeNormal = iota + 1
-	typeUnknown
-	typeControl
-	typeUserDefined
-	typeUnused
-	typeByte
+	ByteLevelModel     = "gpt2"
+	SentencePieceModel = "llama"
+	Llama3Rule         = "llama-bpe"
+)
+
+// The types of tokens, numbered as in tokenizer.ggml.token_type.
+const (
+	TypeNormal      = iota + 1
+	TypeUnknown     // stands for what the vocabulary lacks
+	TypeControl     // special: no text gives it unless asked to
+	TypeUserDefined // found in a text before it is split
+	TypeUnused
+	TypeByte // stands for a byte: <0x0A>
 )
 
 // maxPieceLen bounds the tokens of a SentencePiece vocabulary, in bytes: the merges come from cutting each token in every
@@ -47,7 +54,7 @@ type preset struct {
 
 func presetOf(pre string) (p preset, ok bool) {
 	switch pre {
-	case "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2":
+	case Llama3Rule, "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2":
 		return preset{splitLlama3, true}, true
 	case "gpt-2":
 		return preset{splitGPT2, false}, true
@@ -80,9 +87,9 @@ func (v *Vocab) tokenizer() (*Tokenizer, error) {
 	var t *Tokenizer
 	var err error
 	switch v.Model {
-	case "gpt2":
+	case ByteLevelModel:
 		t, err = v.byteLevel()
-	case "llama":
+	case SentencePieceModel:
 		t, err = v.sentencePiece()
 	default:
 		err = fmt.Errorf("%w: tokenizer.ggml.model %q; \"gpt2\" and \"llama\" are implemented", ErrUnsupported, v.Model)
@@ -159,9 +166,9 @@ func (v *Vocab) sentencePiece() (*Tokenizer, error) {
 func (v *Vocab) typeOf(id int) int32 {
 	switch {
 	case id == int(v.BOS), id == int(v.EOS):
-		return typeControl
+		return TypeControl
 	case len(v.Types) == 0:
-		return typeNormal
+		return TypeNormal
 	}
 	return v.Types[id]
 }
@@ -175,16 +182,16 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 		buf = append(buf[:0], text...)
 		var f flag
 		switch kind := v.typeOf(id); kind {
-		case typeUnknown, typeControl:
+		case TypeUnknown, TypeControl:
 			f = special | literal
-		case typeUserDefined, typeUnused:
+		case TypeUserDefined, TypeUnused:
 			f = literal
-		case typeByte, typeNormal:
-			if _, ok := byteToken(buf); ok && spm && (kind == typeByte || len(v.Types) == 0) {
+		case TypeByte, TypeNormal:
+			if _, ok := byteToken(buf); ok && spm && (kind == TypeByte || len(v.Types) == 0) {
 				f = byteOnly
 			}
 		default:
-			return nil, fmt.Errorf("token %d, %.40q, has type %d; 1 to %d would be right", id, text, kind, typeByte)
+			return nil, fmt.Errorf("token %d, %.40q, has type %d; 1 to %d would be right", id, text, kind, TypeByte)
 		}
 		if err := b.add(int32(id), buf, f); err != nil {
 			return nil, err
@@ -198,9 +205,9 @@ func (v *Vocab) added() []added.Token {
 	var tokens []added.Token
 	for id, text := range v.Tokens {
 		switch kind := v.typeOf(id); kind {
-		case typeUnknown, typeControl, typeUserDefined:
+		case TypeUnknown, TypeControl, TypeUserDefined:
 			if text != "" {
-				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != typeUserDefined})
+				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != TypeUserDefined})
 			}
 		}
 	}

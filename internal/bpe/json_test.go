@@ -27,7 +27,7 @@ func tiny() document {
 		"added_tokens": []document{{"id": 259, "content": "<s>", "special": true}, {"id": 260, "content": "</s>", "special": true}},
 		"normalizer":   nil,
 		"pre_tokenizer": document{"type": "Sequence", "pretokenizers": []document{
-			{"type": "Split", "pattern": document{"Regex": llama3Pattern}, "behavior": "Isolated", "invert": false},
+			{"type": "Split", "pattern": document{"Regex": Llama3Pattern}, "behavior": "Isolated", "invert": false},
 			{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
 		}},
 		"post_processor": document{
@@ -158,7 +158,7 @@ func TestParseJSONErrors(t *testing.T) {
 		{"subword prefix", tiny().with("model.continuing_subword_prefix", "##"), true, "##"},
 		{"normalizer", tiny().with("normalizer", document{"type": "NFC"}), true, `"NFC"`},
 		{"pattern", tiny().with("pre_tokenizer", split(`\w+`, "Isolated")), true, `"Split"`},
-		{"behaviour", tiny().with("pre_tokenizer", split(llama3Pattern, "Removed")), true, `"Split"`},
+		{"behaviour", tiny().with("pre_tokenizer", split(Llama3Pattern, "Removed")), true, `"Split"`},
 		{"pre-tokenizer", tiny().with("pre_tokenizer", document{"type": "Whitespace"}), true, `"Whitespace"`},
 		{"post-processor", tiny().with("post_processor", document{"type": "BertProcessing", "sep": []any{"[SEP]", 1}}), true, `"BertProcessing"`},
 		{"decoder", tiny().with("decoder", document{"type": "WordPiece"}), true, `"WordPiece"`},

@@ -191,7 +191,7 @@ func TestEncodeSegmentsOfModels(t *testing.T) {
 		})
 	}
 	gguf, err := FromVocab(Vocab{Model: "llama", Tokens: []string{"<unk>", "<s>", "a", "b", "<think>"}, Scores: make([]float32, 5),
-		Types: []int32{2, 3, 1, 1, typeUserDefined}, BOS: 1, EOS: -1, Unknown: 0})
+		Types: []int32{2, 3, 1, 1, TypeUserDefined}, BOS: 1, EOS: -1, Unknown: 0})
 	if err != nil {
 		t.Fatal(err)
 	}

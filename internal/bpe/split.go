@@ -11,16 +11,16 @@ import (
 // Bytes that are not UTF-8 count as characters that are neither letter, number nor space, as U+FFFD itself does.
 type splitter func(s string, i int) int
 
-// The split rules that this package knows, as tokenizer.json writes them.
+// The split rules that this package knows, as tokenizer.json writes them. GGUF calls Llama 3's "llama-bpe".
 const (
-	llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	Llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 )
 
 // splitterOf returns the splitter that does what a regular expression of tokenizer.json says, or nil.
 func splitterOf(pattern string) splitter {
 	switch pattern {
-	case llama3Pattern:
+	case Llama3Pattern:
 		return splitLlama3
 	case gpt2Pattern:
 		return splitGPT2
@@ -28,7 +28,7 @@ func splitterOf(pattern string) splitter {
 	return nil
 }
 
-// splitLlama3 follows llama3Pattern. The alternatives are tried in the pattern's order; each comment names one.
+// splitLlama3 follows Llama3Pattern. The alternatives are tried in the pattern's order; each comment names one.
 func splitLlama3(s string, i int) int {
 	if s[i] == '\'' { // (?i:'s|'t|'re|'ve|'m|'ll|'d)
 		if n := contraction(s[i+1:], foldASCII); n > 0 {

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
 
 	"github.com/antigravity-go/antigravity/internal/mmap"
 )
 
 // PanicError is a panic as an error: a mistake of this module, which must not end the process that it computes in. Since a
 // panic on a goroutine that nobody waits for cannot be recovered by a caller, whatever goroutine this module starts turns
-// its panics into errors, by Catch, Call, a Group or a Pool.
+// its panics into errors, by Catch, Call or a Pool.
 type PanicError struct {
 	Value any    // what was panicked with
 	Stack []byte // of the goroutine, as debug.Stack formats it
@@ -76,30 +75,6 @@ func panicError(panicked any) error {
 		return fault
 	}
 	return &PanicError{Value: panicked, Stack: debug.Stack()}
-}
-
-// Group runs functions on goroutines of their own. The zero value is ready.
-type Group struct {
-	running sync.WaitGroup
-	mu      sync.Mutex
-	errs    []error
-}
-
-// Go runs f on a new goroutine. Its error, which a panic becomes too, is one of Wait's.
-func (g *Group) Go(f func() error) {
-	g.running.Go(func() {
-		if err := Call(f); err != nil {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.errs = append(g.errs, err)
-		}
-	})
-}
-
-// Wait returns when all functions have, with their errors in the order in which they came.
-func (g *Group) Wait() []error {
-	g.running.Wait()
-	return g.errs
 }
 
 // Call runs f and turns its panic into its error: for what a goroutine of its own does.

@@ -136,18 +136,6 @@ func TestPanicBecomesError(t *testing.T) {
 	}
 }
 
-func TestGroupCollectsErrorsAndPanics(t *testing.T) {
-	var g Group
-	g.Go(func() error { return nil })
-	g.Go(func() error { return os.ErrClosed })
-	g.Go(func() error { panic(os.ErrInvalid) })
-	err := errors.Join(g.Wait()...)
-	var panicked *PanicError
-	if !errors.Is(err, os.ErrClosed) || !errors.Is(err, os.ErrInvalid) || !errors.As(err, &panicked) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestCatch(t *testing.T) {
 	call := func(v any) (err error) {
 		defer Catch(&err)()

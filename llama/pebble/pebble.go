@@ -6,6 +6,7 @@
 package pebble
 
 import (
+	"context"
 	"embed"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -21,5 +22,10 @@ var FS embed.FS
 
 // Load loads the model; nil options are the defaults.
 func Load(o *llama.LoadOptions) (*llama.Model, error) {
-	return llama.LoadFS(FS, Name, o)
+	return LoadContext(context.Background(), o)
+}
+
+// LoadContext is Load until the context ends; see llama.LoadContext.
+func LoadContext(ctx context.Context, o *llama.LoadOptions) (*llama.Model, error) {
+	return llama.LoadFS(ctx, FS, Name, o)
 }

@@ -60,15 +60,15 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 	if m.Wrap != nil {
 		on = m.Wrap(b)
 	}
-	o := &llama.LoadOptions{Context: ctx, Backend: on, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	o := &llama.LoadOptions{Backend: on, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	var model *llama.Model
 	if m.Embedded() {
-		model, err = pebble.Load(o)
+		model, err = pebble.LoadContext(ctx, o)
 	} else {
-		model, err = llama.Load(m.Path, o)
+		model, err = llama.LoadContext(ctx, m.Path, o)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, b.Close())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
@@ -31,8 +32,9 @@ type conversion struct {
 
 // plan announces the tensors.
 func (c *conversion) plan() error {
-	c.source.set("general.file_type", gguf.ValueOf(fileTypes[c.kind]))
-	c.source.set("general.quantization_version", gguf.ValueOf(uint32(2))) // of ggml's block layouts
+	fileType, _ := checkpoint.FileType(c.kind) // parse has seen that there is one
+	c.source.set(checkpoint.FileTypeKey, gguf.ValueOf(fileType))
+	c.source.set(checkpoint.QuantizationVersionKey, gguf.ValueOf(checkpoint.QuantizationVersion))
 	for i := range c.source.tensors {
 		w := &c.source.tensors[i]
 		d := c.target(w)
@@ -65,12 +67,13 @@ func (c *conversion) target(w *weight) tensor.DType {
 
 // headName is the output head's name: the embedding's where that serves as one.
 func (c *conversion) headName() string {
+	head := checkpoint.Head.GGUF(0, false)
 	for i := range c.source.tensors {
-		if c.source.tensors[i].name == "output.weight" {
-			return "output.weight"
+		if c.source.tensors[i].name == head {
+			return head
 		}
 	}
-	return "token_embd.weight"
+	return checkpoint.Embedding.GGUF(0, false)
 }
 
 // rounded counts the matrices that are quantised already and are to be once more.
@@ -201,13 +204,13 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 	_, cols := w.rows()
 	n := w.dtype.Format().Bytes(cols)
 	c.in = grow(c.in, (hi-lo)*n)
-	if w.halves == 0 {
+	if w.headDim == 0 {
 		copy(c.in, w.data[lo*n:hi*n])
 		w.release(lo*n, (hi-lo)*n)
 		return nil
 	}
 	for i := lo; i < hi; i++ {
-		from := w.stored(i)
+		from := checkpoint.HalvedRow(i, w.headDim)
 		copy(c.in[(i-lo)*n:(i-lo+1)*n], w.data[from*n:])
 	}
 	return nil

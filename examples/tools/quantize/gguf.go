@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
@@ -16,11 +18,8 @@ func (s *source) readGGUF(path string) error {
 	if err != nil {
 		return err
 	}
-	if arch, _ := f.String("general.architecture"); arch != "llama" {
-		return fmt.Errorf("general.architecture is %q; it must be llama", arch)
-	}
-	if n, _ := f.Uint("split.count"); n > 1 {
-		return fmt.Errorf("one of %d parts of a model; join them first, with llama.cpp's gguf-split", n)
+	if err := errors.Join(checkpoint.CheckArchitecture(f), checkpoint.CheckWhole(f)); err != nil {
+		return err
 	}
 	s.metadata = f.Metadata()
 	for _, t := range f.Tensors() {

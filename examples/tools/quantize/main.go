@@ -12,6 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -82,7 +83,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	defer s.Close()
 	if o.name != "" {
-		s.set("general.name", text(o.name))
+		s.set(checkpoint.NameKey, text(o.name))
 	}
 	host := cpu.New(o.threads)
 	defer host.Close()

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -231,17 +232,17 @@ func writeModel(t *testing.T, dir string, vocab int, ends ...int) {
 		"vocab_size": vocab, "max_position_embeddings": 64, "tie_word_embeddings": true, "attention_bias": true,
 		"bos_token_id": 1, "eos_token_id": ends, "rope_scaling": map[string]any{"type": "linear", "factor": 2},
 	})
-	c, err := readConfig(dir)
+	c, err := folderOf(dir).Config()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var infos []safetensors.TensorInfo
 	size := map[string]int{}
-	for _, e := range expected(c) {
-		infos = append(infos, safetensors.TensorInfo{Name: e.huggingFace, DType: "BF16", Shape: e.shape})
-		size[e.huggingFace] = 2
-		for _, d := range e.shape {
-			size[e.huggingFace] *= d
+	for _, e := range c.Tensors() {
+		infos = append(infos, safetensors.TensorInfo{Name: e.HuggingFace, DType: "BF16", Shape: e.Shape})
+		size[e.HuggingFace] = 2
+		for _, d := range e.Shape {
+			size[e.HuggingFace] *= d
 		}
 	}
 	var file bytes.Buffer
@@ -271,29 +272,6 @@ func TestWithoutTokenizer(t *testing.T) {
 	c := m.Config()
 	if !c.AttentionBias || !c.TiedEmbeddings || c.RoPE.Scaling != "linear" || c.RoPE.Factor != 2 || c.BOS != 1 || !slices.Equal(c.EOS, []llama.Token{2}) {
 		t.Errorf("the configuration became %+v", c)
-	}
-}
-
-// TestRows checks where rows of heads go, biases among them.
-func TestRows(t *testing.T) {
-	tests := []struct {
-		name   string
-		halves int
-		want   []int
-	}{
-		{"one head", 1, []int{0, 4, 1, 5, 2, 6, 3, 7}},
-		{"two heads", 2, []int{0, 2, 1, 3, 4, 6, 5, 7}},
-		{"not rotated", 0, []int{0, 1, 2, 3, 4, 5, 6, 7}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			w := weight{shape: []int{8}, halves: tt.halves}
-			for i, want := range tt.want {
-				if got := w.stored(i); got != want {
-					t.Errorf("row %d comes from row %d, want %d", i, got, want)
-				}
-			}
-		})
 	}
 }
 
@@ -453,17 +431,14 @@ func TestHelpNamesTypes(t *testing.T) {
 	}
 }
 
-// FuzzVocabulary reads arbitrary JSON as the two files that describe a tokenizer.
+// FuzzVocabulary reads arbitrary JSON as a tokenizer.json.
 func FuzzVocabulary(f *testing.F) {
 	f.Add([]byte(`{"added_tokens":[{"id":1,"special":true}],"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split"}]},"model":{"merges":["a b",["a","b"]]}}`))
-	f.Add([]byte(`{"eos_token":{"content":"</s>"},"pad_token":null,"chat_template":[{"name":"default","template":"x"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v vocabularyJSON
 		if json.Unmarshal(data, &v) == nil {
-			v.PreTokenizer.splits(llama3Pattern)
+			v.PreTokenizer.splits(bpe.Llama3Pattern)
 			v.merges()
 		}
-		var c tokenizerConfig
-		_ = json.Unmarshal(data, &c)
 	})
 }

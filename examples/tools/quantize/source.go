@@ -21,13 +21,13 @@ type source struct {
 
 // weight is a tensor of a source.
 type weight struct {
-	name   string // GGUF's
-	dtype  tensor.DType
-	shape  []int // outermost dimension first
-	data   []byte
-	halves int        // where not 0: heads whose halves RoPE rotates, as Hugging Face has them; GGUF has pairs
-	file   *mmap.File // nil: data are in memory
-	offset int64      // of data in the file
+	name    string // GGUF's
+	dtype   tensor.DType
+	shape   []int // outermost dimension first
+	data    []byte
+	headDim int        // where not 0: rows belong to heads of so many elements, in Hugging Face's order
+	file    *mmap.File // nil: data are in memory
+	offset  int64      // of data in the file
 }
 
 // open opens a Hugging Face folder or a GGUF file.
@@ -82,9 +82,7 @@ func (s *source) set(key string, value gguf.Value) {
 
 func text(v string) gguf.Value { return gguf.ValueOf(v) }
 
-func number[T ~int | ~int32](v T) gguf.Value { return gguf.ValueOf(uint32(v)) }
-
-func float[T ~float32 | ~float64](v T) gguf.Value { return gguf.ValueOf(float32(v)) }
+func number(v int32) gguf.Value { return gguf.ValueOf(uint32(v)) }
 
 // release tells the system that n bytes of the data have been read and need not stay in memory.
 func (w *weight) release(at, n int) {
@@ -97,7 +95,7 @@ func (w *weight) release(at, n int) {
 func (w *weight) rows() (rows, cols int) {
 	cols = w.shape[len(w.shape)-1]
 	switch {
-	case w.halves != 0:
+	case w.headDim != 0:
 		rows, cols = w.shape[0], 1
 		if len(w.shape) > 1 {
 			cols = w.shape[1]
@@ -106,15 +104,4 @@ func (w *weight) rows() (rows, cols int) {
 		rows = len(w.data) / w.dtype.Format().Bytes(cols)
 	}
 	return rows, cols
-}
-
-// stored returns the row of the source that becomes row i of the file. llama.cpp rotates neighbouring pairs of a head's
-// elements where Hugging Face rotates halves: rows i and i+half of a head become its rows 2i and 2i+1.
-func (w *weight) stored(i int) int {
-	if w.halves == 0 {
-		return i
-	}
-	size := w.shape[0] / w.halves
-	head, in := i/size, i%size
-	return head*size + in%2*(size/2) + in/2
 }

@@ -4,27 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
+	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
-	"github.com/antigravity-go/antigravity/llama"
 )
 
-// The token types of GGUF.
-const (
-	normalToken  = 1
-	controlToken = 3
-	userToken    = 4
-	unusedToken  = 5
-)
-
-// llama3Pattern cuts text into pieces before it merges, by which GGUF's "llama-bpe" is known.
-const llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-
-// vocabularyJSON is what package llama does not tell of a tokenizer.json.
+// vocabularyJSON is what package bpe does not tell of a tokenizer.json.
 type vocabularyJSON struct {
 	Added []struct {
-		ID      llama.Token
+		ID      int32
 		Special bool
 	} `json:"added_tokens"`
 	PreTokenizer splitJSON `json:"pre_tokenizer"`
@@ -66,100 +55,57 @@ func (m *merge) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tokenizerConfig is what counts of tokenizer_config.json.
-type tokenizerConfig struct {
-	EOS      content      `json:"eos_token"`
-	Padding  content      `json:"pad_token"`
-	Template templateText `json:"chat_template"`
-}
-
-// content is a token's text, plain or with its properties.
-type content string
-
-// UnmarshalJSON reads "text", {"content": "text", …} or null.
-func (c *content) UnmarshalJSON(b []byte) error {
-	var object struct{ Content string }
-	if json.Unmarshal(b, (*string)(c)) == nil {
-		return nil
-	}
-	if err := json.Unmarshal(b, &object); err != nil {
-		return fmt.Errorf("a token cannot be %.40s", b)
-	}
-	*c = content(object.Content)
-	return nil
-}
-
-// templateText is a chat template, the one named default where there are several.
-type templateText string
-
-// UnmarshalJSON reads "source", [{"name": "default", "template": "source"}, …] or null.
-func (t *templateText) UnmarshalJSON(b []byte) error {
-	if json.Unmarshal(b, (*string)(t)) == nil {
-		return nil
-	}
-	var list []struct{ Name, Template string }
-	if err := json.Unmarshal(b, &list); err != nil {
-		return fmt.Errorf("a chat template cannot be %.40s", b)
-	}
-	for _, entry := range list {
-		if entry.Name == "default" {
-			*t = templateText(entry.Template)
-		}
-	}
-	return nil
-}
-
 // addVocabulary adds the tokenizer and the chat template to the metadata. A folder without a tokenizer becomes a file
-// without one, which llama.cpp calls a tokenizer of model "none".
-func (s *source) addVocabulary(dir string, c *llama.Config) error {
-	data, err := readOptional(dir, "tokenizer.json")
+// without one.
+func (s *source) addVocabulary(folder checkpoint.Folder, c *checkpoint.Config) error {
+	data, err := folder.Optional(checkpoint.TokenizerFile)
 	if err != nil {
 		return err
 	}
 	if data == nil {
-		s.set("tokenizer.ggml.model", text("none"))
+		s.set(checkpoint.TokenizerModelKey, text(checkpoint.NoTokenizer))
 		s.addEnds(c.BOS, c.EOS)
 		return nil
 	}
-	k, err := llama.LoadTokenizer(dir)
+	k, err := bpe.ParseJSON(data)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
 	}
 	if k.VocabSize() > c.VocabSize {
-		return fmt.Errorf("tokenizer.json has %d tokens, the embedding table only %d", k.VocabSize(), c.VocabSize)
+		return fmt.Errorf("%s has %d tokens, the embedding table only %d", checkpoint.TokenizerFile, k.VocabSize(), c.VocabSize)
 	}
 	var v vocabularyJSON
 	if err := json.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("tokenizer.json: %w", err)
+		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
 	}
-	if !v.PreTokenizer.splits(llama3Pattern) || !v.Model.IgnoreMerges {
+	if !v.PreTokenizer.splits(bpe.Llama3Pattern) || !v.Model.IgnoreMerges {
 		return errors.New("tokenizer.json is of another kind than Llama 3's, which splits text by its own pattern and ignores the merges of whole tokens; only that kind can be written")
 	}
-	s.set("tokenizer.ggml.model", text("gpt2"))
-	s.set("tokenizer.ggml.pre", text("llama-bpe"))
+	s.set(checkpoint.TokenizerModelKey, text(bpe.ByteLevelModel))
+	s.set(checkpoint.SplitRuleKey, text(bpe.Llama3Rule))
 	tokens, types := v.tokens(k, c.VocabSize)
-	s.set("tokenizer.ggml.tokens", gguf.ArrayOf(tokens))
-	s.set("tokenizer.ggml.token_type", gguf.ArrayOf(types))
-	s.set("tokenizer.ggml.merges", gguf.ArrayOf(v.merges()))
-	return s.addChat(dir, c, k)
+	s.set(checkpoint.TokensKey, gguf.ArrayOf(tokens))
+	s.set(checkpoint.TokenTypesKey, gguf.ArrayOf(types))
+	s.set(checkpoint.MergesKey, gguf.ArrayOf(v.merges()))
+	return s.addChat(folder, c, k)
 }
 
 // tokens returns the texts and types of all entries of the embedding table.
-func (v *vocabularyJSON) tokens(k *llama.Tokenizer, n int) (texts []string, types []int32) {
+func (v *vocabularyJSON) tokens(k *bpe.Tokenizer, n int) (texts []string, types []int32) {
 	texts, types = make([]string, n), make([]int32, n)
 	for i := range texts {
-		id := llama.Token(i)
-		texts[i], types[i] = k.Text(id), normalToken
+		id := int32(i)
+		texts[i], types[i] = k.Text(id), bpe.TypeNormal
 		switch {
 		case texts[i] == "": // llama.cpp wants each entry to have a text of its own
-			texts[i], types[i] = fmt.Sprintf("[PAD%d]", i), unusedToken
-		case k.Special(id):
-			types[i] = controlToken
+			texts[i], types[i] = fmt.Sprintf("[PAD%d]", i), bpe.TypeUnused
+		case k.IsSpecial(id):
+			types[i] = bpe.TypeControl
 		}
 	}
 	for _, a := range v.Added {
-		if !a.Special && a.ID >= 0 && int(a.ID) < n && types[a.ID] == normalToken {
-			types[a.ID] = userToken
+		if !a.Special && a.ID >= 0 && int(a.ID) < n && types[a.ID] == bpe.TypeNormal {
+			types[a.ID] = bpe.TypeUserDefined
 		}
 	}
 	return texts, types
@@ -174,51 +120,42 @@ func (v *vocabularyJSON) merges() []string {
 }
 
 // addChat adds the special tokens and the chat template.
-func (s *source) addChat(dir string, c *llama.Config, k *llama.Tokenizer) error {
-	var t tokenizerConfig
-	data, err := readOptional(dir, "tokenizer_config.json")
-	if err == nil && data != nil {
-		err = json.Unmarshal(data, &t)
-	}
+func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k *bpe.Tokenizer) error {
+	chat, err := folder.Chat()
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, "tokenizer_config.json"), err)
+		return err
 	}
 	ends := c.EOS
-	if id, ok := k.ID(string(t.EOS)); ok {
-		ends = append([]llama.Token{id}, ends...)
+	if id, ok := k.ID(chat.EOS); ok {
+		ends = append([]int32{id}, ends...)
 	}
 	begin := c.BOS
-	prefix := k.EncodeSpecial("", true) // what the tokenizer itself puts before a text
+	prefix := k.EncodeSpecial(nil, "", true) // what the tokenizer itself puts before a text
 	if len(prefix) > 0 {
 		begin = prefix[0]
 	}
 	s.addEnds(begin, ends)
-	s.set("tokenizer.ggml.add_bos_token", gguf.ValueOf(len(prefix) > 0))
+	s.set(checkpoint.AddBOSKey, gguf.ValueOf(len(prefix) > 0))
 	for _, special := range []struct{ key, text string }{
-		{"eot", "<|eot_id|>"}, {"eom", "<|eom_id|>"}, {"padding", string(t.Padding)},
+		{checkpoint.EndOfTurnKey, checkpoint.EndOfTurn}, {checkpoint.EndOfMessageKey, checkpoint.EndOfMessage},
+		{checkpoint.PaddingKey, chat.Padding},
 	} {
 		if id, ok := k.ID(special.text); ok {
-			s.set("tokenizer.ggml."+special.key+"_token_id", number(id))
+			s.set(special.key, number(id))
 		}
 	}
-	if data, err = readOptional(dir, "chat_template.jinja"); err != nil {
-		return err
-	}
-	if data != nil {
-		t.Template = templateText(data)
-	}
-	if t.Template != "" {
-		s.set("tokenizer.chat_template", text(string(t.Template)))
+	if chat.Template != "" {
+		s.set(checkpoint.TemplateKey, text(chat.Template))
 	}
 	return nil
 }
 
 // addEnds adds the token that begins a text, and the first of those that end one.
-func (s *source) addEnds(begin llama.Token, ends []llama.Token) {
+func (s *source) addEnds(begin int32, ends []int32) {
 	if begin >= 0 {
-		s.set("tokenizer.ggml.bos_token_id", number(begin))
+		s.set(checkpoint.BOSKey, number(begin))
 	}
 	if len(ends) > 0 {
-		s.set("tokenizer.ggml.eos_token_id", number(ends[0]))
+		s.set(checkpoint.EOSKey, number(ends[0]))
 	}
 }

@@ -1,0 +1,113 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Config describes a model of the Llama family: its sizes and the few choices that the architecture leaves open.
+type Config struct {
+	HiddenSize       int // width of the residual stream
+	IntermediateSize int // width of the feed-forward layer
+	Layers           int
+	Heads            int // query heads
+	KVHeads          int // key and value heads, each shared by Heads/KVHeads query heads
+	HeadDim          int
+	VocabSize        int
+	ContextLength    int // tokens the model was trained for
+	RMSNormEps       float32
+	RoPE             RoPE
+	AttentionBias    bool
+	MLPBias          bool
+	TiedEmbeddings   bool    // the output head is the embedding table
+	BOS              int32   // begin of text; -1: none
+	EOS              []int32 // each ends a turn
+}
+
+// Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest
+// Llama has 16384, 53248, 126 layers and 128 heads of 128 elements.
+const (
+	maxWidth   = 1 << 18 // of the residual stream, the feed-forward layer, and all heads together
+	maxLayers  = 1 << 10
+	maxHeads   = 1 << 10
+	maxHeadDim = 1 << 10
+	maxVocab   = 1 << 24
+	maxContext = 1 << 30
+)
+
+// Validate checks that the sizes fit together.
+func (c *Config) Validate() error {
+	for _, f := range []struct {
+		name       string
+		value, max int
+	}{
+		{"hidden_size", c.HiddenSize, maxWidth}, {"intermediate_size", c.IntermediateSize, maxWidth},
+		{"num_hidden_layers", c.Layers, maxLayers}, {"num_attention_heads", c.Heads, maxHeads},
+		{"num_key_value_heads", c.KVHeads, maxHeads}, {"head_dim", c.HeadDim, maxHeadDim},
+		{"vocab_size", c.VocabSize, maxVocab}, {"max_position_embeddings", c.ContextLength, maxContext},
+	} {
+		if f.value < 1 || f.value > f.max {
+			return fmt.Errorf("%s is %d, not between 1 and %d", f.name, f.value, f.max)
+		}
+	}
+	longest := max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim)
+	switch {
+	case c.Heads%c.KVHeads != 0:
+		return fmt.Errorf("%d query heads cannot share %d key and value heads evenly", c.Heads, c.KVHeads)
+	case c.HeadDim%2 != 0:
+		return fmt.Errorf("head_dim is %d: RoPE needs an even one", c.HeadDim)
+	case c.Heads*c.HeadDim > maxWidth:
+		return fmt.Errorf("%d heads of %d elements are too wide", c.Heads, c.HeadDim)
+	case longest > math.MaxInt/4/c.HiddenSize: // on a system of 32 bits
+		return fmt.Errorf("matrices of %d by %d elements are more than this system can address", longest, c.HiddenSize)
+	case !(c.RMSNormEps >= 0 && c.RMSNormEps < 1):
+		return fmt.Errorf("rms_norm_eps is %g, not between 0 and 1", c.RMSNormEps)
+	}
+	if err := c.checkTokens(c.BOS); err != nil {
+		return err
+	}
+	if err := c.checkTokens(c.EOS...); err != nil {
+		return err
+	}
+	return c.RoPE.validate(c.HeadDim)
+}
+
+// checkTokens refuses ids outside the vocabulary, and more than it has; -1 stands for none.
+func (c *Config) checkTokens(ids ...int32) error {
+	if len(ids) > c.VocabSize {
+		return fmt.Errorf("a list has %d token ids, the vocabulary only %d", len(ids), c.VocabSize)
+	}
+	for _, t := range ids {
+		if t < -1 || int(t) >= c.VocabSize {
+			return fmt.Errorf("token id %d is outside the vocabulary of %d", t, c.VocabSize)
+		}
+	}
+	return nil
+}
+
+// distinct returns the different ones of a list of tokens, in the order in which they come first; nil for an empty list.
+func distinct(list []int32) (result []int32) {
+	seen := make(map[int32]bool)
+	for _, t := range list {
+		if !seen[t] {
+			seen[t] = true
+			result = append(result, t)
+		}
+	}
+	return result
+}
+
+// unsupported makes an error about something valid that this module does not offer: it wraps errors.ErrUnsupported.
+func unsupported(message string, args ...any) error {
+	return unsupportedError(fmt.Sprintf(message, args...))
+}
+
+// unsupportedError is what is not supported, in words.
+type unsupportedError string
+
+// Error says what is not supported.
+func (e unsupportedError) Error() string { return string(e) }
+
+// Unwrap returns errors.ErrUnsupported.
+func (unsupportedError) Unwrap() error { return errors.ErrUnsupported }

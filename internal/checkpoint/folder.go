@@ -1,0 +1,220 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+)
+
+// The names of the files in a Hugging Face folder.
+const (
+	ConfigFile          = "config.json"
+	GenerationFile      = "generation_config.json"
+	TokenizerFile       = "tokenizer.json"
+	TokenizerConfigFile = "tokenizer_config.json"
+	TemplateFile        = "chat_template.jinja"
+	WeightsFile         = "model.safetensors"
+	IndexFile           = "model.safetensors.index.json" // of shards; it counts where there is one
+)
+
+// ShardFile returns the name of shard i of n, counted from 0, of the weights.
+func ShardFile(i, n int) string {
+	if n == 1 {
+		return WeightsFile
+	}
+	return fmt.Sprintf("model-%05d-of-%05d.safetensors", i+1, n)
+}
+
+// Folder reads a small file of a Hugging Face folder whole, given its name. The error for a file that does not exist is of
+// fs.ErrNotExist's kind.
+type Folder func(name string) ([]byte, error)
+
+// FileError tells what is wrong with the content of a file of a folder.
+type FileError struct {
+	Name string // the file's, in its folder
+	Err  error
+}
+
+// Error names the file.
+func (e *FileError) Error() string { return fmt.Sprintf("%s: %v", e.Name, e.Err) }
+
+// Unwrap returns Err.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// fileError wraps an error; nil stays nil.
+func fileError(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &FileError{name, err}
+}
+
+// Optional reads a file; nil stands for one that does not exist.
+func (f Folder) Optional(name string) ([]byte, error) {
+	data, err := f(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// Config reads config.json, and generation_config.json where there is one. The result is valid.
+func (f Folder) Config() (*Config, error) {
+	data, err := f(ConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the model's configuration: %w", err)
+	}
+	generation, err := f.Optional(GenerationFile)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseConfig(data)
+	if err != nil {
+		return nil, fileError(ConfigFile, err)
+	}
+	if generation != nil {
+		err = c.addGeneration(generation)
+	}
+	return c, fileError(GenerationFile, err)
+}
+
+// Chat is what a folder tells of conversations, beside the vocabulary.
+type Chat struct {
+	BOS, EOS, Padding string // the texts of tokens, "" for none
+	Template          string // "" for none
+	TemplateFile      string // which file the template is from
+}
+
+// Chat reads tokenizer_config.json and chat_template.jinja, whose template counts where both have one. Neither need exist.
+func (f Folder) Chat() (*Chat, error) {
+	data, err := f.Optional(TokenizerConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	var j chatJSON
+	if data != nil {
+		if err := json.Unmarshal(data, &j); err != nil {
+			return nil, fileError(TokenizerConfigFile, err)
+		}
+	}
+	c := &Chat{string(j.BOS), string(j.EOS), string(j.Padding), string(j.Template), TokenizerConfigFile}
+	own, err := f.Optional(TemplateFile)
+	if own != nil {
+		c.Template, c.TemplateFile = string(own), TemplateFile
+	}
+	return c, err
+}
+
+// chatJSON is what counts of tokenizer_config.json.
+type chatJSON struct {
+	BOS      tokenText    `json:"bos_token"`
+	EOS      tokenText    `json:"eos_token"`
+	Padding  tokenText    `json:"pad_token"`
+	Template templateText `json:"chat_template"`
+}
+
+// tokenText is a token's text, plain or as an object with its properties.
+type tokenText string
+
+// UnmarshalJSON reads "text", {"content": "text", …} or null.
+func (t *tokenText) UnmarshalJSON(b []byte) error {
+	var object struct {
+		Content string `json:"content"`
+	}
+	if json.Unmarshal(b, (*string)(t)) == nil {
+		return nil
+	}
+	if err := json.Unmarshal(b, &object); err != nil {
+		return fmt.Errorf("a token cannot be %.40s", b)
+	}
+	*t = tokenText(object.Content)
+	return nil
+}
+
+// templateText is a chat template, or the one named default among several.
+type templateText string
+
+// UnmarshalJSON reads "source", [{"name": "default", "template": "source"}, …] or null.
+func (t *templateText) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, (*string)(t)) == nil {
+		return nil
+	}
+	list := json.NewDecoder(bytes.NewReader(b))
+	if open, err := list.Token(); err != nil || open != json.Delim('[') {
+		return fmt.Errorf("a chat template cannot be %.40s", b)
+	}
+	for list.More() { // one at a time: an entry takes more memory than its few bytes in the file
+		var entry struct{ Name, Template string }
+		if err := list.Decode(&entry); err != nil {
+			return fmt.Errorf("a list of chat templates: %w", err)
+		}
+		if entry.Name == "default" {
+			*t = templateText(entry.Template)
+		}
+	}
+	return nil
+}
+
+// Weights are the tensors of a folder: one safetensors file, or shards with an index.
+type Weights struct {
+	index *safetensors.Index           // nil: there is one file
+	files map[string]*safetensors.File // by name
+}
+
+// Weights parses the files of the weights. The function open is called for each of them with its name and returns its bytes,
+// which the Weights refer to.
+func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error) {
+	w := &Weights{files: map[string]*safetensors.File{}}
+	data, err := f.Optional(IndexFile)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{WeightsFile}
+	if data != nil {
+		if w.index, err = safetensors.ParseIndex(data); err != nil {
+			return nil, fileError(IndexFile, err)
+		}
+		names = w.index.Shards()
+	}
+	for _, name := range names {
+		data, err := open(name)
+		if err != nil {
+			return nil, err
+		}
+		if w.files[name], err = safetensors.Parse(data); err != nil {
+			return nil, fileError(name, err)
+		}
+	}
+	return w, nil
+}
+
+// List returns the name of the file that lists the tensors: the index, or the one file with the weights.
+func (w *Weights) List() string {
+	if w.index != nil {
+		return IndexFile
+	}
+	return WeightsFile
+}
+
+// Tensor returns the tensor of a name and the name of the file that has it. The error wraps a *FileError.
+func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err error) {
+	file, listed := WeightsFile, true
+	if w.index != nil {
+		file, listed = w.index.Shard(name)
+	}
+	if !listed {
+		return t, IndexFile, fileError(IndexFile, fmt.Errorf("the tensor %s is missing", name))
+	}
+	t, ok := w.files[file].Tensor(name)
+	switch {
+	case ok:
+		return t, file, nil
+	case w.index != nil:
+		return t, file, fileError(file, fmt.Errorf("the index places the tensor %s here, but it is absent", name))
+	}
+	return t, file, fileError(file, fmt.Errorf("the tensor %s is missing", name))
+}

@@ -1,0 +1,283 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/format"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// The keys of GGUF's metadata that tell of a model as a whole.
+const (
+	ArchitectureKey        = "general.architecture"
+	TypeKey                = "general.type"
+	NameKey                = "general.name"
+	DescriptionKey         = "general.description"
+	FileTypeKey            = "general.file_type"            // see FileType
+	QuantizationVersionKey = "general.quantization_version" // of ggml's block layouts: QuantizationVersion
+)
+
+// QuantizationVersion is the version of ggml's block layouts that this module reads and writes.
+const QuantizationVersion uint32 = 2
+
+// The keys of GGUF's metadata that tell of the tokenizer.
+const (
+	TokenizerModelKey = "tokenizer.ggml.model" // bpe.ByteLevelModel or bpe.SentencePieceModel, or NoTokenizer
+	SplitRuleKey      = "tokenizer.ggml.pre"
+	TokensKey         = "tokenizer.ggml.tokens"
+	ScoresKey         = "tokenizer.ggml.scores"
+	TokenTypesKey     = "tokenizer.ggml.token_type"
+	MergesKey         = "tokenizer.ggml.merges"
+	BOSKey            = "tokenizer.ggml.bos_token_id"
+	EOSKey            = "tokenizer.ggml.eos_token_id"
+	EndOfTurnKey      = "tokenizer.ggml.eot_token_id"
+	EndOfMessageKey   = "tokenizer.ggml.eom_token_id"
+	UnknownKey        = "tokenizer.ggml.unknown_token_id"
+	PaddingKey        = "tokenizer.ggml.padding_token_id"
+	AddBOSKey         = "tokenizer.ggml.add_bos_token"
+	AddSpacePrefixKey = "tokenizer.ggml.add_space_prefix"
+	TemplateKey       = "tokenizer.chat_template"
+)
+
+// NoTokenizer is the value of TokenizerModelKey in a file without a vocabulary.
+const NoTokenizer = "none"
+
+// The tokens that end a turn and a message in Llama 3's chat format.
+const (
+	EndOfTurn    = "<|eot_id|>"
+	EndOfMessage = "<|eom_id|>"
+)
+
+// endTexts are the texts of tokens that end a turn or a text, in the chat formats of the Llama family: files name only one.
+var endTexts = []string{EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>"}
+
+// sizes are the keys of GGUF's metadata, after "llama.", for the sizes of a model.
+var sizes = []struct {
+	key   string
+	field func(c *Config) *int
+}{
+	{"block_count", func(c *Config) *int { return &c.Layers }},
+	{"context_length", func(c *Config) *int { return &c.ContextLength }},
+	{"embedding_length", func(c *Config) *int { return &c.HiddenSize }},
+	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }},
+	{"attention.head_count", func(c *Config) *int { return &c.Heads }},
+	{"attention.head_count_kv", func(c *Config) *int { return &c.KVHeads }},
+	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }},
+}
+
+// The other keys of GGUF's metadata for a configuration.
+const (
+	expertsKey      = "llama.expert_count"
+	valueLengthKey  = "llama.attention.value_length"
+	normEpsKey      = "llama.attention.layer_norm_rms_epsilon"
+	ropeThetaKey    = "llama.rope.freq_base"
+	ropeRotatedKey  = "llama.rope.dimension_count"
+	ropeScalingKey  = "llama.rope.scaling.type"
+	ropeFactorKey   = "llama.rope.scaling.factor"
+	vocabSizeKey    = "llama.vocab_size"
+	splitFilesKey   = "split.count"
+	defaultNormEps  = 1e-5 // where a file does not say
+	defaultTheta    = 10000
+	unscaledScaling = "none"
+)
+
+// ConfigOf reads a GGUF file's metadata, and the divisors of RoPE's frequencies. The result is valid.
+func ConfigOf(f *gguf.File) (*Config, error) {
+	c, err := readConfig(f)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Validate()
+}
+
+func readConfig(f *gguf.File) (*Config, error) {
+	if err := CheckArchitecture(f); err != nil {
+		return nil, err
+	}
+	if experts, _ := f.Uint(expertsKey); experts > 0 {
+		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
+	}
+	has := func(p Part, bias bool) bool {
+		_, ok := f.Tensor(p.GGUF(0, bias))
+		return ok
+	}
+	c := &Config{
+		RMSNormEps: defaultNormEps, RoPE: RoPE{Theta: defaultTheta},
+		TiedEmbeddings: !has(Head, false), AttentionBias: has(Query, true), MLPBias: has(Gate, true),
+	}
+	for _, s := range sizes {
+		field := s.field(c)
+		v, ok := f.Uint("llama." + s.key)
+		switch {
+		case ok:
+			*field = int(min(v, maxContext+1)) // Validate refuses more
+		case field == &c.KVHeads:
+			c.KVHeads = c.Heads
+		case field == &c.HeadDim && c.Heads > 0:
+			c.HeadDim = c.HiddenSize / c.Heads
+		}
+	}
+	if rotated, ok := f.Uint(ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
+		return nil, unsupported("RoPE over %d of %d elements of a head; Llama rotates whole heads", rotated, c.HeadDim)
+	}
+	c.VocabSize, _ = embeddingRows(f)
+	if v, ok := f.Float(normEpsKey); ok {
+		c.RMSNormEps = float32(v)
+	}
+	if v, ok := f.Float(ropeThetaKey); ok {
+		c.RoPE.Theta = v
+	}
+	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
+	return c, readScaling(f, &c.RoPE)
+}
+
+// CheckArchitecture refuses a file of another architecture than Llama's.
+func CheckArchitecture(f *gguf.File) error {
+	if arch, _ := f.String(ArchitectureKey); arch != architecture {
+		return unsupported("%s is %.100q; only the llama architecture is implemented", ArchitectureKey, arch)
+	}
+	return nil
+}
+
+// CheckWhole refuses a file that is one of the parts into which a model was split.
+func CheckWhole(f *gguf.File) error {
+	if n, _ := f.Uint(splitFilesKey); n > 1 {
+		return unsupported("the file is one of %d parts of a model; join them first, with llama.cpp's gguf-split", n)
+	}
+	return nil
+}
+
+// embeddingRows returns how many rows the embedding table has, and whether there is such a matrix.
+func embeddingRows(f *gguf.File) (int, bool) {
+	if table, ok := f.Tensor(Embedding.GGUF(0, false)); ok && len(table.Shape) == 2 {
+		return table.Shape[0], true
+	}
+	return 0, false
+}
+
+// readScaling reads how RoPE was stretched: by a factor, or by divisors for each frequency, which is llama3's way.
+func readScaling(f *gguf.File, r *RoPE) error {
+	if kind, ok := f.String(ropeScalingKey); ok && kind != unscaledScaling {
+		r.Scaling = kind
+		r.Factor, _ = f.Float(ropeFactorKey)
+	}
+	t, ok := f.Tensor(DivisorsGGUF)
+	if !ok {
+		return nil
+	}
+	numbers := t.DType.Format()
+	if numbers == nil {
+		return unsupported("the tensor %s has the type %v, which cannot be read", t.Name, t.Type)
+	}
+	n := 1
+	for _, d := range t.Shape {
+		if d > maxHeadDim/2 || n*d > maxHeadDim/2 {
+			return format.Errorf(t.Offset, "the tensor %s has the shape %v: there is one divisor for each pair of a head's elements", t.Name, t.Shape)
+		}
+		n *= d
+	}
+	r.Divisors = make([]float32, n)
+	if err := numbers.Dequantize(r.Divisors, t.Data); err != nil {
+		return format.Errorf(t.Offset, "the tensor %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// tokenID returns the token at a key; -1 where there is none.
+func tokenID(f *gguf.File, key string) int32 {
+	if v, ok := f.Uint(key); ok && v < maxVocab {
+		return int32(v)
+	}
+	return -1
+}
+
+// endTokens returns the tokens that end a turn.
+func endTokens(f *gguf.File) (list []int32) {
+	for _, key := range []string{EOSKey, EndOfTurnKey, EndOfMessageKey} {
+		if id := tokenID(f, key); id >= 0 {
+			list = append(list, id)
+		}
+	}
+	types := f.Int32s(TokenTypesKey)
+	for id, text := range f.Strings(TokensKey) {
+		if id < len(types) && types[id] == bpe.TypeControl && slices.Contains(endTexts, text) {
+			list = append(list, int32(id))
+		}
+	}
+	return distinct(list)
+}
+
+// Metadata describes the configuration in GGUF's keys: the general ones with the model's name, then general, then those of
+// the architecture. RoPE.Divisors and the scaling llama3 have no keys: see RoPE.StretchDivisors.
+func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue {
+	list := append([]gguf.KeyValue{
+		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
+		{Key: TypeKey, Value: gguf.ValueOf("model")},
+		{Key: NameKey, Value: gguf.ValueOf(name)},
+	}, general...)
+	number := func(key string, v int) {
+		list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(uint32(v))})
+	}
+	float := func(key string, v float64) {
+		list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(float32(v))})
+	}
+	for _, s := range sizes {
+		number("llama."+s.key, *s.field(c))
+	}
+	number(valueLengthKey, c.HeadDim)
+	float(normEpsKey, float64(c.RMSNormEps))
+	float(ropeThetaKey, c.RoPE.Theta)
+	number(ropeRotatedKey, c.HeadDim)
+	number(vocabSizeKey, c.VocabSize)
+	if c.RoPE.Scaling == "linear" {
+		list = append(list, gguf.KeyValue{Key: ropeScalingKey, Value: gguf.ValueOf(c.RoPE.Scaling)})
+		float(ropeFactorKey, c.RoPE.Factor)
+	}
+	return list
+}
+
+// VocabularyOf reads the vocabulary and the chat template in a GGUF file; a file without a vocabulary gives nil. More tokens
+// than the embedding table has rows are refused before they are read, since they take many times the memory of their few bytes
+// in the file. A file of nothing but a vocabulary has no table.
+func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
+	tokens, _ := f.Value(TokensKey)
+	n, _ := tokens.Len()
+	if rows, ok := embeddingRows(f); ok && n > rows {
+		return nil, "", fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, rows)
+	}
+	v = &bpe.Vocab{
+		Tokens: tokens.Strings(), Scores: f.Float32s(ScoresKey), Types: f.Int32s(TokenTypesKey), Merges: f.Strings(MergesKey),
+		BOS: tokenID(f, BOSKey), EOS: tokenID(f, EOSKey), Unknown: tokenID(f, UnknownKey),
+	}
+	if v.Tokens == nil {
+		return nil, "", nil
+	}
+	v.Model, _ = f.String(TokenizerModelKey)
+	v.Pre, _ = f.String(SplitRuleKey)
+	truth := func(key string, otherwise bool) bool {
+		if b, ok := f.Bool(key); ok {
+			return b
+		}
+		return otherwise
+	}
+	sentencePiece := v.Model == bpe.SentencePieceModel
+	v.AddBOS = truth(AddBOSKey, sentencePiece || v.Pre == bpe.Llama3Rule)
+	v.AddSpacePrefix = truth(AddSpacePrefixKey, sentencePiece)
+	template, _ = f.String(TemplateKey)
+	return v, template, nil
+}
+
+// fileTypes are llama.cpp's numbers for files whose matrices mostly have one type.
+var fileTypes = map[tensor.DType]uint32{
+	tensor.F32: 0, tensor.F16: 1, tensor.Q4_0: 2, tensor.Q4_1: 3, tensor.Q8_0: 7,
+	tensor.Q4_K: 14, tensor.Q5_K: 16, tensor.Q6_K: 18, tensor.BF16: 32,
+}
+
+// FileType returns the value of FileTypeKey for a file whose matrices have one type, and whether there is one.
+func FileType(d tensor.DType) (uint32, bool) {
+	n, ok := fileTypes[d]
+	return n, ok
+}

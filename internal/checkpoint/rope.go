@@ -1,0 +1,110 @@
+package checkpoint
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/internal/exact"
+)
+
+// RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
+type RoPE struct {
+	Theta   float64
+	Scaling string // "", "linear" or "llama3"
+	Factor  float64
+	// For "llama3": wavelengths longer than OriginalContext/LowFreqFactor are stretched by Factor, those shorter than
+	// OriginalContext/HighFreqFactor are left alone, those between are blended.
+	LowFreqFactor, HighFreqFactor float64
+	OriginalContext               int
+	// Divisors, when not nil, has one divisor for each of the HeadDim/2 frequencies and stands for the above: GGUF files
+	// carry them as rope_freqs.weight.
+	Divisors []float32
+}
+
+// Frequencies returns the angle per position of each of the headDim/2 pairs, in radians: theta^(-2i/headDim), stretched as
+// the scaling says (llama3: the blend of Meta's reference code, by wavelength).
+func (r *RoPE) Frequencies(headDim int) []float64 {
+	list := make([]float64, headDim/2)
+	for i := range list {
+		f := r.frequency(i, headDim)
+		switch {
+		case r.Divisors != nil:
+			f /= float64(r.Divisors[i])
+		case r.Scaling == "linear":
+			f /= r.Factor
+		case r.Scaling == "llama3":
+			kept := r.kept(f)
+			f = float64(kept*f) + float64((1-kept)*f/r.Factor) // the conversions keep processors from fusing
+		}
+		list[i] = f
+	}
+	return list
+}
+
+// StretchDivisors returns llama3's scaling in GGUF's form, a divisor for each of the headDim/2 frequencies; nil where that is not
+// the scaling. Being of 32 bits, they do not give the very angles that the factors give.
+func (r *RoPE) StretchDivisors(headDim int) []float32 {
+	if r.Scaling != "llama3" {
+		return nil
+	}
+	list := make([]float32, headDim/2)
+	for i := range list {
+		kept := r.kept(r.frequency(i, headDim))
+		list[i] = float32(1 / (float64((1-kept)/r.Factor) + kept))
+	}
+	return list
+}
+
+// frequency returns the frequency of a pair before it is stretched.
+func (r *RoPE) frequency(pair, headDim int) float64 {
+	return 1 / exact.Pow(r.Theta, float64(2*pair)/float64(headDim))
+}
+
+// kept returns the share of a frequency that llama3's scaling leaves as it is, from 0 to 1; Factor divides the rest. It is 1 for
+// a frequency with at least HighFreqFactor turns in the original context, and 0 for one with at most LowFreqFactor.
+func (r *RoPE) kept(f float64) float64 {
+	turns := float64(r.OriginalContext) * f / (2 * math.Pi)
+	return min(max((turns-r.LowFreqFactor)/(r.HighFreqFactor-r.LowFreqFactor), 0), 1)
+}
+
+// The range of what stretches RoPE's frequencies, and of its base: they keep every angle a number.
+const (
+	minStretch = 1e-3
+	maxStretch = 1e9
+	maxTheta   = 1e30
+)
+
+func (r *RoPE) validate(headDim int) error {
+	stretch := func(v float64) bool { return v >= minStretch && v <= maxStretch }
+	if !(r.Theta >= 1 && r.Theta <= maxTheta) {
+		return fmt.Errorf("rope_theta is %g, not between 1 and %g", r.Theta, maxTheta)
+	}
+	if r.Divisors != nil {
+		if len(r.Divisors) != headDim/2 {
+			return fmt.Errorf("%d RoPE frequency divisors for a head of %d elements: there must be %d", len(r.Divisors), headDim, headDim/2)
+		}
+		for _, d := range r.Divisors {
+			if !stretch(float64(d)) {
+				return fmt.Errorf("a RoPE frequency divisor is %g, not between %g and %g", d, minStretch, maxStretch)
+			}
+		}
+	}
+	switch r.Scaling {
+	case "":
+		return nil
+	case "linear":
+		if !stretch(r.Factor) {
+			return fmt.Errorf("the RoPE scaling factor is %g, not between %g and %g", r.Factor, minStretch, maxStretch)
+		}
+		return nil
+	case "llama3":
+		if !stretch(r.Factor) || !stretch(r.LowFreqFactor) || !stretch(r.HighFreqFactor) || r.LowFreqFactor >= r.HighFreqFactor ||
+			r.OriginalContext < 1 || r.OriginalContext > maxContext {
+			return fmt.Errorf("RoPE scaling llama3 with factor %g, low_freq_factor %g, high_freq_factor %g, original_max_position_embeddings %d: "+
+				"the factors must be between %g and %g and low below high, the context positive",
+				r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext, minStretch, maxStretch)
+		}
+		return nil
+	}
+	return unsupported("RoPE scaling of type %.100q: known are linear and llama3", r.Scaling)
+}

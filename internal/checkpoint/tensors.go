@@ -1,0 +1,161 @@
+package checkpoint
+
+import "strconv"
+
+// Part is what a tensor is in the computation of a Llama. The parts are in the order of computation.
+type Part uint8
+
+// The parts of a model. Those from AttentionNorm to Down exist once in each layer.
+const (
+	Embedding Part = iota
+	AttentionNorm
+	Query
+	Key
+	Value
+	AttentionOutput
+	FeedForwardNorm
+	Gate
+	Up
+	Down
+	OutputNorm
+	Head
+	numParts
+)
+
+// Role says how a tensor is used.
+type Role uint8
+
+// The roles of tensors.
+const (
+	Linear Role = iota // a matrix that activations are multiplied by
+	Logits             // the matrix that gives the logits: the output head, or the embedding that serves as one too
+	Lookup             // an embedding that is only looked up
+	Vector             // a norm's weights, or a bias
+)
+
+// Tensor is one tensor of a model.
+type Tensor struct {
+	Part              Part
+	Layer             int // 0 for a part that belongs to no layer
+	Bias              bool
+	HuggingFace, GGUF string // its names
+	Shape             []int  // outermost dimension first; a matrix is [out, in]
+	Role              Role
+	// HeadDim, where it is not 0, tells that the rows belong to heads of so many elements, which RoPE rotates: their order
+	// differs between the formats, see PairedRow.
+	HeadDim int
+}
+
+// size is a dimension of a tensor.
+type size func(c *Config) int
+
+func hidden(c *Config) int  { return c.HiddenSize }
+func wide(c *Config) int    { return c.IntermediateSize }
+func vocab(c *Config) int   { return c.VocabSize }
+func queries(c *Config) int { return c.Heads * c.HeadDim }
+func keys(c *Config) int    { return c.KVHeads * c.HeadDim }
+
+func attentionBias(c *Config) bool { return c.AttentionBias }
+func mlpBias(c *Config) bool       { return c.MLPBias }
+
+// parts is the table of all that a checkpoint holds.
+var parts = [numParts]struct {
+	huggingFace, gguf string // names, without the layer and what follows
+	role              Role
+	out, in           size // in is nil for vectors
+	biased            func(c *Config) bool
+	rotated           bool
+}{
+	Embedding:       {"model.embed_tokens", "token_embd", Lookup, vocab, hidden, nil, false},
+	AttentionNorm:   {"input_layernorm", "attn_norm", Vector, hidden, nil, nil, false},
+	Query:           {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
+	Key:             {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
+	Value:           {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
+	AttentionOutput: {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
+	FeedForwardNorm: {"post_attention_layernorm", "ffn_norm", Vector, hidden, nil, nil, false},
+	Gate:            {"mlp.gate_proj", "ffn_gate", Linear, wide, hidden, mlpBias, false},
+	Up:              {"mlp.up_proj", "ffn_up", Linear, wide, hidden, mlpBias, false},
+	Down:            {"mlp.down_proj", "ffn_down", Linear, hidden, wide, mlpBias, false},
+	OutputNorm:      {"model.norm", "output_norm", Vector, hidden, nil, nil, false},
+	Head:            {"lm_head", "output", Logits, vocab, hidden, nil, false},
+}
+
+// DivisorsGGUF is the name of a tensor that only GGUF files have: what RoPE's frequencies are divided by. See RoPE.Divisors.
+const DivisorsGGUF = "rope_freqs.weight"
+
+// inLayers tells whether each layer has the part.
+func (p Part) inLayers() bool { return p >= AttentionNorm && p <= Down }
+
+// GGUF returns the name in GGUF's terms; layer counts only for the parts of layers.
+func (p Part) GGUF(layer int, bias bool) string { return p.name("blk.", layer, parts[p].gguf, bias) }
+
+// HuggingFace returns the name in Hugging Face's terms; layer counts only for the parts of layers.
+func (p Part) HuggingFace(layer int, bias bool) string {
+	return p.name("model.layers.", layer, parts[p].huggingFace, bias)
+}
+
+func (p Part) name(layers string, layer int, name string, bias bool) string {
+	if p.inLayers() {
+		name = layers + strconv.Itoa(layer) + "." + name
+	}
+	if bias {
+		return name + ".bias"
+	}
+	return name + ".weight"
+}
+
+// Tensors lists every tensor of the model, in the order of computation.
+func (c *Config) Tensors() []Tensor {
+	var list []Tensor
+	add := func(p Part, layer int) {
+		list = append(list, c.tensor(p, layer, false))
+		if biased := parts[p].biased; biased != nil && biased(c) {
+			list = append(list, c.tensor(p, layer, true))
+		}
+	}
+	add(Embedding, 0)
+	for layer := range c.Layers {
+		for p := AttentionNorm; p <= Down; p++ {
+			add(p, layer)
+		}
+	}
+	add(OutputNorm, 0)
+	if !c.TiedEmbeddings {
+		add(Head, 0)
+	}
+	return list
+}
+
+// tensor describes one tensor.
+func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
+	part := &parts[p]
+	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: p.HuggingFace(layer, bias), GGUF: p.GGUF(layer, bias),
+		Shape: []int{part.out(c)}, Role: part.role}
+	switch {
+	case bias:
+		t.Role = Vector
+	case part.in != nil:
+		t.Shape = append(t.Shape, part.in(c))
+	}
+	if p == Embedding && c.TiedEmbeddings {
+		t.Role = Logits
+	}
+	if part.rotated {
+		t.HeadDim = c.HeadDim
+	}
+	return t
+}
+
+// PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE
+// rotates pairs of a head's elements. For Hugging Face a pair is an element of the head's first half and the one in the same
+// place of its second half; for GGUF it is two neighbours. The elements of a bias move as rows do.
+func PairedRow(row, headDim int) int {
+	in, half := row%headDim, headDim/2
+	return row - in + in%half*2 + in/half
+}
+
+// HalvedRow is the inverse of PairedRow: it returns where Hugging Face has a row, given where GGUF has it.
+func HalvedRow(row, headDim int) int {
+	in := row % headDim
+	return row - in + in%2*(headDim/2) + in/2
+}
