@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
 // writeGGUF writes the model as llama.cpp's tools would.
 func (m *model) writeGGUF(ctx context.Context, path string, progress func(done, total int64)) error {
-	tensors := plan(m.shape, m.recipe)
+	tensors := planGGUF(m.config, m.recipe)
 	infos := make([]gguf.TensorInfo, len(tensors))
 	for i := range tensors {
 		p := &tensors[i]
@@ -29,65 +31,37 @@ func (m *model) writeGGUF(ctx context.Context, path string, progress func(done, 
 	})
 }
 
-// The token types of GGUF.
-const (
-	normalToken  = 1
-	controlToken = 3
-)
-
 // metadata describes the model in GGUF's keys.
 func (m *model) metadata() []gguf.KeyValue {
-	var list []gguf.KeyValue
-	text := func(key, value string) { list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(value)}) }
-	number := func(key string, value int) {
-		list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(uint32(value))})
-	}
-	float := func(key string, value float64) {
-		list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(float32(value))})
-	}
-	s, v := m.shape, m.vocabulary
-	text("general.architecture", "llama")
-	text("general.type", "model")
-	text("general.name", m.name)
-	text("general.description", "random weights, for benchmarks")
-	number("general.file_type", int(m.recipe.ftype))
-	number("general.quantization_version", 2)
-	number("llama.block_count", s.Layers)
-	number("llama.context_length", s.Context)
-	number("llama.embedding_length", s.Hidden)
-	number("llama.feed_forward_length", s.Intermediate)
-	number("llama.attention.head_count", s.Heads)
-	number("llama.attention.head_count_kv", s.KVHeads)
-	number("llama.attention.key_length", s.HeadDim)
-	number("llama.attention.value_length", s.HeadDim)
-	float("llama.attention.layer_norm_rms_epsilon", s.Eps)
-	float("llama.rope.freq_base", s.Theta)
-	number("llama.rope.dimension_count", s.HeadDim)
-	number("llama.vocab_size", s.Vocab)
-
-	text("tokenizer.ggml.model", "gpt2")
-	text("tokenizer.ggml.pre", "llama-bpe")
-	list = append(list,
-		gguf.KeyValue{Key: "tokenizer.ggml.tokens", Value: gguf.ArrayOf(v.tokens)},
-		gguf.KeyValue{Key: "tokenizer.ggml.token_type", Value: gguf.ArrayOf(v.types())},
-		gguf.KeyValue{Key: "tokenizer.ggml.merges", Value: gguf.ArrayOf(v.joinedMerges())})
-	number("tokenizer.ggml.bos_token_id", v.id(beginOfText))
-	number("tokenizer.ggml.eos_token_id", v.id(endOfTurn))
-	number("tokenizer.ggml.eot_token_id", v.id(endOfTurn))
-	number("tokenizer.ggml.eom_token_id", v.id(endOfMsg))
-	number("tokenizer.ggml.padding_token_id", v.id(padding))
-	list = append(list, gguf.KeyValue{Key: "tokenizer.ggml.add_bos_token", Value: gguf.ValueOf(true)})
-	text("tokenizer.chat_template", chatTemplate)
-	return list
+	v := m.vocabulary
+	list := m.config.Metadata(m.name,
+		gguf.KeyValue{Key: checkpoint.DescriptionKey, Value: gguf.ValueOf("random weights, for benchmarks")},
+		gguf.KeyValue{Key: checkpoint.FileTypeKey, Value: gguf.ValueOf(m.recipe.fileType())},
+		gguf.KeyValue{Key: checkpoint.QuantizationVersionKey, Value: gguf.ValueOf(checkpoint.QuantizationVersion)})
+	token := func(special int) gguf.Value { return gguf.ValueOf(uint32(v.id(special))) }
+	return append(list, []gguf.KeyValue{
+		{Key: checkpoint.TokenizerModelKey, Value: gguf.ValueOf(bpe.ByteLevelModel)},
+		{Key: checkpoint.SplitRuleKey, Value: gguf.ValueOf(bpe.Llama3Rule)},
+		{Key: checkpoint.TokensKey, Value: gguf.ArrayOf(v.tokens)},
+		{Key: checkpoint.TokenTypesKey, Value: gguf.ArrayOf(v.types())},
+		{Key: checkpoint.MergesKey, Value: gguf.ArrayOf(v.joinedMerges())},
+		{Key: checkpoint.BOSKey, Value: token(beginOfText)},
+		{Key: checkpoint.EOSKey, Value: token(endOfTurn)},
+		{Key: checkpoint.EndOfTurnKey, Value: token(endOfTurn)},
+		{Key: checkpoint.EndOfMessageKey, Value: token(endOfMsg)},
+		{Key: checkpoint.PaddingKey, Value: token(padding)},
+		{Key: checkpoint.AddBOSKey, Value: gguf.ValueOf(true)},
+		{Key: checkpoint.TemplateKey, Value: gguf.ValueOf(chatTemplate)},
+	}...)
 }
 
 // types returns each token's type.
 func (v *vocabulary) types() []int32 {
 	list := make([]int32, len(v.tokens))
 	for i := range list {
-		list[i] = normalToken
+		list[i] = bpe.TypeNormal
 		if i >= len(list)-v.specials {
-			list[i] = controlToken
+			list[i] = bpe.TypeControl
 		}
 	}
 	return list

@@ -8,9 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -23,15 +24,6 @@ var plainTypes = map[tensor.DType]struct{ safetensors, torch string }{
 	tensor.BF16: {"BF16", "bfloat16"},
 }
 
-// huggingFaceNames translates GGUF's names; "blk.N." is "model.layers.N.".
-var huggingFaceNames = strings.NewReplacer(
-	"blk.", "model.layers.",
-	"attn_norm", "input_layernorm", "ffn_norm", "post_attention_layernorm",
-	"attn_q", "self_attn.q_proj", "attn_k", "self_attn.k_proj", "attn_v", "self_attn.v_proj", "attn_output", "self_attn.o_proj",
-	"ffn_gate", "mlp.gate_proj", "ffn_up", "mlp.up_proj", "ffn_down", "mlp.down_proj",
-	"token_embd", "model.embed_tokens", "output_norm", "model.norm", "output.", "lm_head.",
-)
-
 // writeHuggingFace writes a folder as transformers would save it, the weights in a number of shards.
 func (m *model) writeHuggingFace(ctx context.Context, dir string, shards int, progress func(done, total int64)) error {
 	names, ok := plainTypes[m.recipe.linear]
@@ -41,24 +33,25 @@ func (m *model) writeHuggingFace(ctx context.Context, dir string, shards int, pr
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
+	config, err := m.config.JSON(names.torch)
+	if err != nil {
+		return err
+	}
 	for name, content := range map[string]any{
-		"config.json": m.config(names.torch), "generation_config.json": m.generationConfig(),
-		"tokenizer.json": m.tokenizer(), "tokenizer_config.json": m.tokenizerConfig(),
+		checkpoint.ConfigFile: json.RawMessage(config), checkpoint.GenerationFile: m.generationConfig(),
+		checkpoint.TokenizerFile: m.tokenizer(), checkpoint.TokenizerConfigFile: m.tokenizerConfig(),
 	} {
 		if err := writeJSON(filepath.Join(dir, name), content); err != nil {
 			return err
 		}
 	}
-	tensors := m.huggingFacePlan()
+	tensors := planHuggingFace(m.config, m.recipe.linear)
 	done := counter(progress, size(tensors))
 	files := split(tensors, shards)
 	where := map[string]string{}
 	first := 0
 	for i, part := range files {
-		name := "model.safetensors"
-		if len(files) > 1 {
-			name = fmt.Sprintf("model-%05d-of-%05d.safetensors", i+1, len(files))
-		}
+		name := checkpoint.ShardFile(i, len(files))
 		infos := make([]safetensors.TensorInfo, len(part))
 		for j := range part {
 			infos[j] = safetensors.TensorInfo{Name: part[j].name, DType: names.safetensors, Shape: part[j].dims}
@@ -75,21 +68,8 @@ func (m *model) writeHuggingFace(ctx context.Context, dir string, shards int, pr
 	if len(files) == 1 {
 		return nil
 	}
-	return writeJSON(filepath.Join(dir, "model.safetensors.index.json"),
+	return writeJSON(filepath.Join(dir, checkpoint.IndexFile),
 		object{"metadata": object{"total_size": size(tensors)}, "weight_map": where})
-}
-
-// huggingFacePlan lists the tensors under Hugging Face's names, all of one type.
-func (m *model) huggingFacePlan() []planned {
-	var list []planned
-	for _, p := range plan(m.shape, m.recipe) {
-		if p.content != nil { // RoPE's scaling is in config.json
-			continue
-		}
-		p.name, p.dtype = huggingFaceNames.Replace(p.name), m.recipe.linear
-		list = append(list, p)
-	}
-	return list
 }
 
 // split cuts tensors into at most n runs of about equal size.
@@ -107,43 +87,18 @@ func split(tensors []planned, n int) (parts [][]planned) {
 
 type object = map[string]any
 
-func (m *model) config(torch string) object {
-	s, v := m.shape, m.vocabulary
-	config := object{
-		"architectures": []string{"LlamaForCausalLM"}, "model_type": "llama", "torch_dtype": torch,
-		"hidden_size": s.Hidden, "intermediate_size": s.Intermediate, "num_hidden_layers": s.Layers,
-		"num_attention_heads": s.Heads, "num_key_value_heads": s.KVHeads, "head_dim": s.HeadDim, "hidden_act": "silu",
-		"vocab_size": s.Vocab, "max_position_embeddings": s.Context, "rms_norm_eps": s.Eps, "rope_theta": s.Theta,
-		"tie_word_embeddings": s.Tied, "attention_bias": false, "mlp_bias": false,
-		"bos_token_id": v.id(beginOfText), "eos_token_id": v.ends(),
-	}
-	if s.Scaling != 0 {
-		config["rope_scaling"] = object{
-			"rope_type": "llama3", "factor": s.Scaling, "low_freq_factor": lowFreqFactor, "high_freq_factor": highFreqFactor,
-			"original_max_position_embeddings": originalContext,
-		}
-	}
-	return config
-}
-
-// ends are the tokens that end a turn.
-func (v *vocabulary) ends() []int { return []int{v.id(endOfText), v.id(endOfMsg), v.id(endOfTurn)} }
-
 func (m *model) generationConfig() object {
 	v := m.vocabulary
-	return object{"bos_token_id": v.id(beginOfText), "eos_token_id": v.ends(), "pad_token_id": v.id(padding)}
+	return object{"bos_token_id": v.id(beginOfText), "eos_token_id": m.config.EOS, "pad_token_id": v.id(padding)}
 }
 
 func (m *model) tokenizerConfig() object {
 	v := m.vocabulary
 	return object{
 		"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": v.text(beginOfText), "eos_token": v.text(endOfTurn),
-		"pad_token": v.text(padding), "model_max_length": m.shape.Context, "chat_template": chatTemplate,
+		"pad_token": v.text(padding), "model_max_length": m.config.ContextLength, "chat_template": chatTemplate,
 	}
 }
-
-// splitRule is how Llama 3 cuts text into pieces before it merges.
-const splitRule = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 // tokenizer is the vocabulary in the form of Hugging Face's tokenizers library.
 func (m *model) tokenizer() object {
@@ -166,12 +121,12 @@ func (m *model) tokenizer() object {
 	return object{
 		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": added, "normalizer": nil,
 		"pre_tokenizer": object{"type": "Sequence", "pretokenizers": []object{
-			{"type": "Split", "pattern": object{"Regex": splitRule}, "behavior": "Isolated", "invert": false},
+			{"type": "Split", "pattern": object{"Regex": bpe.Llama3Pattern}, "behavior": "Isolated", "invert": false},
 			byteLevel(false),
 		}},
 		"post_processor": object{"type": "TemplateProcessing", "single": single,
 			"pair":           append(single, object{"Sequence": object{"id": "B", "type_id": 1}}),
-			"special_tokens": object{bos: object{"id": bos, "ids": []int{v.id(beginOfText)}, "tokens": []string{bos}}}},
+			"special_tokens": object{bos: object{"id": bos, "ids": []int32{v.id(beginOfText)}, "tokens": []string{bos}}}},
 		"decoder": byteLevel(true),
 		"model": object{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil,
 			"end_of_word_suffix": nil, "fuse_unk": false, "byte_fallback": false, "ignore_merges": true,

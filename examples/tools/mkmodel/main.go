@@ -62,7 +62,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 
 // model builds what the options describe.
 func (o *options) model() (*model, error) {
-	shape, err := shapeOf(o.shape, o.vocab, o.context)
+	config, err := shapeOf(o.shape, o.vocab, o.context)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,9 @@ func (o *options) model() (*model, error) {
 		r.head = o.head
 	}
 	name := fmt.Sprintf("%s %s, random weights", o.shape, o.kind)
-	return &model{name: name, shape: shape, recipe: r, seed: o.seed, vocabulary: newVocabulary(shape.Vocab)}, nil
+	v := newVocabulary(config.VocabSize)
+	config.BOS, config.EOS = v.id(beginOfText), []int32{v.id(endOfText), v.id(endOfMsg), v.id(endOfTurn)}
+	return &model{name: name, config: config, recipe: r, seed: o.seed, vocabulary: v}, nil
 }
 
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {

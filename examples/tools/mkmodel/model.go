@@ -6,13 +6,14 @@ import (
 	"io"
 	"os"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 )
 
 // model is what is to be made.
 type model struct {
 	name       string
-	shape      Shape
+	config     *checkpoint.Config
 	recipe     recipe
 	seed       uint64
 	vocabulary *vocabulary

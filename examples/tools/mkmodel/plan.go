@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -41,22 +41,33 @@ type recipe struct {
 	linear tensor.DType
 	head   tensor.DType // of the output head, and of the embedding table that serves as one
 	more   tensor.DType // where not 0, of the matrices that suffer most from few bits, in some layers
-	ftype  uint32       // llama.cpp's number for such a file
 }
 
 // recipes are the usual mixtures: beside four- and five-bit matrices the head has six bits, because it decides between
 // neighbouring tokens.
 var recipes = map[string]recipe{
-	"f32":    {tensor.F32, tensor.F32, 0, 0},
-	"f16":    {tensor.F16, tensor.F16, 0, 1},
-	"bf16":   {tensor.BF16, tensor.BF16, 0, 32},
-	"q4_0":   {tensor.Q4_0, tensor.Q6_K, 0, 2},
-	"q4_1":   {tensor.Q4_1, tensor.Q6_K, 0, 3},
-	"q8_0":   {tensor.Q8_0, tensor.Q8_0, 0, 7},
-	"q4_k":   {tensor.Q4_K, tensor.Q6_K, 0, 14},
-	"q5_k":   {tensor.Q5_K, tensor.Q6_K, 0, 16},
-	"q6_k":   {tensor.Q6_K, tensor.Q6_K, 0, 18},
-	"q4_k_m": {tensor.Q4_K, tensor.Q6_K, tensor.Q6_K, 15},
+	"f32":    {tensor.F32, tensor.F32, 0},
+	"f16":    {tensor.F16, tensor.F16, 0},
+	"bf16":   {tensor.BF16, tensor.BF16, 0},
+	"q4_0":   {tensor.Q4_0, tensor.Q6_K, 0},
+	"q4_1":   {tensor.Q4_1, tensor.Q6_K, 0},
+	"q8_0":   {tensor.Q8_0, tensor.Q8_0, 0},
+	"q4_k":   {tensor.Q4_K, tensor.Q6_K, 0},
+	"q5_k":   {tensor.Q5_K, tensor.Q6_K, 0},
+	"q6_k":   {tensor.Q6_K, tensor.Q6_K, 0},
+	"q4_k_m": {tensor.Q4_K, tensor.Q6_K, tensor.Q6_K},
+}
+
+// mixedFileType is llama.cpp's number for a file of Q4_K with more bits in some layers.
+const mixedFileType uint32 = 15
+
+// fileType returns llama.cpp's number for a file of the recipe.
+func (r *recipe) fileType() uint32 {
+	if r.more != 0 {
+		return mixedFileType
+	}
+	n, _ := checkpoint.FileType(r.linear)
+	return n
 }
 
 func recipeNames() string {
@@ -75,40 +86,34 @@ func moreBits(layer, layers int) bool {
 	return layer < eighth || layer >= 7*layers/8 || (layer-eighth)%3 == 2
 }
 
-// plan lists the tensors of a model under GGUF's names.
-func plan(s Shape, r recipe) []planned {
-	list := []planned{{name: "token_embd.weight", dtype: r.linear, dims: []int{s.Vocab, s.Hidden}}}
-	if s.Tied {
-		list[0].dtype = r.head
+// typeOf returns the type that a tensor gets.
+func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
+	switch {
+	case t.Role == checkpoint.Vector:
+		return tensor.F32
+	case t.Role == checkpoint.Logits:
+		return r.head
+	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
+		return r.more
 	}
-	if d := s.divisors(); d != nil {
-		list = append(list, planned{name: "rope_freqs.weight", dtype: tensor.F32, dims: []int{len(d)}, content: d})
-	}
-	q, kv := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim
-	norm := func(name string) {
-		list = append(list, planned{name: name + ".weight", dtype: tensor.F32, dims: []int{s.Hidden}, norm: true})
-	}
-	for i := range s.Layers {
-		sensitive := r.linear
-		if r.more != 0 && moreBits(i, s.Layers) {
-			sensitive = r.more
+	return r.linear
+}
+
+// planGGUF lists the tensors of a model under GGUF's names.
+func planGGUF(c *checkpoint.Config, r recipe) (list []planned) {
+	for _, t := range c.Tensors() {
+		list = append(list, planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector})
+		if d := c.RoPE.StretchDivisors(c.HeadDim); d != nil && t.Part == checkpoint.Embedding {
+			list = append(list, planned{name: checkpoint.DivisorsGGUF, dtype: tensor.F32, dims: []int{len(d)}, content: d})
 		}
-		matrix := func(name string, d tensor.DType, out, in int) {
-			list = append(list, planned{name: fmt.Sprintf("blk.%d.%s.weight", i, name), dtype: d, dims: []int{out, in}})
-		}
-		norm(fmt.Sprintf("blk.%d.attn_norm", i))
-		matrix("attn_q", r.linear, q, s.Hidden)
-		matrix("attn_k", r.linear, kv, s.Hidden)
-		matrix("attn_v", sensitive, kv, s.Hidden)
-		matrix("attn_output", r.linear, s.Hidden, q)
-		norm(fmt.Sprintf("blk.%d.ffn_norm", i))
-		matrix("ffn_gate", r.linear, s.Intermediate, s.Hidden)
-		matrix("ffn_up", r.linear, s.Intermediate, s.Hidden)
-		matrix("ffn_down", sensitive, s.Hidden, s.Intermediate)
 	}
-	norm("output_norm")
-	if !s.Tied {
-		list = append(list, planned{name: "output.weight", dtype: r.head, dims: []int{s.Vocab, s.Hidden}})
+	return list
+}
+
+// planHuggingFace lists the tensors under Hugging Face's names, all of one type.
+func planHuggingFace(c *checkpoint.Config, d tensor.DType) (list []planned) {
+	for _, t := range c.Tensors() {
+		list = append(list, planned{name: t.HuggingFace, dtype: d, dims: t.Shape, norm: t.Role == checkpoint.Vector})
 	}
 	return list
 }

@@ -2,78 +2,56 @@ package main
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
-
-// Shape is the size of a model and its few architectural choices.
-type Shape struct {
-	Hidden, Intermediate   int // widths of the residual stream and of the feed-forward layer
-	Layers, Heads, KVHeads int
-	HeadDim                int
-	Vocab, Context         int
-	Theta                  float64 // base of RoPE's frequencies
-	Scaling                float64 // factor of RoPE's llama3 scaling; 0: none
-	Eps                    float64 // of the norms
-	Tied                   bool    // the output head is the embedding table
-}
 
 // shapes are the published sizes: the config.json of meta-llama's repositories. tiny is ours, for tests; its rows are whole
 // blocks of every format.
-var shapes = map[string]Shape{
-	"llama-3.2-1b": {2048, 8192, 16, 32, 8, 64, 128256, 131072, 500000, 32, 1e-5, true},
-	"llama-3.2-3b": {3072, 8192, 28, 24, 8, 128, 128256, 131072, 500000, 32, 1e-5, true},
-	"llama-3.1-8b": {4096, 14336, 32, 32, 8, 128, 128256, 131072, 500000, 8, 1e-5, false},
-	"llama-2-7b":   {4096, 11008, 32, 32, 32, 128, 32000, 4096, 10000, 0, 1e-5, false},
-	"tiny":         {256, 512, 2, 4, 2, 64, 1024, 512, 500000, 32, 1e-5, true},
+var shapes = map[string]checkpoint.Config{
+	"llama-3.2-1b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
+		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(32), TiedEmbeddings: true},
+	"llama-3.2-3b": {HiddenSize: 3072, IntermediateSize: 8192, Layers: 28, Heads: 24, KVHeads: 8, HeadDim: 128,
+		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(32), TiedEmbeddings: true},
+	"llama-3.1-8b": {HiddenSize: 4096, IntermediateSize: 14336, Layers: 32, Heads: 32, KVHeads: 8, HeadDim: 128,
+		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(8)},
+	"llama-2-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128,
+		VocabSize: 32000, ContextLength: 4096, RoPE: checkpoint.RoPE{Theta: 10000}},
+	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
+		VocabSize: 1024, ContextLength: 512, RoPE: llama3(32), TiedEmbeddings: true},
+}
+
+// normEps is every shape's.
+const normEps = 1e-5
+
+// llama3 is the RoPE of Llama 3.1 and later, stretched by a factor.
+func llama3(factor float64) checkpoint.RoPE {
+	return checkpoint.RoPE{Theta: 500000, Scaling: "llama3", Factor: factor, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 8192}
 }
 
 func shapeNames() string { return strings.Join(slices.Sorted(maps.Keys(shapes)), ", ") }
 
 // shapeOf looks a shape up, and changes vocabulary and context where they are not 0.
-func shapeOf(name string, vocab, context int) (Shape, error) {
-	s, ok := shapes[name]
+func shapeOf(name string, vocab, context int) (*checkpoint.Config, error) {
+	c, ok := shapes[name]
 	if !ok {
-		return s, cli.Usagef("unknown -shape %q: known are %s", name, shapeNames())
+		return nil, cli.Usagef("unknown -shape %q: known are %s", name, shapeNames())
 	}
+	c.RMSNormEps = normEps
 	if vocab != 0 {
-		s.Vocab = vocab
+		c.VocabSize = vocab
 	}
 	if context != 0 {
-		s.Context = context
+		c.ContextLength = context
 	}
-	if s.Vocab < minVocab || s.Vocab > maxVocab {
-		return s, cli.Usagef("-vocab %d must be between %d and %d", s.Vocab, minVocab, maxVocab)
+	if c.VocabSize < minVocab || c.VocabSize > maxVocab {
+		return nil, cli.Usagef("-vocab %d must be between %d and %d", c.VocabSize, minVocab, maxVocab)
 	}
-	if s.Context < 1 || s.Context > 1<<24 {
-		return s, cli.Usagef("-context %d must be between 1 and %d", s.Context, 1<<24)
+	if c.ContextLength < 1 || c.ContextLength > 1<<24 {
+		return nil, cli.Usagef("-context %d must be between 1 and %d", c.ContextLength, 1<<24)
 	}
-	return s, nil
-}
-
-// The constants of RoPE's llama3 scaling, the same in every model that has it.
-const (
-	lowFreqFactor   = 1
-	highFreqFactor  = 4
-	originalContext = 8192
-)
-
-// divisors returns what llama3 scaling divides RoPE's frequencies by, nil without scaling: GGUF files carry these numbers as
-// rope_freqs.weight. Wavelengths that the original context held many times stay, those it did not hold once are stretched
-// by the whole factor, and those between are blended.
-func (s Shape) divisors() []float32 {
-	if s.Scaling == 0 {
-		return nil
-	}
-	list := make([]float32, s.HeadDim/2)
-	for i := range list {
-		wavelength := 2 * math.Pi * math.Pow(s.Theta, float64(2*i)/float64(s.HeadDim))
-		smooth := (originalContext/wavelength - lowFreqFactor) / (highFreqFactor - lowFreqFactor)
-		smooth = min(max(smooth, 0), 1)
-		list[i] = float32(1 / (float64((1-smooth)/s.Scaling) + smooth))
-	}
-	return list
+	return &c, nil
 }

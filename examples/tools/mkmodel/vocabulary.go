@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
 // The limits of -vocab.
@@ -32,7 +34,7 @@ const (
 
 var specialNames = map[int]string{
 	beginOfText: "<|begin_of_text|>", endOfText: "<|end_of_text|>", padding: "<|finetune_right_pad_id|>",
-	startHeader: "<|start_header_id|>", endHeader: "<|end_header_id|>", endOfMsg: "<|eom_id|>", endOfTurn: "<|eot_id|>",
+	startHeader: "<|start_header_id|>", endHeader: "<|end_header_id|>", endOfMsg: checkpoint.EndOfMessage, endOfTurn: checkpoint.EndOfTurn,
 	pythonTag: "<|python_tag|>",
 }
 
@@ -63,7 +65,7 @@ func newVocabulary(n int) *vocabulary {
 }
 
 // id returns the id of a special token.
-func (v *vocabulary) id(special int) int { return len(v.tokens) - v.specials + special }
+func (v *vocabulary) id(special int) int32 { return int32(len(v.tokens) - v.specials + special) }
 
 // text returns a special token.
 func (v *vocabulary) text(special int) string { return v.tokens[v.id(special)] }
