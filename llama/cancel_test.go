@@ -173,6 +173,28 @@ func TestCancelledLoad(t *testing.T) {
 	}
 }
 
+// TestLoadCancelledFromProgress ends the context while tensors are loaded on several threads.
+func TestLoadCancelledFromProgress(t *testing.T) {
+	device := cpu.New(2)
+	defer device.Close()
+	for after := range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		m, err := pebble.LoadContext(ctx, &llama.LoadOptions{Backend: device, Progress: func(_, _ int64) {
+			if calls++; calls > after {
+				cancel()
+			}
+		}})
+		if !errors.Is(err, context.Canceled) || m != nil {
+			t.Fatalf("cancelled after %d tensors: %v, %v", after, m, err)
+		}
+		if used := device.Memory().Used(); used != 0 {
+			t.Fatalf("cancelled after %d tensors, %d bytes stay allocated", after, used)
+		}
+		cancel()
+	}
+}
+
 // TestCancelledSwitch cancels the loading of another device in the background: the session goes on where it is.
 func TestCancelledSwitch(t *testing.T) {
 	m, device := pebbleModel(t), cpu.New(1)

@@ -274,9 +274,12 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 			o.Progress(done, total)
 		}
 	}
-	workers, ctx := errgroup.WithContext(ctx)
+	workers, failing := errgroup.WithContext(ctx)
 	workers.SetLimit(max(o.Threads, 2))
 	for i := range tensors {
+		if failing.Err() != nil { // Wait has the reason
+			break
+		}
 		workers.Go(func() (err error) {
 			defer parallel.Catch(&err)()
 			ready, view, err := m.prepare(ctx, &stored[i], tensors[i].Role, host, o.Weights)
@@ -296,6 +299,9 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 		})
 	}
 	if err := workers.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil { // it ended before the last tensor was begun
 		return err
 	}
 	if !views.Load() {

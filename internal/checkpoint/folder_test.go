@@ -1,0 +1,95 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+)
+
+func TestChat(t *testing.T) {
+	for _, c := range []struct {
+		name, config, own string
+		want              Chat
+		fails             bool
+	}{
+		{"nothing", "", "", Chat{TemplateFile: TokenizerConfigFile}, false},
+		{"texts", `{"bos_token":"<s>","eos_token":{"content":"</s>"},"pad_token":null,"chat_template":"x"}`, "",
+			Chat{"<s>", "</s>", "", "x", TokenizerConfigFile}, false},
+		{"several templates", `{"chat_template":[{"name":"tool_use","template":"a"},{"name":"default","template":"b"}]}`, "",
+			Chat{Template: "b", TemplateFile: TokenizerConfigFile}, false},
+		{"a file of its own", `{"chat_template":"x"}`, "y", Chat{Template: "y", TemplateFile: TemplateFile}, false},
+		{"no token", `{"bos_token":3}`, "", Chat{}, true},
+		{"no template", `{"chat_template":{}}`, "", Chat{}, true},
+		{"no JSON", `{`, "", Chat{}, true},
+	} {
+		files := map[string][]byte{}
+		for name, text := range map[string]string{TokenizerConfigFile: c.config, TemplateFile: c.own} {
+			if text != "" {
+				files[name] = []byte(text)
+			}
+		}
+		got, err := folderOf(files).Chat()
+		var in *FileError
+		switch {
+		case c.fails && (!errors.As(err, &in) || in.Name != TokenizerConfigFile):
+			t.Errorf("%s: no error that names %s: %v", c.name, TokenizerConfigFile, err)
+		case !c.fails && (err != nil || *got != c.want):
+			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestWeights(t *testing.T) {
+	shard := func(name string) []byte {
+		var b bytes.Buffer
+		w, err := safetensors.NewWriter(&b, nil, []safetensors.TensorInfo{{Name: name, DType: "U8", Shape: []int{1}}})
+		if err == nil {
+			err = errors.Join(w.WriteTensor(name, []byte{7}), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	a, b := ShardFile(0, 2), ShardFile(1, 2)
+	files := map[string][]byte{a: shard("x"), b: shard("y"), WeightsFile: shard("z"),
+		IndexFile: []byte(`{"weight_map":{"x":"` + a + `","y":"` + b + `","gone":"` + b + `"}}`)}
+	folder := folderOf(files)
+	w, err := folder.Weights(folder)
+	if err != nil || w.List() != IndexFile {
+		t.Fatalf("%v, %v", w, err)
+	}
+	for _, c := range []struct{ tensor, file string }{{"x", a}, {"y", b}, {"gone", ""}, {"z", ""}} {
+		got, file, err := w.Tensor(c.tensor)
+		var in *FileError
+		if ok := err == nil; ok != (c.file != "") || ok && (file != c.file || got.Name != c.tensor) || !ok && !errors.As(err, &in) {
+			t.Errorf("%s: %+v in %s, %v", c.tensor, got, file, err)
+		}
+	}
+	delete(files, IndexFile)
+	if w, err = folder.Weights(folder); err != nil || w.List() != WeightsFile {
+		t.Fatalf("%v, %v", w, err)
+	}
+	if _, file, err := w.Tensor("z"); err != nil || file != WeightsFile {
+		t.Errorf("z lies in %s, %v", file, err)
+	}
+	delete(files, WeightsFile)
+	if _, err = folder.Weights(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without weights: %v", err)
+	}
+}
+
+// FuzzChat reads arbitrary JSON as what surrounds a tokenizer.
+func FuzzChat(f *testing.F) {
+	f.Add([]byte(`{"eos_token":{"content":"</s>"},"pad_token":null,"chat_template":[{"name":"default","template":"x"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := folderOf(map[string][]byte{TokenizerConfigFile: data}).Chat()
+		if err == nil && (!json.Valid(data) || len(c.Template) > 3*len(data)) { // U+FFFD takes three bytes
+			t.Errorf("%q gives %+v", data, c)
+		}
+	})
+}
