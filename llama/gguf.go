@@ -25,12 +25,16 @@ func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (
 	if err != nil {
 		return nil, fmt.Errorf("open the weights: %w", err)
 	}
-	parsed, err := gguf.Parse(data)
-	if err != nil {
-		closer.Close()
-		return nil, formatError(f.path(name), err)
+	g := &ggufModel{path: f.path(name), closer: closer}
+	defer func() {
+		if g.File == nil { // an error, or a panic because a mapped file was cut short
+			closer.Close()
+		}
+	}()
+	if g.File, err = gguf.Parse(data); err != nil {
+		return nil, formatError(g.path, err)
 	}
-	return &ggufModel{parsed, f.path(name), closer}, nil
+	return g, nil
 }
 
 func (g *ggufModel) file() string { return g.path }

@@ -22,7 +22,13 @@ type huggingFace struct {
 // openHuggingFace opens the weights of a folder.
 func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggingFace, error) {
 	h := &huggingFace{files: f, open: map[string]io.Closer{}}
-	weights, err := checkpoint.Folder(f.read).Weights(func(name string) ([]byte, error) {
+	defer func() {
+		if h.weights == nil { // an error, or a panic because a mapped file was cut short
+			h.Close()
+		}
+	}()
+	var err error
+	h.weights, err = checkpoint.Folder(f.read).Weights(func(name string) ([]byte, error) {
 		data, closer, err := f.weights(ctx, name, memory)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the weights %s are missing: %w", f.path(name), err)
@@ -34,10 +40,8 @@ func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggi
 		return data, nil
 	})
 	if err != nil {
-		h.Close()
 		return nil, folderError(f, err)
 	}
-	h.weights = weights
 	return h, nil
 }
 

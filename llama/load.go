@@ -154,7 +154,6 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	if err != nil {
 		return m, err
 	}
-	m.release = source.Close
 	m.config = configOf(config)
 	m.ends = slices.Sorted(slices.Values(m.config.EOS))
 	if err := m.checkTokenizer(); err != nil {
@@ -179,7 +178,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	return m, nil
 }
 
-// open reads the configuration and the tokenizer, and opens the weights. Without an error there is a source, to be closed.
+// open reads the configuration and the tokenizer, and opens the weights, which m.release closes from then on.
 func (m *Model) open(ctx context.Context, f files, name string, memory tensor.Memory) (*checkpoint.Config, weightSource, error) {
 	if name == "" {
 		return m.openFolder(ctx, f, memory)
@@ -209,6 +208,7 @@ func (m *Model) openFolder(ctx context.Context, f files, memory tensor.Memory) (
 	if err != nil {
 		return nil, nil, err
 	}
+	m.release = h.Close
 	return config, h, nil
 }
 
@@ -223,15 +223,12 @@ func (m *Model) openGGUF(ctx context.Context, f files, name string, memory tenso
 	if err != nil {
 		return nil, nil, err
 	}
+	m.release = g.Close
 	config, err := g.config()
 	if err == nil {
 		m.tokenizer, err = g.tokenizer()
 	}
-	if err != nil {
-		g.Close()
-		return nil, nil, err
-	}
-	return config, g, nil
+	return config, g, err
 }
 
 // checkTokenizer refuses a tokenizer with tokens that the model does not have, and gives a model without a tokenizer an empty one.

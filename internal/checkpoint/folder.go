@@ -45,14 +45,6 @@ func (e *FileError) Error() string { return fmt.Sprintf("%s: %v", e.Name, e.Err)
 // Unwrap returns Err.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// fileError wraps an error; nil stays nil.
-func fileError(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &FileError{name, err}
-}
-
 // Optional reads a file; nil stands for one that does not exist.
 func (f Folder) Optional(name string) ([]byte, error) {
 	data, err := f(name)
@@ -74,12 +66,14 @@ func (f Folder) Config() (*Config, error) {
 	}
 	c, err := parseConfig(data)
 	if err != nil {
-		return nil, fileError(ConfigFile, err)
+		return nil, &FileError{ConfigFile, err}
 	}
 	if generation != nil {
-		err = c.addGeneration(generation)
+		if err := c.addGeneration(generation); err != nil {
+			return nil, &FileError{GenerationFile, err}
+		}
 	}
-	return c, fileError(GenerationFile, err)
+	return c, nil
 }
 
 // Chat is what a folder tells of conversations, beside the vocabulary.
@@ -98,7 +92,7 @@ func (f Folder) Chat() (*Chat, error) {
 	var j chatJSON
 	if data != nil {
 		if err := json.Unmarshal(data, &j); err != nil {
-			return nil, fileError(TokenizerConfigFile, err)
+			return nil, &FileError{TokenizerConfigFile, err}
 		}
 	}
 	c := &Chat{string(j.BOS), string(j.EOS), string(j.Padding), string(j.Template), TokenizerConfigFile}
@@ -176,7 +170,7 @@ func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error
 	names := []string{WeightsFile}
 	if data != nil {
 		if w.index, err = safetensors.ParseIndex(data); err != nil {
-			return nil, fileError(IndexFile, err)
+			return nil, &FileError{IndexFile, err}
 		}
 		names = w.index.Shards()
 	}
@@ -186,7 +180,7 @@ func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error
 			return nil, err
 		}
 		if w.files[name], err = safetensors.Parse(data); err != nil {
-			return nil, fileError(name, err)
+			return nil, &FileError{name, err}
 		}
 	}
 	return w, nil
@@ -207,14 +201,14 @@ func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err er
 		file, listed = w.index.Shard(name)
 	}
 	if !listed {
-		return t, IndexFile, fileError(IndexFile, fmt.Errorf("the tensor %s is missing", name))
+		return t, IndexFile, &FileError{IndexFile, fmt.Errorf("the tensor %s is missing", name)}
 	}
 	t, ok := w.files[file].Tensor(name)
 	switch {
 	case ok:
 		return t, file, nil
 	case w.index != nil:
-		return t, file, fileError(file, fmt.Errorf("the index places the tensor %s here, but it is absent", name))
+		return t, file, &FileError{file, fmt.Errorf("the index places the tensor %s here, but it is absent", name)}
 	}
-	return t, file, fileError(file, fmt.Errorf("the tensor %s is missing", name))
+	return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", name)}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -68,13 +69,13 @@ func inspectGGUF(data []byte) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{format: fmt.Sprintf("GGUF version %d", f.Version()), tokenizer: "none", types: map[string]*usage{}}
+	s := &stored{format: fmt.Sprintf("GGUF version %d", f.Version()), tokenizer: checkpoint.NoTokenizer, types: map[string]*usage{}}
 	for _, t := range f.Tensors() {
 		s.add(t.Type.String(), len(t.Data))
 	}
-	if kind, ok := f.String("tokenizer.ggml.model"); ok {
+	if kind, ok := f.String(checkpoint.TokenizerModelKey); ok {
 		s.tokenizer = strings.Clone(kind)
-		if rule, ok := f.String("tokenizer.ggml.pre"); ok {
+		if rule, ok := f.String(checkpoint.SplitRuleKey); ok {
 			s.tokenizer += ", split as " + rule
 		}
 	}
@@ -86,16 +87,16 @@ func inspectHuggingFace(dir string) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{format: fmt.Sprintf("Hugging Face, %d files of weights", len(files)), tokenizer: "none", types: map[string]*usage{}}
+	s := &stored{format: fmt.Sprintf("Hugging Face, %d files of weights", len(files)), tokenizer: checkpoint.NoTokenizer, types: map[string]*usage{}}
 	for _, file := range files {
 		if err := s.addShard(file); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "tokenizer.json")); err == nil {
+	if data, err := os.ReadFile(filepath.Join(dir, checkpoint.TokenizerFile)); err == nil {
 		var tokenizer struct{ Model struct{ Type string } }
 		if json.Unmarshal(data, &tokenizer) == nil {
-			s.tokenizer = "tokenizer.json, " + tokenizer.Model.Type
+			s.tokenizer = checkpoint.TokenizerFile + ", " + tokenizer.Model.Type
 		}
 	}
 	return s, nil
