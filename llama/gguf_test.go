@@ -5,10 +5,10 @@ import (
 	"context"
 	"math"
 	"os"
-	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -35,21 +35,29 @@ func pebbleAs(t *testing.T, d tensor.DType) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.NewReplacer("blk.", "model.layers.", "attn_q.", "self_attn.q_proj.", "attn_k.", "self_attn.k_proj.",
-		"attn_v.", "self_attn.v_proj.", "attn_output.", "self_attn.o_proj.", "ffn_gate.", "mlp.gate_proj.", "ffn_up.", "mlp.up_proj.",
-		"ffn_down.", "mlp.down_proj.", "token_embd.", "model.embed_tokens.")
+	config, err := checkpoint.ConfigOf(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrices := map[string]checkpoint.Tensor{}
+	for _, w := range config.Tensors() {
+		if w.Role != checkpoint.Vector {
+			matrices[w.GGUF] = w
+		}
+	}
 	kind, _ := gguf.TypeOf(d)
 	var infos []gguf.TensorInfo
 	var data [][]byte
 	for _, stored := range original.Tensors() {
 		info, bytes := stored.Info(), stored.Data
-		if w, ok := folder.Tensor(names.Replace(stored.Name)); ok && len(stored.Shape) == 2 {
+		if matrix, ok := matrices[stored.Name]; ok {
+			w, _ := folder.Tensor(matrix.HuggingFace)
 			wide := make([]float32, w.Shape[0]*w.Shape[1])
 			if err := tensor.BF16.Format().Dequantize(wide, w.Data); err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(stored.Name, "attn_q") || strings.Contains(stored.Name, "attn_k") {
-				wide = interleave(wide, w.Shape[1], 64)
+			if matrix.HeadDim != 0 {
+				wide = interleave(wide, w.Shape[1], matrix.HeadDim)
 			}
 			info.Type, bytes = kind, make([]byte, d.Format().Bytes(len(wide)))
 			if err := d.Format().Quantize(bytes, wide); err != nil {

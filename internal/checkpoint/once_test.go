@@ -1,0 +1,76 @@
+package checkpoint
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/bpe"
+)
+
+// TestFactsStandOnce looks through the strings of the module's programs and packages for what only this package, or package bpe
+// below it, should say: the names of tensors, of GGUF's keys and of a folder's files, and Llama 3's split rule.
+func TestFactsStandOnce(t *testing.T) {
+	whole := map[string]bool{bpe.Llama3Pattern: true, DivisorsGGUF: true, "output.weight": true}
+	for _, text := range []string{
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, WeightsFile, IndexFile,
+		ArchitectureKey, NameKey, FileTypeKey, QuantizationVersionKey, TokenizerModelKey, SplitRuleKey, TokensKey, ScoresKey,
+		TokenTypesKey, MergesKey, BOSKey, EOSKey, EndOfTurnKey, EndOfMessageKey, UnknownKey, PaddingKey, AddBOSKey, AddSpacePrefixKey,
+		TemplateKey,
+	} {
+		whole[text] = true
+	}
+	for _, s := range sizes {
+		whole["llama."+s.key] = true
+	}
+	var inside []string // of longer strings too
+	for p := range numParts {
+		if p != Head { // which GGUF calls output, as others may call other things
+			inside = append(inside, parts[p].gguf)
+		}
+		inside = append(inside, parts[p].huggingFace)
+	}
+	files := 0
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		slashed := filepath.ToSlash(path)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (slashed == "../../internal/checkpoint" || slashed == "../../internal/bpe" || entry.Name() == "testdata"),
+			entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && entry.Name() != "..":
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		files++
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(literal.Value)
+			known := err == nil && whole[text]
+			for _, name := range inside {
+				known = known || strings.Contains(text, name)
+			}
+			if known {
+				t.Errorf("%v: %.60q is known to package checkpoint: take it from there", set.Position(literal.Pos()), text)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || files < 100 {
+		t.Fatalf("%d files, %v", files, err)
+	}
+}
