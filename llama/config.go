@@ -3,6 +3,7 @@ package llama
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 )
 
 // Config describes a model of the Llama family: its sizes and the few choices that the architecture leaves open.
@@ -71,6 +72,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("head_dim is %d: RoPE needs an even one", c.HeadDim)
 	case c.Heads*c.HeadDim > maxWidth:
 		return fmt.Errorf("%d heads of %d elements are too wide", c.Heads, c.HeadDim)
+	case max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim) > math.MaxInt/4/c.HiddenSize: // on a system of 32 bits
+		return fmt.Errorf("matrices of %d by %d elements are more than this system can address", max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim), c.HiddenSize)
 	case !(c.RMSNormEps >= 0 && c.RMSNormEps < 1):
 		return fmt.Errorf("rms_norm_eps is %g, not between 0 and 1", c.RMSNormEps)
 	}

@@ -165,7 +165,7 @@ func load(open func(context.Context, tensor.Memory) files, name string, o *LoadO
 	}
 	if options.Logger != nil {
 		options.Logger.Info("model loaded", "from", source.file(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
-			"vocabulary", m.config.VocabSize, "weights_bytes", m.weightBytes, "linear", m.layers[0].q.weight.DType(),
+			"vocabulary", m.config.VocabSize, "weights_bytes", m.weightBytes.Load(), "linear", m.layers[0].q.weight.DType(),
 			"device", b.Describe(), "took", time.Since(began))
 	}
 	return m, nil
@@ -314,7 +314,7 @@ func (m *Model) loadWeights(ctx context.Context, source closingSource, host *cpu
 				stored[i] = nil
 				m.weights[i] = ready
 				specs[i].set(ready)
-				atomic.AddInt64(&m.weightBytes, int64(ready.Size()))
+				m.weightBytes.Add(int64(ready.Size()))
 				report(size)
 			}
 			return nil

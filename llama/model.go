@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -32,7 +33,7 @@ type Model struct {
 	layers                []layer
 	weights               []*tensor.Tensor // all of these
 	frequencies           []float64
-	weightBytes           int64
+	weightBytes           atomic.Int64
 
 	mu       sync.Mutex
 	print    *[sha256.Size]byte                 // the fingerprint, once asked for
@@ -65,7 +66,7 @@ type Memory struct {
 func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	usage := Memory{Weights: m.weightBytes, Scratch: backend.Scratch(m.device.Backend)}
+	usage := Memory{Weights: m.weightBytes.Load(), Scratch: backend.Scratch(m.device.Backend)}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
 			usage.Caches += s.cacheBytes.Load()

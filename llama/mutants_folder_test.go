@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -229,7 +230,7 @@ func weights(entries []entry, r *rand.Rand) []byte {
 		case 0:
 			e.dtype = pick(r, "F64", "F32", "F16", "BF16", "I64", "I8", "U8", "BOOL", "F8_E4M3", "X", "")
 		case 1:
-			e.shape = pick(r, nil, []int{0}, []int{1}, append([]int{1}, e.shape...), append(e.shape[:len(e.shape):len(e.shape)], 1), []int{1 << 40, 1 << 40}, make([]int, 100))
+			e.shape = pick(r, nil, []int{0}, []int{1}, append([]int{1}, e.shape...), append(e.shape[:len(e.shape):len(e.shape)], 1), []int{math.MaxInt, math.MaxInt}, make([]int, 100))
 		case 2:
 			if len(e.shape) > 1 {
 				e.shape = []int{e.shape[1], e.shape[0]}
@@ -239,7 +240,7 @@ func weights(entries []entry, r *rand.Rand) []byte {
 		case 4:
 			if n := len(e.shape); n > 0 {
 				e.shape = append([]int(nil), e.shape...)
-				e.shape[r.IntN(n)] = pick(r, 0, 1, 2, 1<<31, 1<<62)
+				e.shape[r.IntN(n)] = pick(r, 0, 1, 2, math.MaxInt32, math.MaxInt/2+1)
 			}
 		}
 	}

@@ -524,10 +524,10 @@ var ggufMutations = []func(d *mutantDoc, r *rand.Rand){
 		d.set("llama.rope.scaling.factor", gguf.Float32Type, binary.LittleEndian.AppendUint32(nil, math.Float32bits(pick[float32](r, 0, -1, 1, 8, 1e-30, 1e30, float32(math.NaN())))))
 	},
 	func(d *mutantDoc, r *rand.Rand) { // the alignment, obeyed or not
-		n := pick(r, 0, 1, 2, 3, 8, 16, 64, 4096, 65536, 1<<17, 1<<31)
+		n := pick[uint32](r, 0, 1, 2, 3, 8, 16, 64, 4096, 65536, 1<<17, 1<<31)
 		d.set("general.alignment", gguf.Uint32Type, binary.LittleEndian.AppendUint32(nil, uint32(n)))
 		if n > 0 && n <= 65536 && r.IntN(4) > 0 {
-			d.alignment = n
+			d.alignment = int(n)
 		}
 	},
 }

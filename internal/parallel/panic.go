@@ -40,7 +40,7 @@ func (e *PanicError) place() string {
 			continue
 		}
 		for i += 2; i < len(lines); i += 2 { // a function and its file by turns
-			if function, _, _ := strings.Cut(lines[i], "("); !strings.HasPrefix(function, "runtime.") {
+			if function, _, _ := strings.Cut(lines[i], "("); !strings.HasPrefix(function, "runtime.") && !strings.HasPrefix(function, "internal/runtime/") {
 				return lines[i]
 			}
 		}
