@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,6 +110,11 @@ type TemplateOptions struct {
 // Template renders a conversation with the model's own chat template, or with Llama 3's format for a Llama 3 vocabulary that
 // carries none, to tokens. Only the template's own text gives special tokens: messages, names and tools are inert.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
+	return t.render(context.Background(), history, o)
+}
+
+// render is Template, which looks at ctx while the template runs.
+func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
 	if t.template == nil {
 		return nil, fmt.Errorf("llama: the model has no chat template: %w", ErrUnsupported)
 	}
@@ -119,9 +125,12 @@ func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, err
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
 		}
 	}
-	segments, err := t.template.Render(messages, chat.Options{
+	segments, err := t.template.Render(ctx, messages, chat.Options{
 		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
 	})
+	if errors.Is(err, chat.ErrUnsupported) {
+		err = fmt.Errorf("%w (%w)", err, ErrUnsupported)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("llama: render %d messages with the chat template: %w", len(history), err)
 	}
@@ -146,10 +155,10 @@ func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
 func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	specials := t.vocabulary.Specials()
 	if source == "" {
-		if _, ok := t.vocabulary.ID("<|start_header_id|>"); ok {
-			t.template = chat.Llama3(specials, bos, eos)
+		if _, ok := t.vocabulary.ID("<|start_header_id|>"); !ok {
+			return nil
 		}
-		return nil
+		source = chat.Llama3()
 	}
 	template, err := chat.Parse(source, specials, bos, eos)
 	if err != nil {
