@@ -295,6 +295,9 @@ func (l *lexer) tagToken() (token, error) {
 		if n < 0 {
 			n = len(rest)
 		}
+		if n > maxName {
+			return t, l.fail("a name of more than %d bytes", maxName)
+		}
 		t.kind, t.value = name, rest[:n]
 	case len(rest) > 1 && rest[1] != ' ' && strings.Contains(twoBytes, rest[:2]):
 		t.kind, t.value = operator, rest[:2]

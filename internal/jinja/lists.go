@@ -183,15 +183,14 @@ func mapFilter(e *evaluator, v Value, a args) (Value, error) {
 
 // byName runs the filter or test that the first of the arguments names.
 func (e *evaluator) byName(table map[string]*builtin, kind string, v Value, a args) (Value, error) {
-	name, ok := a.values[0].(Text)
-	do := table[name.s]
-	if !ok || do == nil {
+	name, _ := a.values[0].(Text)
+	if !named(table, name) {
 		return nil, fmt.Errorf("no %s is named %.40q", kind, name.s)
 	}
 	if err := e.spend(nodeWork); err != nil {
 		return nil, err
 	}
-	return do.call(e, name.s, v, args{a.values[1:], a.named})
+	return table[name.s].call(e, name.s, v, args{a.values[1:], a.named})
 }
 
 // selected is select, reject, selectattr and rejectattr: the items of which a test, or the truth, has the wanted outcome.

@@ -8,7 +8,7 @@ import (
 // Bounds on one rendering. A unit of work takes about a nanosecond; published templates over long conversations stay two
 // orders of magnitude below either bound.
 const (
-	maxWork   = 1 << 27  // units
+	maxWork   = 1 << 26  // units
 	maxMemory = 40 << 20 // bytes allocated in all, whether still in use or not
 
 	nodeWork   = 48      // units to evaluate one node of the tree
@@ -52,6 +52,17 @@ func (m *meter) spend(n int) error {
 
 // skim takes the work of copying or comparing n bytes, which a processor does many at a time.
 func (m *meter) skim(n int) error { return m.spend(n>>3 + 1) }
+
+// search takes the work of looking for part in s.
+func (m *meter) search(s, part string) error {
+	if len(part) > longPart {
+		return m.spend(3*len(s) + len(part))
+	}
+	return m.spend(len(s))
+}
+
+// longPart is the length from which on package strings looks for a part byte by byte.
+const longPart = 32
 
 // take takes n bytes of memory, and the work of filling them.
 func (m *meter) take(n int) error {

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -135,8 +136,8 @@ func (e *evaluator) window(t Text, a args) (string, int, error) {
 	if err != nil {
 		return "", 0, err
 	}
-	start := offset(t.s, from)
-	return t.s[start : start+offset(t.s[start:], count)], start, e.spend(len(t.s))
+	start, end, err := e.meter.window(t.s, n, from, count)
+	return t.s[start:end], start, err
 }
 
 // find is find, index and those from the right.
@@ -151,7 +152,7 @@ func find(search func(s, part string) int, must bool) func(*evaluator, Value, ar
 		if err != nil {
 			return nil, err
 		}
-		if err := e.spend(4*len(s) + len(part.s) + start); err != nil {
+		if err := cmp.Or(e.search(s, part.s), e.spend(start+len(s))); err != nil {
 			return nil, err
 		}
 		i := search(s, part.s)
@@ -174,7 +175,10 @@ func countIn(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return int64(strings.Count(s, part.s)), e.spend(4*len(s) + len(part.s))
+	if err := cmp.Or(e.search(s, part.s), e.spend(2*len(s))); err != nil {
+		return nil, err
+	}
+	return int64(strings.Count(s, part.s)), nil
 }
 
 // affix is startswith and endswith, of one text or of any in a tuple.
@@ -235,7 +239,7 @@ func partition(search func(s, part string) int, fromRight bool) func(*evaluator,
 		if err != nil {
 			return nil, err
 		}
-		if err := e.spend(4 * len(t.s)); err != nil {
+		if err := e.search(t.s, separator.s); err != nil {
 			return nil, err
 		}
 		i := search(t.s, separator.s)

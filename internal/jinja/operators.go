@@ -134,7 +134,7 @@ func (e *evaluator) contains(where, v Value) (bool, error) {
 		if !ok {
 			return false, fmt.Errorf("%s in a string", kindName(v))
 		}
-		if err := e.spend(len(where.s) + len(t.s)); err != nil {
+		if err := e.search(where.s, t.s); err != nil {
 			return false, err
 		}
 		found := strings.Contains(where.s, t.s)
@@ -275,6 +275,12 @@ func (e *evaluator) repeat(t Text, n int) (Text, error) {
 		n = maxMemory/len(t.s) + 1
 	}
 	b.reserve(len(t.s)*n, t.spanCount())
+	if o, ok := t.single(); ok && b.err == nil {
+		block := strings.Repeat(t.s, min(n, 1+4096/len(t.s))) // fewer and longer writes
+		for ; n*len(t.s) > len(block); n -= len(block) / len(t.s) {
+			b.write(block, o)
+		}
+	}
 	for i := 0; i < n && b.err == nil; i++ {
 		b.add(t)
 	}

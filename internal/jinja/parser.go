@@ -9,7 +9,8 @@ import (
 const (
 	maxSource  = 1 << 20 // bytes
 	maxTokens  = 1 << 17
-	maxNesting = 64 // of blocks, and of brackets and operators within a tag
+	maxName    = 256 // bytes
+	maxNesting = 64  // of blocks, and of brackets and operators within a tag
 )
 
 // A parser reads a template's tokens by recursive descent, with Jinja's rules of precedence.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // str is Python's str(v); undefined is empty.
@@ -15,6 +16,11 @@ func (e *evaluator) str(v Value) (Text, error) {
 		return v, nil
 	case Undefined:
 		return Text{}, nil
+	}
+	if n, ok := v.(*big.Int); ok {
+		if err := e.take(n.BitLen()); err != nil { // thrice the digits
+			return Text{}, err
+		}
 	}
 	if s, ok := scalar(v); ok {
 		return Text{s: s}, e.take(len(s) + valueBytes/2)
@@ -57,8 +63,8 @@ func (e *evaluator) repr(b *builder, v Value, depth int) error {
 		return err
 	}
 	if s, ok := scalar(v); ok {
-		if n, ok := v.(*big.Int); ok {
-			e.spend(n.BitLen())
+		if n, ok := v.(*big.Int); ok && b.err == nil {
+			b.err = e.take(n.BitLen())
 		}
 		b.own(s)
 		return b.err
@@ -163,15 +169,18 @@ func (e *evaluator) escape(b *builder, t Text, replace func(r rune) string) erro
 	}
 	for s, o := range t.Spans {
 		start := 0
-		for i, r := range s {
-			if r >= 0x20 && r < 0x7f && r != '\'' && r != '"' && r != '\\' {
+		for i := 0; i < len(s); {
+			if c := s[i]; c >= 0x20 && c < 0x7f && c != '\'' && c != '"' && c != '\\' {
+				i++
 				continue
 			}
+			r, n := utf8.DecodeRuneInString(s[i:])
 			if with := replace(r); with != "" {
 				b.write(s[start:i], o)
 				b.write(with, o)
-				start = i + offset(s[i:], 1)
+				start = i + n
 			}
+			i += n
 		}
 		b.write(s[start:], o)
 		if b.err != nil {

@@ -79,13 +79,18 @@ func (e *evaluator) item(v, key Value) (Value, error) {
 				return nil, err
 			}
 			if i, ok := e.position(key, n); ok {
-				from := offset(c.s, i)
-				to := from + offset(c.s[from:], 1)
+				from, to, err := e.meter.window(c.s, n, i, 1)
+				if err != nil {
+					return nil, err
+				}
 				return c.slice(from, to), e.take(valueBytes)
 			}
 		}
 	}
 	if name, ok := key.(Text); ok {
+		if err := e.skim(len(name.s)); err != nil {
+			return nil, err
+		}
 		value, ok, err := e.member(v, name.s)
 		if ok || err != nil {
 			return value, err
@@ -102,7 +107,7 @@ func (e *evaluator) lookUp(d *Dict, key Value) (Value, bool, error) {
 	}
 	t, isText := key.(Text)
 	if isText {
-		if err := e.skim(smallDict * len(t.s)); err != nil {
+		if err := e.skim(smallDict * (nodeWork + len(t.s))); err != nil {
 			return nil, false, err
 		}
 	}
@@ -230,15 +235,12 @@ func (e *evaluator) sliceText(t Text, bounds [3]Value) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.spend(len(t.s)); err != nil {
-		return nil, err
-	}
 	if by == 1 {
-		start := offset(t.s, from)
-		if err := e.take(valueBytes + t.bytes() - len(t.s)); err != nil {
+		start, end, err := e.meter.window(t.s, n, from, count)
+		if err != nil {
 			return nil, err
 		}
-		return t.slice(start, start+offset(t.s[start:], count)), nil
+		return e.cut(t, start, end)
 	}
 	chars, err := e.chars(t)
 	if err != nil {

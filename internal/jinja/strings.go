@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -133,7 +134,7 @@ func replace(e *evaluator, t Text, a args) (Value, error) {
 			return nil, err
 		}
 	}
-	if err := e.spend(4*len(t.s) + len(old.s)); err != nil {
+	if err := cmp.Or(e.search(t.s, old.s), e.spend(len(t.s))); err != nil {
 		return nil, err
 	}
 	b := builder{m: &e.meter}
@@ -284,6 +285,9 @@ func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (V
 	case separator.s == "":
 		return nil, errors.New("an empty separator")
 	default:
+		if err := cmp.Or(e.search(t.s, separator.s), e.search(t.s, separator.s)); err != nil {
+			return nil, err
+		}
 		n := strings.Count(t.s, separator.s)
 		if err := e.takeValues(n / 2); err != nil {
 			return nil, err

@@ -103,5 +103,5 @@ func sameAs(e *evaluator, v Value, a args) (Value, error) {
 // named reports whether a table knows a name.
 func named(table map[string]*builtin, v Value) bool {
 	t, ok := v.(Text)
-	return ok && table[t.s] != nil
+	return ok && len(t.s) <= maxName && table[t.s] != nil
 }

@@ -139,11 +139,10 @@ func (b *builder) reserve(n, k int) bool {
 		return false
 	}
 	if free := b.b.Cap() - b.b.Len(); n > free {
-		grow := max(n, min(2*b.b.Cap(), 1<<20), 16)
-		if b.err = b.m.take(b.b.Len() + grow); b.err != nil {
+		if b.err = b.m.take(2*b.b.Cap() + n + 16); b.err != nil { // what Grow allocates
 			return false
 		}
-		b.b.Grow(grow)
+		b.b.Grow(n)
 	}
 	if k > cap(b.spans)-len(b.spans) {
 		grow := max(k, len(b.spans), 2)
@@ -152,7 +151,7 @@ func (b *builder) reserve(n, k int) bool {
 		}
 		b.spans = slices.Grow(b.spans, grow)
 	}
-	b.err = b.m.skim(n)
+	b.err = b.m.spend(n>>3 + smallDict)
 	return b.err == nil
 }
 
@@ -273,6 +272,16 @@ func (t Text) with(s string, o Origin) Text {
 // count is the number of characters of a text.
 func (m *meter) count(t Text) (int, error) {
 	return utf8.RuneCountInString(t.s), m.spend(len(t.s))
+}
+
+// window returns the bytes that count characters from a character on take, in a string of n.
+func (m *meter) window(s string, n, from, count int) (start, end int, err error) {
+	if n == len(s) {
+		return from, from + count, nil
+	}
+	start = offset(s, from)
+	end = start + offset(s[start:], count)
+	return start, end, m.spend(4 * end)
 }
 
 // offset returns the byte at which character i begins.
