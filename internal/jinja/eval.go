@@ -28,7 +28,7 @@ type evaluator struct {
 
 func newEvaluator(ctx context.Context, variables map[string]Value) *evaluator {
 	return &evaluator{
-		meter: meter{ctx: ctx}, scope: &scope{}, variables: variables, matched: map[Origin]bool{}, filters: filters, tests: tests, line: 1,
+		meter: newMeter(ctx), scope: &scope{}, variables: variables, matched: map[Origin]bool{}, filters: filters, tests: tests, line: 1,
 	}
 }
 
@@ -182,7 +182,7 @@ func (e *evaluator) setKey(d *Dict, key, value Value) error {
 			return err
 		}
 	}
-	if err := e.take(2 * valueBytes); err != nil {
+	if err := e.take(3 * valueBytes); err != nil {
 		return err
 	}
 	d.Set(key, value)

@@ -43,6 +43,7 @@ var filters = map[string]*builtin{
 	"replace":    {names: []string{"old", "new", "count"}, need: 2, do: replaceFilter},
 	"reverse":    {do: reverse},
 	"round":      {names: []string{"precision", "method"}, do: round},
+	// safe is string: what Jinja's own does when such a text is added to another, escape that one for HTML, helps no model.
 	"safe":       {do: ofText(func(_ *evaluator, t Text, _ args) (Value, error) { return t, nil })},
 	"select":     {rest: true, do: selected(false, true)},
 	"selectattr": {rest: true, do: selected(true, true)},

@@ -59,10 +59,10 @@ func (e *evaluator) percent(t Text, values Value) (Value, error) {
 	for at := 0; b.err == nil; {
 		i := strings.IndexByte(t.s[at:], '%')
 		if i < 0 {
-			b.add(t.slice(at, len(t.s)))
+			b.part(t, at, len(t.s))
 			break
 		}
-		b.add(t.slice(at, at+i))
+		b.part(t, at, at+i)
 		at += i + 1
 		var key *Text
 		if strings.HasPrefix(t.s[at:], "(") && isDict {
@@ -79,7 +79,7 @@ func (e *evaluator) percent(t Text, values Value) (Value, error) {
 		}
 		at += n
 		if s.verb == '%' {
-			b.add(t.slice(at-1, at))
+			b.part(t, at-1, at)
 			continue
 		}
 		var v Value
@@ -266,7 +266,7 @@ func (e *evaluator) aligned(b *builder, s spec, t Text, sign int) error {
 	case '^':
 		before, after = pad/2, pad-pad/2
 	case '=':
-		b.add(t.slice(0, sign))
+		b.part(t, 0, sign)
 		t = t.slice(sign, len(t.s))
 	}
 	b.own(strings.Repeat(s.fill, before))
@@ -286,13 +286,13 @@ func formatMethod(e *evaluator, v Value, a args) (Value, error) {
 	for at := 0; b.err == nil; {
 		i := strings.IndexAny(t.s[at:], "{}")
 		if i < 0 {
-			b.add(t.slice(at, len(t.s)))
+			b.part(t, at, len(t.s))
 			break
 		}
-		b.add(t.slice(at, at+i))
+		b.part(t, at, at+i)
 		at += i
 		if at+1 < len(t.s) && t.s[at] == t.s[at+1] {
-			b.add(t.slice(at, at+1))
+			b.part(t, at, at+1)
 			at += 2
 			continue
 		}

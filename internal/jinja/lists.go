@@ -156,6 +156,9 @@ func (e *evaluator) pluck(items []Value, name, otherwise Value) ([]Value, error)
 
 // mapFilter is map("filter", …) or map(attribute=…, default=…).
 func mapFilter(e *evaluator, v Value, a args) (Value, error) {
+	if !isTrue(v) { // None, too
+		return generator(nil), nil
+	}
 	items, err := e.items(v)
 	if err != nil {
 		return nil, err
@@ -196,6 +199,9 @@ func (e *evaluator) byName(table map[string]*builtin, kind string, v Value, a ar
 // selected is select, reject, selectattr and rejectattr: the items of which a test, or the truth, has the wanted outcome.
 func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, a args) (Value, error) {
+		if !isTrue(v) { // None, too
+			return generator(nil), nil
+		}
 		items, err := e.items(v)
 		if err != nil {
 			return nil, err

@@ -29,24 +29,28 @@ func (e *BudgetError) Error() string {
 
 // A meter is asked before work is done. Once a limit is passed, every later request fails, too.
 //
-// Invariants: 0 ≤ work ≤ maxWork, 0 ≤ memory ≤ maxMemory.
+// Invariants: work and memory are not negative; ctx is looked at when work falls to nextCheck.
 type meter struct {
 	ctx       context.Context
-	work      int // units spent
-	memory    int // bytes taken
-	nextCheck int // the work at which ctx is looked at again
+	work      int // units left
+	memory    int // bytes left
+	nextCheck int
+}
+
+func newMeter(ctx context.Context) meter {
+	return meter{ctx: ctx, work: maxWork, memory: maxMemory, nextCheck: maxWork - 1}
 }
 
 // spend takes n units of work: one for each byte that is looked at one by one.
 func (m *meter) spend(n int) error {
-	if n < 0 || n > maxWork-m.work {
-		m.work = maxWork
+	if n < 0 || n > m.work {
+		m.work = 0
 		return &BudgetError{"units of work", maxWork}
 	}
-	if m.work += n; m.work < m.nextCheck {
+	if m.work -= n; m.work > m.nextCheck {
 		return nil
 	}
-	m.nextCheck = m.work + checkEvery
+	m.nextCheck = m.work - checkEvery
 	return m.ctx.Err()
 }
 
@@ -66,18 +70,15 @@ const longPart = 32
 
 // take takes n bytes of memory, and the work of filling them.
 func (m *meter) take(n int) error {
-	if n < 0 || n > maxMemory-m.memory {
-		m.memory = maxMemory
+	if n < 0 || n > m.memory {
+		m.memory = 0
 		return &BudgetError{"bytes of memory", maxMemory}
 	}
-	m.memory += n
+	m.memory -= n
 	return m.spend(n>>2 + 1)
 }
 
 // takeValues takes the memory of n values that share the text of others.
 func (m *meter) takeValues(n int) error {
-	if n > maxMemory/valueBytes {
-		n = maxMemory / valueBytes
-	}
-	return m.take((n + 1) * valueBytes)
+	return m.take((min(n, maxMemory/valueBytes) + 1) * valueBytes)
 }

@@ -24,7 +24,7 @@ func (e *evaluator) attribute(v Value, name string) (Value, error) {
 			return value, nil
 		}
 	}
-	return Undefined{fmt.Sprintf("%s of %s", name, kindName(v))}, e.spend(nodeWork)
+	return Undefined{name}, e.take(valueBytes / 2)
 }
 
 // member is an attribute that is no item: a method, or what a namespace or a loop has.
@@ -96,7 +96,7 @@ func (e *evaluator) item(v, key Value) (Value, error) {
 			return value, err
 		}
 	}
-	return Undefined{"an item of " + kindName(v)}, e.spend(nodeWork)
+	return Undefined{"an item"}, e.take(valueBytes / 2)
 }
 
 // lookUp finds a key of a dictionary.

@@ -52,6 +52,9 @@ var (
 )
 
 func swapCase(e *evaluator, t Text, _ args) (Value, error) {
+	if err := e.spend(16 * len(t.s)); err != nil {
+		return nil, err
+	}
 	return e.mapped(t, func(s string) string {
 		return strings.Map(func(c rune) rune {
 			if unicode.IsUpper(c) {
@@ -143,7 +146,7 @@ func replace(e *evaluator, t Text, a args) (Value, error) {
 		for i := 0; b.err == nil && limit != 0; limit-- {
 			b.add(with)
 			n := offset(t.s[i:], 1)
-			b.add(t.slice(i, i+n))
+			b.part(t, i, i+n)
 			if i, at = i+n, i+n; n == 0 {
 				break
 			}
@@ -154,12 +157,12 @@ func replace(e *evaluator, t Text, a args) (Value, error) {
 		if i < 0 {
 			break
 		}
-		b.add(t.slice(at, at+i))
+		b.part(t, at, at+i)
 		b.add(with)
 		at += i + len(old.s)
 		limit--
 	}
-	b.add(t.slice(at, len(t.s)))
+	b.part(t, at, len(t.s))
 	return b.text()
 }
 
@@ -194,7 +197,7 @@ func (e *evaluator) breaksOf(t Text) ([][2]int, error) {
 	n := strings.Count(t.s, "\n") + strings.Count(t.s, "\r") + strings.Count(t.s, "\v") + strings.Count(t.s, "\f") +
 		strings.Count(t.s, "\x1c") + strings.Count(t.s, "\x1d") + strings.Count(t.s, "\x1e") + strings.Count(t.s, "\u0085") +
 		strings.Count(t.s, "\u2028") + strings.Count(t.s, "\u2029")
-	if err := e.take(48 * n); err != nil {
+	if err := e.take(valueBytes * n); err != nil {
 		return nil, err
 	}
 	return lineBreaks(t.s), nil
@@ -263,10 +266,9 @@ func indent(e *evaluator, t Text, a args) (Value, error) {
 		if i == 0 && first || i > 0 && (blank || to > from) {
 			b.add(margin)
 		}
-		b.add(t.slice(from, to))
-		for _, o := range t.slice(to, next).Spans {
-			b.write("\n", o)
-			break
+		b.part(t, from, to)
+		if next > to {
+			b.write("\n", t.originAt(to))
 		}
 		from = next
 	}

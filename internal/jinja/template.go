@@ -61,8 +61,11 @@ type Rendering struct {
 // Render renders the template. It looks at ctx every fraction of a millisecond. Errors name the line of the template, but
 // for those of the variables' functions, which are returned as they are.
 func (t *Template) Render(ctx context.Context, variables map[string]Value) (r Rendering, err error) {
+	return t.run(newEvaluator(ctx, variables))
+}
+
+func (t *Template) run(e *evaluator) (r Rendering, err error) {
 	defer catch(&err)
-	e := newEvaluator(ctx, variables)
 	r.Matched = e.matched
 	r.Text, err = e.capture(func() error {
 		_, err := e.block(t.body)

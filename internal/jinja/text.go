@@ -69,7 +69,8 @@ func (t Text) Spans(yield func(s string, o Origin) bool) {
 
 // Map applies change to each stretch of one origin, which keeps it.
 func (t Text) Map(change func(s string) string) Text {
-	b := builder{m: &meter{ctx: context.Background()}}
+	m := newMeter(context.Background())
+	b := builder{m: &m}
 	for s, o := range t.Spans {
 		b.write(change(s), o)
 	}
@@ -110,6 +111,14 @@ func (t Text) slice(i, j int) Text {
 		cut[k].start = max(0, cut[k].start-int32(i))
 	}
 	return Text{t.s[i:j], &origins{cut}}
+}
+
+// originAt returns the origin of byte i.
+func (t Text) originAt(i int) Origin {
+	if t.from == nil {
+		return 0
+	}
+	return t.from.spans[spanAt(t.from.spans, i)].origin
 }
 
 // spanAt returns the index of the span that holds byte i.
@@ -187,6 +196,23 @@ func (b *builder) add(t Text) {
 	b.reserve(len(t.s), 0)
 	for s, o := range t.Spans {
 		b.write(s, o)
+	}
+}
+
+// part appends t.s[i:j].
+func (b *builder) part(t Text, i, j int) {
+	if t.from == nil || i >= j {
+		b.own(t.s[i:j])
+		return
+	}
+	spans := t.from.spans
+	for k := spanAt(spans, i); i < j; k++ {
+		end := j
+		if k+1 < len(spans) {
+			end = min(j, int(spans[k+1].start))
+		}
+		b.write(t.s[i:end], spans[k].origin)
+		i = end
 	}
 }
 
