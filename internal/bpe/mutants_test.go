@@ -2,8 +2,10 @@ package bpe
 
 import (
 	cmdline "flag"
+	"math"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,4 +131,66 @@ func FuzzMutants(f *testing.F) {
 	documents := mutable(f)
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) { checkMutant(t, documents, seed) })
+}
+
+// randomVocab returns a GGUF vocabulary that is more or less right.
+func randomVocab(rng *rand.Rand) Vocab {
+	one := func(n int) bool { return rng.IntN(n) == 0 }
+	texts := []string{"a", "b", "ab", "▁", "▁a", "Ġ", "Ġa", "<s>", "<think>", "<0x41>", "<0x61>", "<unk>", "\xff", "\xe2\x96", "", " ", "aa", "aaaa", "é", "Ġ▁", "<0xzz>"}
+	rng.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+	v := Vocab{Model: []string{"llama", "gpt2", "gpt2", "t5"}[rng.IntN(4)], Pre: []string{"llama-bpe", "gpt-2", "x"}[rng.IntN(3)],
+		BOS: int32(rng.IntN(23) - 1), EOS: int32(rng.IntN(23) - 1), Unknown: int32(rng.IntN(23) - 1), AddBOS: one(2), AddSpacePrefix: one(2)}
+	v.Tokens = texts[:len(texts)-rng.IntN(3)]
+	if one(20) {
+		v.Tokens = append(v.Tokens, v.Tokens[rng.IntN(len(v.Tokens))])
+	}
+	for range v.Tokens {
+		kind := int32(1 + rng.IntN(6))
+		if one(500) {
+			kind = int32(rng.Uint32())
+		}
+		v.Types = append(v.Types, kind)
+		v.Scores = append(v.Scores, []float32{0, 1, -1, float32(math.NaN()), float32(math.Inf(1)), 1e38}[rng.IntN(6)])
+	}
+	switch rng.IntN(30) {
+	case 0:
+		v.Types = nil
+	case 1:
+		v.Scores = v.Scores[1:]
+	case 2:
+		v.Types = append(v.Types, 1)
+	case 3:
+		v.BOS = math.MinInt32
+	}
+	for range rng.IntN(6) {
+		merge := [][]string{{"a", "b"}, {"Ġ", "a"}, {"a", "a"}, {"aa", "aa"}, {"▁", "a"}, {"", "a"}, {"a", ""}}[rng.IntN(7)]
+		if one(3) {
+			merge = merge[:1]
+		}
+		v.Merges = append(v.Merges, strings.Join(merge, " "))
+	}
+	return v
+}
+
+// TestVocabMutants is TestMutants for the vocabularies of GGUF files.
+func TestVocabMutants(t *testing.T) {
+	read := 0
+	for seed := range uint64(*mutants) {
+		v := randomVocab(rand.New(rand.NewPCG(seed, 1)))
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Fatalf("seed %d: panic %v\n%+v", seed, r, v)
+				}
+			}()
+			if tok, err := FromVocab(v); err == nil {
+				read++
+				useMutant(t, tok, seed)
+			}
+		}()
+	}
+	t.Logf("%d of %d vocabularies are read", read, *mutants)
+	if read < *mutants/100 {
+		t.Error("too few for the test to mean much")
+	}
 }
