@@ -203,6 +203,8 @@ func TestCommonTemplates(t *testing.T) {
 	}
 }
 
+var testDate = time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
+
 func TestRefusal(t *testing.T) {
 	template, err := Parse(llama2, nil, "<s>", "</s>")
 	if err != nil {
@@ -285,7 +287,7 @@ func TestJinja(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := template.Render(t.Context(), []Message{{Role: "user"}}, Options{
-				Date: time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC),
+				Date: testDate,
 				Vars: map[string]any{"v": json.RawMessage(`{"b":[1],"a":"é"}`)},
 			})
 			if err != nil {
