@@ -203,6 +203,8 @@ func TestCommonTemplates(t *testing.T) {
 	}
 }
 
+var testDate = time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
+
 func TestRefusal(t *testing.T) {
 	template, err := Parse(llama2, nil, "<s>", "</s>")
 	if err != nil {
@@ -285,7 +287,7 @@ func TestJinja(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := template.Render(t.Context(), []Message{{Role: "user"}}, Options{
-				Date: time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC),
+				Date: testDate,
 				Vars: map[string]any{"v": json.RawMessage(`{"b":[1],"a":"é"}`)},
 			})
 			if err != nil {
@@ -329,7 +331,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestHostile renders templates that would take all memory, all time or all stack.
+// TestHostile renders templates that would take all memory, all time or all stack; package jinja has the table of ceilings.
 func TestHostile(t *testing.T) {
 	double := "{% set x = 'aaaaaaaaaaaaaaaa' %}"
 	tests := []struct{ name, template string }{
@@ -357,7 +359,6 @@ func TestHostile(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			start := time.Now()
 			template, err := Parse(test.template, nil, "", "")
 			if err != nil {
 				t.Fatal(err)
@@ -365,9 +366,7 @@ func TestHostile(t *testing.T) {
 			if _, err = template.Render(t.Context(), []Message{{Role: "user", Content: "x"}}, Options{}); err == nil {
 				t.Error("rendered")
 			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("took %v", took)
-			} else if len(err.Error()) > 500 {
+			if err != nil && len(err.Error()) > 500 {
 				t.Errorf("error of %d bytes", len(err.Error()))
 			}
 		})

@@ -166,14 +166,6 @@ func (a args) text(i int) (Text, error) {
 	return t, nil
 }
 
-// textOr is text for one that may be absent or None.
-func (a args) textOr(i int, otherwise string) (Text, error) {
-	if a.or(i, nil) == nil {
-		return Text{s: otherwise}, nil
-	}
-	return a.text(i)
-}
-
 // method is a method of a value, not called yet.
 type method struct {
 	of   Value

@@ -1,3 +1,5 @@
+//go:build unix
+
 package jinja
 
 import (
@@ -177,13 +179,12 @@ func TestCeilings(t *testing.T) {
 	variables := large(t, size)
 	cases := hostile()
 	type result struct {
-		name     string
-		bytes    int
-		perUnit  float64 // nanoseconds
-		took     time.Duration
-		err      error
-		counted  int
-		finished bool
+		name    string
+		bytes   int
+		perUnit float64 // nanoseconds
+		took    time.Duration
+		err     error
+		counted int
 	}
 	var results []result
 	for _, name := range sortedNames(cases) {

@@ -74,6 +74,8 @@ type binding struct {
 	value Value
 }
 
+const bindingBytes = 32
+
 func (s *scope) find(name string) int {
 	if s.index != nil {
 		if i, ok := s.index[name]; ok {
@@ -91,27 +93,31 @@ func (e *evaluator) set(name string, v Value) error {
 		s.vars[i].value = v
 		return e.spend(smallDict)
 	}
-	if err := e.take(2 * valueBytes); err != nil {
-		return err
+	if n := len(s.vars); n == cap(s.vars) {
+		if err := e.take(2 * (n + 1) * bindingBytes); err != nil {
+			return err
+		}
+		s.vars = slices.Grow(s.vars, n+1)
 	}
 	s.vars = append(s.vars, binding{name, v})
-	switch n := len(s.vars); {
-	case s.index != nil:
-		s.index[name] = n - 1
-	case n > smallDict:
+	if len(s.vars) <= smallDict {
+		return nil
+	}
+	if s.index == nil {
 		s.index = make(map[string]int, 2*smallDict)
 		for i, b := range s.vars {
 			s.index[b.name] = i
 		}
 	}
-	return nil
+	s.index[name] = len(s.vars) - 1
+	return e.take(valueBytes)
 }
 
 // push opens a scope inside of s.
 func (e *evaluator) push(s *scope) (*scope, error) {
 	old := e.scope
-	e.scope = &scope{parent: s}
-	return old, e.take(valueBytes)
+	e.scope = &scope{parent: s, vars: make([]binding, 0, 2)}
+	return old, e.take(valueBytes + bindingBytes)
 }
 
 func (v variable) eval(e *evaluator) (Value, error) {

@@ -3,6 +3,8 @@ package jinja
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -21,20 +23,20 @@ func strangers() map[string]Value {
 }
 
 // checkRender renders a template of a stranger and looks for mistakes of this package.
-func checkRender(t *testing.T, source string) {
+func checkRender(t *testing.T, source string) (rendered bool) {
 	template, err := Parse(source)
 	if errors.Is(err, errPanic) {
 		t.Fatalf("parsing %q: %v", source, err)
 	}
 	if err != nil {
-		return
+		return false
 	}
 	r, err := template.Render(context.Background(), strangers())
 	if errors.Is(err, errPanic) {
 		t.Fatalf("rendering %q: %v", source, err)
 	}
 	if err != nil {
-		return
+		return false
 	}
 	length := 0
 	for s, o := range r.Text.Spans {
@@ -52,21 +54,18 @@ func checkRender(t *testing.T, source string) {
 	if length != len(r.Text.String()) {
 		t.Fatalf("%q: stretches of %d bytes make a text of %d", source, length, len(r.Text.String()))
 	}
+	return true
 }
 
 // TestGenerated renders many generated templates: none finds a mistake of this package, and every byte keeps its side.
 func TestGenerated(t *testing.T) {
-	n, rendered := uint64(20000), 0
-	if testing.Short() {
-		n = 2000
+	n, rendered := uint64(4000), 0
+	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+		n = 1000000
 	}
 	for seed := range n {
-		source := generate(seed)
-		checkRender(t, source)
-		if template, err := Parse(source); err == nil {
-			if _, err := template.Render(context.Background(), strangers()); err == nil {
-				rendered++
-			}
+		if checkRender(t, generate(seed)) {
+			rendered++
 		}
 	}
 	if rendered < int(n/10) {
@@ -91,29 +90,18 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		for i := range len(source) {
 			if source[i] >= utf8.RuneSelf || source[i] == '\\' { // an escape may mean such a letter, too
-				if template, err := Parse(source); err == nil {
+				template, err := Parse(source)
+				if err == nil {
 					_, err = template.Render(context.Background(), strangers())
-					if errors.Is(err, errPanic) {
-						t.Fatalf("%q: %v", source, err)
-					}
-				} else if errors.Is(err, errPanic) {
+				}
+				if errors.Is(err, errPanic) {
 					t.Fatalf("%q: %v", source, err)
 				}
 				return
 			}
 		}
-		if len(source) < 10000 && !usesEscapes(source) {
+		if !strings.Contains(source, "tojson") { // which may print a stranger's letters in ASCII
 			checkRender(t, source)
 		}
 	})
-}
-
-// usesEscapes reports whether a template may print a stranger's letters in ASCII.
-func usesEscapes(source string) bool {
-	for i := range len(source) - 5 {
-		if source[i:i+6] == "tojson" {
-			return true
-		}
-	}
-	return false
 }

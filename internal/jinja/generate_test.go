@@ -16,7 +16,7 @@ type templateWriter struct {
 // generate returns the template of a seed.
 func generate(seed uint64) string {
 	g := &templateWriter{Rand: rand.New(rand.NewPCG(seed, 1))}
-	for range 1 + g.IntN(6) {
+	for range 1 + g.IntN(3) {
 		g.statement()
 	}
 	return g.String()
@@ -88,7 +88,10 @@ func (g *templateWriter) expression() string {
 	defer func() { g.depth-- }()
 	switch g.IntN(6) {
 	case 0:
-		return g.operand() + " " + g.one("+", "-", "*", "/", "//", "%", "**", "~", "~", "==", "!=", "<", ">=", "in", "not in", "and", "or") + " " + g.operand()
+		if g.IntN(3) > 0 {
+			return g.operand() + " " + g.one("~", "==", "!=", "and", "or") + " " + g.operand()
+		}
+		return g.operand() + " " + g.one("+", "-", "*", "/", "//", "%", "**", "<", ">=", "in", "not in") + " " + g.operand()
 	case 1:
 		return g.operand() + " if " + g.operand() + g.one("", " else "+g.operand())
 	case 2:
@@ -98,7 +101,8 @@ func (g *templateWriter) expression() string {
 }
 
 func (g *templateWriter) operand() string {
-	s := g.one("v", "w", "l", "d", "x", "y", "none", "true", "0", "3", "-2", "1.5", "9223372036854775807", "'a b'", "'%s|{}'", "'\\n'", "[]", "nothing", "range(4)")
+	s := g.one("v", "v", "w", "l", "d", "x", "v", "none", "3", "-2", "1.5", "9223372036854775807", "'a b'", "'%s|{}'", "'\\n'", "[]", "nothing", "range(4)")
+	isText := s == "v" || s == "w" || s[0] == '\''
 	if g.depth < 7 && g.IntN(4) == 0 {
 		g.depth++
 		s = g.one("("+g.expression()+")", "["+g.expression()+", "+g.expression()+"]", "{'k': "+g.expression()+", 1: v}", "("+g.expression()+",)")
@@ -112,11 +116,12 @@ func (g *templateWriter) operand() string {
 		case 1, 2:
 			s += "|" + g.call(filters)
 		default:
-			table := textMethods
-			if g.IntN(4) == 0 {
-				table = dictMethods
+			switch {
+			case isText || g.IntN(9) == 0:
+				s += "." + g.call(textMethods)
+			case s == "d" || g.IntN(9) == 0:
+				s += "." + g.call(dictMethods)
 			}
-			s += "." + g.call(table)
 		}
 		g.depth--
 	}
