@@ -131,7 +131,7 @@ func (a *attention) row(x []float32, head, first, r int) []float32 {
 func (a *attention) load(l *lane, head, first, last int) {
 	rows := (last - first) * a.group
 	l.reserve(rows, a.HeadDim)
-	l.queries.Reserve(a.format.Partner, rows, a.HeadDim)
+	l.queries.Reserve(a.format.ActivationForm, rows, a.HeadDim)
 	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
