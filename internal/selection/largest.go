@@ -1,14 +1,12 @@
-// Package largest finds the largest of many numbers without ordering the rest.
-//
-// The best found so far lie in a heap whose root is the least of them, so that of a long list nearly every element costs one
-// comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). The heap is the caller's memory; in the end
-// it is sorted where it lies.
-package largest
+package selection
 
-// Find finds the len(indices) largest elements of x: values[i] is the i-th largest and indices[i] where it stands. Equal ones,
-// as 0 and −0 are, come in the order of their indices, and NaN counts as larger than everything. values has the length of
-// indices, which is at most x's; nothing is allocated.
-func Find(x []float32, indices []int32, values []float32) {
+// Largest finds the len(indices) largest elements of x: values[i] is the i-th of them and indices[i] where it stands. values has
+// the length of indices, which is at most x's; nothing is allocated.
+//
+// The best found so far lie in a heap whose root comes last among them, so that of a long list nearly every element costs one
+// comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). The heap is the caller's memory; in the end it is
+// sorted where it lies.
+func Largest(x []float32, indices []int32, values []float32) {
 	k := len(indices)
 	if k == 0 {
 		return
@@ -24,7 +22,7 @@ func Find(x []float32, indices []int32, values []float32) {
 	least := h.values[0]
 	for i := k; i < len(x); i++ {
 		v := x[i]
-		if v <= least || least != least { // an equal one comes too late, and NaNs cannot be surpassed
+		if v <= least || least != least { // an equal one comes too late, and nothing comes before NaN
 			continue
 		}
 		h.indices[0], h.values[0] = int32(i), v
@@ -37,7 +35,7 @@ func Find(x []float32, indices []int32, values []float32) {
 	}
 }
 
-// heap is a binary heap of elements with their indices, in which none is before its parent.
+// heap is a binary heap of elements with their indices, in which none comes before its parent.
 type heap struct {
 	indices []int32
 	values  []float32
@@ -45,12 +43,8 @@ type heap struct {
 
 // before tells whether element i comes before element j in the result.
 func (h heap) before(i, j int) bool {
-	a, b := h.values[i], h.values[j]
-	switch {
-	case a > b, a != a && b == b:
-		return true
-	case a < b, b != b && a == a:
-		return false
+	if order := compare(h.values[i], h.values[j]); order != 0 {
+		return order < 0
 	}
 	return h.indices[i] < h.indices[j]
 }
