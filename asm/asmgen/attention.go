@@ -50,7 +50,7 @@ func attention(c *build.Context) {
 func prefetch(c *build.Context) {
 	u := &unit{Context: c}
 	u.function("prefetch", "func(p *byte, stride, n, bytes int)",
-		"nothing: it asks the cache for so many bytes at each p[j·stride:], j < n. Any address will do.")
+		"nothing: it asks the cache for the given number of bytes at each p[j·stride:], j < n. Any address will do.")
 	base, stride, n, bytes := u.integer("p"), u.integer("stride"), u.integer("n"), u.integer("bytes")
 	u.Label("slots")
 	u.DECQ(n)
@@ -86,8 +86,8 @@ func (u *unit) transpose(s source) {
 	u.end()
 }
 
-// transposeWalk loads a register of each of as many keys as it has lanes, and writes them to the panel transposed. From key n
-// on it loads the last key again; none is a register with 0.
+// transposeWalk loads one register of each key, for as many keys as a register has lanes, and writes them to the panel transposed.
+// From key n on it loads the last key again; none is a register with 0.
 func (u *unit) transposeWalk(base, stride, n, none reg.GPVirtual, load func(at reg.GPVirtual, key int, v reg.VecVirtual), panel reg.GPVirtual) {
 	at, step := u.GP64(), u.GP64()
 	u.MOVQ(base, at)
@@ -257,7 +257,7 @@ func (u *unit) values(s source) {
 	})
 }
 
-// valueColumns adds so many registers' columns of all values.
+// valueColumns adds the columns of all values that fit in the given number of registers.
 func (u *unit) valueColumns(s source, outs []reg.GPVirtual, base, stride reg.GPVirtual, registers int) {
 	p, n, at := u.integer("p"), u.integer("n"), u.GP64()
 	u.MOVQ(base, at)

@@ -91,8 +91,8 @@ func headers() (map[string][]byte, error) {
 	return files, nil
 }
 
-// only returns the header with the macros that are used, and adds what these use; nothing where none is. Words stand line by
-// line, other macros apart.
+// only returns the header with only the macros that are used, and adds to used what they use in turn; it returns nothing where no
+// macro is used. Words stand line by line; between other macros there is an empty line.
 func (h header) only(used map[string]bool, words bool) string {
 	var texts []string
 	for i := len(h.macros) - 1; i >= 0; i-- {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -62,5 +64,29 @@ func TestSharedMacrosAreUsed(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	if err := run([]string{"vector"}); err == nil {
 		t.Error("there is no vector, and no error")
+	}
+}
+
+// TestGoGenerate fails where a name is in no //go:generate line of the folder that its files go to.
+func TestGoGenerate(t *testing.T) {
+	for _, o := range outputs {
+		folder := filepath.Join(families, o.folder)
+		sources, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, name := range sources {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				found = found || strings.HasPrefix(line, "//go:generate go -C ") && slices.Contains(strings.Fields(line), o.name)
+			}
+		}
+		if !found {
+			t.Errorf("no //go:generate line in %s has asmgen write %s", folder, o.name)
+		}
 	}
 }

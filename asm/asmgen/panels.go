@@ -173,8 +173,8 @@ func (g *tile) parts() int {
 	return g.panels * g.halves()
 }
 
-// inPart returns an address in the part that code is being generated for, given that in the first; a row has so many bytes
-// there.
+// inPart returns an address in the part that code is being generated for, given the address in the first part, where a row has
+// rowBytes bytes.
 func (g *tile) inPart(m operand.Mem, rowBytes int) operand.Mem {
 	m.Disp += g.part % g.halves() * g.rows() * rowBytes
 	switch panel := g.part / g.halves(); panel {
@@ -283,8 +283,8 @@ func (g *tile) forTriples(cursors []*cursor, do func(first, n int)) {
 	}
 }
 
-// dotTriple leaves in dots the sums of products of eight registers of unsigned bytes with the quants of as many tokens from
-// first on. These are chains of instructions that wait for each other, so they take turns.
+// dotTriple leaves in dots the sums of products of eight registers of unsigned bytes with the quants of tokens, from first on, one
+// token for each register of dots. A token's instructions wait for each other, so the tokens take turns.
 func (g *tile) dotTriple(dots []reg.VecPhysical, first int) {
 	for j := range 8 {
 		for i, dot := range dots {

@@ -9,8 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// format256 describes a format with blocks of 256, which are worked through in eight runs of 32 quants. The low four bits
-// of a run's quants are nibbles of eight lines, the others, if any, bits of eight lines behind all of those.
+// format256 describes a format with blocks of 256, which are worked through in eight runs of 32 quants. The low four bits of a
+// run's quants are nibbles of eight lines. The other bits, where quants have more than four, stand in eight further lines, behind
+// the nibbles of all runs.
 type format256 struct {
 	name          string
 	quantsOfBlock int                 // bytes of a block's quants in the panel
@@ -19,7 +20,7 @@ type format256 struct {
 	high          uint32              // which bits of a quant, above its low four, come from the lines behind
 	madds         int                 // how many VPMADDUBSW may be added in 16 bits
 	run           func(i int) runBits // where run i is
-	decode        bool                // the inner scales are those of Q4_K, with minimums; otherwise those of Q6_K, and quants are 32 too great
+	decode        bool                // the inner scales are those of Q4_K, with minimums; else those of Q6_K, whose quants stand 32 too great
 }
 
 // runBits says where the quants of a run are: offsets of its lines in the block, and the lowest bit in each byte.
@@ -52,8 +53,8 @@ var (
 	maskOddWords  reg.OpmaskPhysical = reg.K1
 )
 
-// tile256 generates a tile for a format with blocks of 256. Its vector registers: eight of unpacked quants, these, and, of
-// the 32 of AVX-512, the tokens' integer sums from the last one down.
+// tile256 generates a tile for a format with blocks of 256. Its first eight vector registers have unpacked quants; those that are
+// fields here follow; and with AVX-512, which has 32, the tokens' integer sums stand at the end, the first token's last.
 type tile256 struct {
 	tile
 	format256
@@ -323,7 +324,7 @@ func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
 	g.VBROADCASTI128(m, r)
 }
 
-// prefetch asks for the quants that a single token's tile will come to.
+// prefetch asks the cache for the quants that the tile of a single token will need soon.
 func (g *tile256) prefetch() {
 	if g.tokens > 1 || g.part%g.halves() > 0 {
 		return
@@ -394,7 +395,8 @@ func (g *tile256) loadInner() {
 	}
 }
 
-// loadScales loads the inner scales of a run, and where those go on that take off what quants are too great.
+// loadScales loads the inner scales of a run. Where quants are 32 too great, it also loads what takes that off again: both halves'
+// scales, doubled, in turns, and where the pair of the activations' sums is that they are multiplied with.
 func (g *tile256) loadScales() {
 	g.loadInner()
 	if g.decode {

@@ -37,8 +37,8 @@ func formats32(u panelUnit) []format32 {
 // prefetchers stop at each page's end.
 const prefetchAhead = 2048
 
-// The vector registers of a tile for blocks of 32. The first ones have the unpacked quants of the block, four bytes of each
-// row in each; these follow; the sums of the tokens come down from the last register.
+// vectors32 are vector registers of a tile for blocks of 32. In front of them stand those with the unpacked quants of the block,
+// four bytes of each row in each; the sums of the tokens stand at the end, the first token's last.
 type vectors32 struct {
 	scale        reg.VecPhysical
 	t0, t1, t2   reg.VecPhysical
@@ -181,8 +181,9 @@ func (g *tile) raiseBytes() {
 	}
 }
 
-// addTriple adds a block of three tokens to their sums. With AVX-512 a dot product of raised quants begins with what raising
-// adds, taken off: the sum of a block's activations is a word, the upper half of −2^shift is a zero.
+// addTriple adds a block of three tokens to their sums. With AVX-512 a dot product of quants that were raised by 2^shift begins
+// at −2^shift times the sum of the activations. One multiplication of words makes that: the sum of a block's activations fits in a
+// word, and the upper word of the factor is zero.
 func (g *tile) addTriple(f format32, first, n int) {
 	dots := g.dots[:n]
 	for i, dot := range dots {

@@ -9,9 +9,10 @@ import (
 
 // The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 12 tokens,
 // with a tile of weights, whose eight lines are those of a panel's block with quants of one byte, and leaves the dot products
-// of a block in a third tile, a row for each token and a lane for each row of weights. Those go through memory, the only way
-// out of a tile, to AVX-512, which scales them and adds them up. All three work at the same time, on different blocks: while
-// the tiles of one are multiplied, those of the one before are stored, and those of the one before that are added up.
+// of a block in a third tile, a row for each token and a lane for each row of weights. The dot products go through memory, the only
+// way out of a tile, to AVX-512, which scales them and adds them up. Multiplying, storing and adding up go on at the same time, on
+// three neighbouring blocks: while the tiles of one are multiplied, those of the block before it are stored, and those of the block
+// before that one are added up.
 //
 // Quants are unpacked beforehand, some blocks of two panels at once, for all tokens.
 
@@ -42,8 +43,8 @@ type formatAMX struct {
 	offset        uint32 // subtracted from each quant
 }
 
-// Bytes of a block of two panels, unpacked: the lines of the one, those of the other, and then the scales as float32, and
-// minimums likewise.
+// Bytes of an unpacked block of two panels: the lines of the first panel, those of the second, the scales of both as float32, and,
+// in formats that have them, the minimums as float32.
 const (
 	linesAMX        = panelsAMX * 8 * 64
 	blockAMX        = linesAMX + panelsAMX*64
@@ -254,7 +255,7 @@ func (g *tileAMX) multiplyBlocks() {
 	g.addDots(nil)
 }
 
-// multiply makes the dot products of a panel in the tiles of a turn, of the block so many bytes ahead of amxW.
+// multiply makes the dot products of a panel in the tiles of a turn, of the block that lies the given number of bytes ahead of amxW.
 func (g *tileAMX) multiply(turn, panel, ahead int) {
 	a, b, c := tilesA[turn], tilesB[panel], tilesC[turn][panel]
 	if panel == 0 {

@@ -245,7 +245,7 @@ func (u *unit) divide() {
 	u.end()
 }
 
-// prepare generates quant.Activation.Prepare for blocks of so many strips, with a sum for each group of so many strips.
+// prepare generates quant.Activation.Prepare, given how many strips a block has, and how many a group with a sum of its own.
 //
 // No clamp is needed: where 1/d is finite d is at least 2⁻¹²⁸, so that |x|·(1/d) exceeds 127 by no more than 2⁻¹² and rounds
 // to 127; where it is not, all products are 0 or NaN.

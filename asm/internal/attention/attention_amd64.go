@@ -51,7 +51,7 @@ var AVX512 = Unit{
 }
 
 // prefetch computes
-// nothing: it asks the cache for so many bytes at each p[j·stride:], j < n. Any address will do.
+// nothing: it asks the cache for the given number of bytes at each p[j·stride:], j < n. Any address will do.
 //
 //go:noescape
 func prefetch(p *byte, stride int, n int, bytes int)

@@ -6,7 +6,7 @@
 //
 //	R0 w, R1 k, R2 stride, R3 keys that are left, R5 scales, R8 blocks
 //	R10-R12 the second to fourth key, R15 the one after
-//	R13, R14, R16 w, scales and blocks of these keys
+//	R13, R14, R16 w, scales and blocks of the four keys that are transposed
 //	R4 64, the distance of neighbours' fours; R6, R9 scratch
 
 // NEXTKEY sets the pointer to the next key, or to the last one again.

@@ -52,7 +52,7 @@ func (c *floatReader) sum(t *Tile, visible []int, longest int) {
 	c.values.add(t, visible, 0, t.V[:(longest-1)*t.Stride+t.Format.Bytes(t.HeadDim)], t.Stride, longest)
 }
 
-// valueKernels add weighted values to the results of four rows and of one.
+// valueKernels add weighted values to the results of query rows: of four, and of one.
 type valueKernels struct {
 	four func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim int)
 	one  func(out, p *float32, v *byte, stride, n, headDim int)

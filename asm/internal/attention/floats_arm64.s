@@ -4,8 +4,8 @@
 #include "words_arm64.h"
 #include "floats_arm64.h"
 
-// KEYS4 and KEYS8 set pointers to n of four or eight keys, n > 0; those that are missing are the last one again. R1 is the
-// first, R2 the distance of keys in bytes, and R3 n.
+// KEYS4 and KEYS8 set pointers to four or eight keys, of which there are n > 0: from the n-th on they point to the last one again.
+// R1 is the first, R2 the distance of keys in bytes, and R3 n.
 #define NEXTKEY(last, next) \
 	SUBS $1, R3 \
 	CSEL GT, R2, ZR, R9 \
@@ -53,7 +53,7 @@ four:
 	BGT    four
 	RET
 
-// ZIP interleaves the halfwords of two halves of eight registers: three times, and rows have become columns.
+// ZIP interleaves the halfwords of the first four of eight registers with those of the others. Done three times, it transposes.
 #define ZIP(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7) \
 	VZIP1 a4.H8, a0.H8, b0.H8 \
 	VZIP2 a4.H8, a0.H8, b1.H8 \

@@ -1,6 +1,11 @@
 // Package panels holds the products with packed weights: how the rows of a weight matrix are interleaved in panels, and how a
 // product is cut into the tiles that the assembly computes. The assembly stands in the folders amd64 and arm64; what it must
 // give is quant.Format.DotRows of the rows before they were packed.
+//
+// The words of these folders: a token is a row of activations. A line is 64 bytes of a panel's quants, four of each of its 16 rows.
+// A tile is what one kernel computes: the products of some rows of a panel with some tokens. Of a block of 256, a part is 128
+// elements, a run 32 and a group 16; a block's inner scales are those of its runs or groups. Quants of five or six bits have their
+// upper bits, the other bits, in lines of their own.
 package panels
 
 import "github.com/antigravity-go/antigravity/quant"
@@ -9,8 +14,8 @@ import "github.com/antigravity-go/antigravity/quant"
 // change the order in which a row's sum is made.
 const Rows = 16
 
-// Panels is how a tier stores the weights of one format for its products: Rows rows together, in as many bytes as the format
-// gives them, arranged so that the kernel reads memory once, in order, and need not shuffle. A tier without Panels for a
+// Panels is how a tier of processors stores the weights of one format for its products: Rows rows together, in the bytes that they
+// have in the format, arranged so that the kernel reads memory once, in order, and need not shuffle. A tier without Panels for a
 // format multiplies rows as files have them, by Format.DotRows.
 type Panels struct {
 	layout   *Layout

@@ -314,7 +314,7 @@ DATA exponential<>+40(SB)/4, $0x3f800000 // 1
 DATA exponential<>+44(SB)/4, $0xc2aea8f6 // ExpLow
 GLOBL exponential<>(SB), RODATA|NOPTR, $48
 
-// LOADEXP loads them to V16 to V27. It uses R9.
+// LOADEXP loads these constants to V16 to V27. It uses R9.
 #define LOADEXP \
 	MOVD    $exponential<>(SB), R9 \
 	VLD4R.P 16(R9), [V16.S4, V17.S4, V18.S4, V19.S4] \

@@ -2,7 +2,7 @@
 
 // The instructions that Go's assembler lacks, as words. Operands are numbers of registers and elements, in the order of Arm's
 // own assembly language, the destination first; the comment above each word is what Arm's assembler would be given, and
-// words_test.go holds the two together.
+// words_test.go of package asm holds the two equal.
 
 // fadd v{d}.4s, v{n}.4s, v{m}.4s
 #define FADD4S(d, n, m) WORD $(0x4E20D400 | (m)<<16 | (n)<<5 | (d))

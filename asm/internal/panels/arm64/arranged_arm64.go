@@ -7,17 +7,17 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// arrangedRows is how many rows of activations the kernels here take together: so many fill the registers.
+// arrangedRows is how many rows of activations the kernels here take together: their sums fill the registers.
 const arrangedRows = 8
 
 // arrangedChunk is the memory for arranged activations, which stay in the first-level cache while panels pass by: 2048
 // elements of each row.
 const arrangedChunk = 64 * arrangedBytes32
 
-// arrangedPanels multiplies a format's panels with eight rows of activations at a time, which are brought into the order in
-// which a kernel reads them, once for all panels of a product. The panels are those of the products below, which serve fewer
-// rows. SMMLA wants eight elements of a row together, of two rows; kernels make these of the panels' fours when they load
-// them, which costs little where eight rows of activations share it.
+// arrangedPanels multiplies a format's panels with eight rows of activations at a time. The activations are brought into the order
+// in which the kernel reads them, once for all panels of a product. SMMLA multiplies eight neighbouring elements of a row of
+// weights, and panels have four together: its kernels join two fours when they load them, which costs little where eight rows of
+// activations share it. So the layout is that of the panels called below, which multiply what has fewer rows of activations.
 type arrangedPanels struct {
 	layout *panels.Layout
 	kernel arrangedKernel
@@ -149,9 +149,10 @@ func blocksOf(a *quant.Activation, t, from, n int) quant.Activation {
 	return quant.Activation{Q: row.Q[from*block : (from+n)*block], D: row.D[from : from+n], Sums: row.Sums[from*groups : (from+n)*groups]}
 }
 
-// The bytes of a block of arranged activations. For SMMLA sixteen belong to two rows in each of these: in Int8x32 four groups
-// of eight elements, scales, what the sums of a block begin at, and the activations' sums; in Int8x256 32 groups, scales, two
-// parts of the activations' sums, and what the sums of sixteen groups begin at. For SDOT in Int8x32 a row has as many.
+// The bytes of a block of arranged activations, of all rows. For SMMLA two rows have sixteen bytes of each of these: in Int8x32 of
+// four groups of eight elements, of the scales, of what the sums of a block begin at, and of the activations' sums; in Int8x256 of
+// 32 groups, of the scales, of two parts of the activations' sums, and of what the sums of sixteen groups begin at. For SDOT, which
+// has arranged activations in Int8x32 alone, a block takes the same number of bytes.
 const (
 	arrangedBytes32  = (4 + 1 + 1 + 1) * 16 * arrangedRows / 2
 	arrangedBytes256 = (32 + 1 + 2 + 16) * 16 * arrangedRows / 2
@@ -167,15 +168,14 @@ func (m *arrangedPanels) actBytes() int {
 
 // arrange32 writes blocks of row t of eight, one every arrangedBytes32: what an integer sum begins at, in four lanes, at 16·t,
 // elements at 128+32·t, d at 384+4·t, and the activations' sum as binary32 at 416+4·t. A sum begins at bias times the sum of
-// the activations, what unsigned weights are too large by, and the bits of 1.5·2²³.
+// the activations, which takes off what the panel's weights are too large by, and the bits of 1.5·2²³: see blocks32_arm64.h.
 //
 //go:noescape
 func arrange32(dst *byte, t int, q *int8, d *float32, sums *int32, blocks, bias int)
 
 // interleave32 writes blocks of two rows, one every arrangedBytes32. At 64·g are the elements of group g, eight of q0 and eight
 // of q1; at 256, 320 and 384 are scales, what integer sums begin at, and the activations' sums as binary32, of both rows,
-// twice. A sum begins at bias times the sum of the activations, what unsigned weights are too large by, and the bits of
-// 1.5·2²³.
+// twice. What integer sums begin at is as for arrange32.
 //
 //go:noescape
 func interleave32(dst *byte, q0, q1 *int8, d0, d1 *float32, sums0, sums1 *int32, blocks, bias int)

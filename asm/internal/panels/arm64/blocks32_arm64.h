@@ -4,7 +4,13 @@
 //	R21, V24-V27 scratch
 //	V28, V29 scales
 //	V30 0x0F in all bytes
-//	V31 1.5·2²³, whose bits plus a small integer n are those of 1.5·2²³ + n: subtracting it converts
+//	V31 1.5·2²³, in binary32, to convert integers to floats
+//
+// Neighbouring floats between 2²³ and 2²⁴ are 1 apart, so that the bits of 1.5·2²³, as an integer, plus a small integer n are the
+// bits of the float 1.5·2²³ + n. An integer sum that begins at the bits of V31 becomes a float by subtracting V31 as a float.
+//
+// Quants of Q4_0 stand in the panel as 0 to 15 for -8 to 7: a product of them with activations is too large by 8 times the sum of
+// the activations, which therefore is taken off the number that the sum begins at.
 
 // AHEAD is how far products with a single row of activations, which wait for memory, ask for weights ahead of their use.
 #define AHEAD 2048

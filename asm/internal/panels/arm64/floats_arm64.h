@@ -23,7 +23,7 @@
 	FMLA4SE(a2, 18, x, i) \
 	FMLA4SE(a3, 19, x, i)
 
-// MULTIPLY4 does so for four rows of activations.
+// MULTIPLY4 adds the weights, times element i of V20 to V23, to the sums of four rows.
 #define MULTIPLY4(i) \
 	MULTIPLY(0, 1, 2, 3, 20, i) \
 	MULTIPLY(4, 5, 6, 7, 21, i) \

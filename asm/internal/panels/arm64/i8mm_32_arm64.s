@@ -4,9 +4,9 @@
 #include "words_arm64.h"
 
 // The products of eight of a panel's rows with eight rows of activations, in blocks of 32, by SMMLA, see arrangedPanels. SMMLA
-// multiplies two rows of weights with two of activations, eight elements of each, and adds to a tile of 2x2: a lane has a row
-// of weights and a row of activations, lanes 0 and 1 the first row of weights. Tiles stay so until the end, scales are laid
-// out like them, and only then do the lanes part. Registers of all kernels:
+// multiplies two rows of weights with two of activations, eight elements of each, and adds to the four lanes of a register, a tile
+// of 2x2: lanes 0 and 1 belong to the first row of weights, and lanes 0 and 2 to the first row of activations. Sums stay in tiles
+// until they are stored, and scales are laid out as tiles too. Registers of all kernels:
 //
 //	R0 w, R1 scales, R3 blocks, R4 acts, R8 out, R9 stride in bytes
 //	R10-R16 the other rows of out
@@ -130,7 +130,7 @@
 	FSUB4S(i, i, 31) \
 	FMLA4S(acc, 24, i)
 
-// ACCUMULATE does so for four rows of weights; acc is the first of eight registers.
+// ACCUMULATE adds the eight tiles of a block, four rows of weights, to those of all blocks; acc is the first of their registers.
 #define ACCUMULATE(acc) \
 	FLDPQ SCALES(R4), (F28, F29) \
 	TILE(16, 26, 28, acc) \
@@ -156,7 +156,7 @@
 	FMLA4S(acc+1, 20, 17) \
 	FMLA4S(acc+5, 21, 17)
 
-// Q4_0, Q4_1 and Q8_0 multiply four rows of weights' block, which begin at w and scales at those offsets.
+// Q4_0, Q4_1 and Q8_0 multiply a block of four rows of weights. w and scales are the offsets at which the rows begin in theirs.
 #define Q4_0(w, scales, acc) \
 	BEGINTILES \
 	NIBBLES(w, 0) \

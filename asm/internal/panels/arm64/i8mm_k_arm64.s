@@ -4,7 +4,7 @@
 #include "words_arm64.h"
 
 // The products of four of a panel's rows in Q4_K, Q5_K and Q6_K with eight rows of activations by SMMLA, in tiles of 2x2 as in
-// panels_i8mm_arm64.s. Groups of weights in the lower and the upper bits of the same bytes are worked on together. Registers
+// i8mm_32_arm64.s. Groups of weights in the lower and the upper bits of the same bytes are worked on together. Registers
 // of all kernels:
 //
 //	R0 w, R1 scales, R2 inner scales, R3 blocks, R4 activations, R8 out, R9 stride in bytes
@@ -115,7 +115,7 @@ GLOBL spread<>(SB), NOPTR|RODATA, $128
 	VZIP1 V27.S4, V26.S4, V24.S4 \
 	VZIP2 V27.S4, V26.S4, V25.S4
 
-// OTHERBITS loads such bytes of the weights' other bits to V26 and V27.
+// OTHERBITS loads eight bytes of the weights' other bits of four rows: of the first two rows to V26, of the others to V27.
 #define OTHERBITS(at) \
 	FMOVQ (at)(R6), F28 \
 	FMOVQ (at+64)(R6), F29 \
@@ -248,8 +248,8 @@ GLOBL spread<>(SB), NOPTR|RODATA, $128
 	EIGHT(0, 26, 27, 64*j) \
 	EIGHT(8, 24, 25, 64*j+256)
 
-// FIVEBITS does so for Q5_K, whose fifth bits, one of a byte for each run, are shifted by SHIFT: the lower run's is the lowest
-// then.
+// FIVEBITS multiplies eight bytes of four rows of Q5_K. A byte of the fifth bits has one for each run of the block; shifted by
+// SHIFT, the lower run's is the lowest.
 #define FIVEBITS(j) \
 	WEIGHTS(128*j) \
 	OTHERBITS(128*j) \
@@ -349,7 +349,7 @@ pair:
 	STOREOUT
 	RET
 
-// BEGINTILES begins the sums of a group of Q6_K at -32 times those of the activations, what unsigned quants are too large by.
+// BEGINTILES begins the sums of a group of Q6_K at -32 times those of the activations: quants stand as 0 to 63 for -32 to 31.
 #define BEGINTILES(at, f0, f1, f2, f3, f4, f5, f6, f7) \
 	FLDPQ (at)(R5), (f0, f1) \
 	FLDPQ (at+32)(R5), (f2, f3) \
@@ -451,7 +451,8 @@ part:
 	FMOVQ F28, (BEGIN+at+128)(R0) \
 	FMOVQ F29, (BEGIN+at+192)(R0)
 
-// RUNSUMS adds up the sums of sixteen groups to those of eight runs, and parts them into bytes: n3 is 128 times higher, n0.
+// RUNSUMS adds up the sums of sixteen groups to those of eight runs, and parts each into two bytes, of which the one in register
+// n3 counts 128 times as much as the one in n0.
 #define RUNSUMS(v0, v1, v2, v3, n0, n1, n2, n3) \
 	VADDP v1.S4, v0.S4, v0.S4 \
 	VADDP v3.S4, v2.S4, v1.S4 \

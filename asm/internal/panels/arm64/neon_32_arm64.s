@@ -16,8 +16,7 @@
 //	V16, V17, V18, V19 activations
 //	V24-V27 weights, V28 and V29 four activations in all lanes
 
-// BIAS adds to the eight sums of a row of activations -8 times the sum of its block, what unsigned nibbles are too large by,
-// and the bits of V31.
+// BIAS adds to the eight sums of a row of activations -8 times the sum of its block, and the bits of V31: see blocks32_arm64.h.
 #define BIAS(sums, v0, v1) \
 	MOVW (sums)(R2<<2), R21 \
 	SUB  R21<<3, R20, R21 \

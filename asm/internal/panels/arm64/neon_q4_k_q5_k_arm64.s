@@ -8,7 +8,8 @@
 // those of q4_k_q5_k_arm64.h.
 
 // LINENEON multiplies a line's half, with elements i of V16 and V17, without SDOT: products are added up in 16 bits, in four
-// lanes for each row of weights. V0 to V3 are of the lower run, V4 to V7 of the upper one; 31·127·8 fits.
+// lanes for each row of weights: V0 to V3 are of the lower run, V4 to V7 of the upper one. A lane takes eight products of a quant
+// below 32 and an activation of at most 127, and 31·127·8 fits.
 #define LINENEON(UNPACK, i) \
 	UNPACK \
 	VDUP V16.S[i], V28.S4 \

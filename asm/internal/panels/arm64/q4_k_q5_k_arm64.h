@@ -63,8 +63,8 @@
 	VUSHR $4, V24.B16, V24.B16 \
 	VUSHR $4, V25.B16, V25.B16
 
-// FIVEBITS does so for Q5_K, whose fifth bits are at R11: a byte has one for each run. Shifted by V31, the lower run's is the
-// lowest. V30 is 0x1F.
+// FIVEBITS loads a line's half of Q5_K, as NIBBLES does for Q4_K. A byte of the fifth bits, at R11, has one for each run of the
+// block; shifted by V31, the lower run's is the lowest. V30 is 0x1F.
 #define FIVEBITS \
 	VLD1  (R0), [V24.B16, V25.B16] \
 	ADD   $64, R0 \

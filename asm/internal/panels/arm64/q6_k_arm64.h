@@ -47,8 +47,8 @@
 	VAND V31.B16, V26.B16, V26.B16 \
 	VAND V31.B16, V27.B16, V27.B16
 
-// BEGIN loads a row's activations of two groups and begins their sums at -32 times those of the activations: what the
-// unsigned quants are too large by.
+// BEGIN loads a row's activations of two groups and begins their sums at -32 times those of the activations: quants stand as 0 to
+// 63 for -32 to 31.
 #define BEGIN(q, sums, a0, a1, v0, v1, v2, v3) \
 	FMOVQ  64(q), a1 \
 	FMOVQ.P 16(q), a0 \

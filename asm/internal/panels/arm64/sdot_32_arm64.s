@@ -28,7 +28,7 @@
 	ADD R3<<2, R17, R19 \
 	LSL $2, R9
 
-// BIAS begins the two sums of a row of activations at -8 times the sum of its block: what unsigned nibbles are too large by.
+// BIAS begins the two sums of a row of activations at -8 times the sum of its block, and the bits of V31: see blocks32_arm64.h.
 #define BIAS(sums, v0, v1) \
 	MOVW (sums)(R2<<2), R21 \
 	SUB  R21<<3, R20, R21 \
@@ -80,7 +80,7 @@
 	VLD1.P 32(R11), [V20.B16, V21.B16] \
 	VLD1.P 32(R12), [V22.B16, V23.B16]
 
-// ACCUMULATE4 does so for four rows of activations.
+// ACCUMULATE4 adds the sums of a block to those of all blocks, for four rows of activations.
 #define ACCUMULATE4 \
 	ACCUMULATE(R5, 0, 1, V0, V1, V8, V9) \
 	ACCUMULATE(R13, 2, 3, V2, V3, V10, V11) \
@@ -98,7 +98,7 @@
 	VEOR V14.B16, V14.B16, V14.B16 \
 	VEOR V15.B16, V15.B16, V15.B16
 
-// STORE4 stores them.
+// STORE4 stores the sums of four rows.
 #define STORE4 \
 	VST1 [V8.S4, V9.S4], (R8) \
 	ADD  R9, R8 \

@@ -17,8 +17,8 @@
 //	V30 0x0F, or another mask, in all bytes
 //	V31 0xFF in all lanes of 32 bits, or 32 in all bytes
 
-// Where the frame has the sums of all blocks, inner scales and inner minimums of four rows, four bytes a
-// row, how far other bits are shifted, and zeros.
+// Where the frame has the sums of all blocks, the inner scales and the inner minimums of four rows (four bytes a row), how far the
+// other bits are shifted, and zeros.
 #define TOTALS 0
 #define INNERSCALES 128
 #define INNERMINIMUMS 160
@@ -60,7 +60,8 @@
 	MOVD $mask, R21 \
 	VDUP R21, V30.B16
 
-// CLEAR clears the sums of some elements: loads leave the vector pipelines to the products. CLEARBLOCK clears those of a block.
+// CLEAR clears the sums of some elements, by loading zeros: loads leave the vector pipelines to the products. CLEARBLOCK clears
+// the sums of a block.
 #define CLEAR \
 	VLD1 (R24), [V0.B16, V1.B16, V2.B16, V3.B16] \
 	VLD1 (R24), [V4.B16, V5.B16, V6.B16, V7.B16]
@@ -203,9 +204,9 @@
 	VUZP1 v2.H8, v2.H8, v2.H8 \
 	VUZP1 v3.H8, v3.H8, v3.H8
 
-// TOTAL adds a row of activations' block to the sums of all blocks, with the scales in V28, the minimums in V29 and the inner
-// minimums in V0 to V7; R21 and R22 point to its d and sums. It is number n of eight, and its sum is v, register i, which then
-// has the activations' sums of 32, in 16 bits.
+// TOTAL adds the block of row n of activations, of eight, to the sums of all blocks. The scales are in V28, the minimums in V29 and
+// the inner minimums in V0 to V7; R21 and R22 point to the row's d and sums; v, register i, has the sum of the block, and in the end
+// the activations' sums of 32, in 16 bits.
 #define TOTAL(n, i, v) \
 	FMOVQ (TOTALS+16*n)(R20), F27 \
 	FMOVS (R21), F26 \
@@ -391,7 +392,7 @@ part:
 	SXTL8H(28, 28) \
 	SXTL4S(28, 28)
 
-// CENTRED takes away what unsigned quants of Q6_K are too large by.
+// CENTRED makes -32 to 31 of quants of Q6_K, which stand as 0 to 63.
 #define CENTRED \
 	VSUB V31.B16, V16.B16, V16.B16 \
 	VSUB V31.B16, V17.B16, V17.B16 \
