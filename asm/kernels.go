@@ -77,17 +77,6 @@ func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
 func (k *Kernels) PanelsFor(f *quant.Format) *Panels { return panels.Find(k.panels, f) }
 
-// replacePanels sets the panels of some formats; of others they stay those of the tier below, whose list does not change.
-func (k *Kernels) replacePanels(replacements []*Panels) {
-	list := replacements
-	for _, p := range k.panels {
-		if panels.Find(replacements, p.Format()) == nil {
-			list = append(list, p)
-		}
-	}
-	k.panels = list
-}
-
 // The data that the kernels work on, and its sizes.
 type (
 	// AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
