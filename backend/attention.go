@@ -164,7 +164,7 @@ func (a *attention) load(l *lane, head, first, last int) {
 	rows := (last - first) * a.group
 	l.reserve(rows, a.HeadDim, a.held)
 	had := cap(l.queries.Q)
-	l.queries.Reserve(a.format.Partner, rows, a.HeadDim)
+	l.queries.Reserve(a.format.ActivationForm, rows, a.HeadDim)
 	a.held.Add(int64(cap(l.queries.Q) - had)) // the scales and sums are few beside the elements
 	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
 	scale := asm.QueryScale(a.HeadDim)

@@ -261,7 +261,7 @@ func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row, out := int(o.indices[i]), dst[i*dim:(i+1)*dim]
 		if panels == nil {
-			k.Widen(format, out, src[row*rowBytes:][:rowBytes])
+			k.Dequantize(format, out, src[row*rowBytes:][:rowBytes])
 			continue
 		}
 		panel := src[row/asm.PanelRows*asm.PanelRows*rowBytes:][:asm.PanelRows*rowBytes]
@@ -325,14 +325,14 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	case from == to:
 		copy(dst, src)
 	case o.x.DType() == tensor.F32: // rows are whole blocks, so many quantise as one
-		k.Narrow(to, dst, floats(o.x)[lo*dim:hi*dim])
+		k.Quantize(to, dst, floats(o.x)[lo*dim:hi*dim])
 	case o.y.DType() == tensor.F32:
-		k.Widen(from, floats(o.y)[lo*dim:hi*dim], src)
+		k.Dequantize(from, floats(o.y)[lo*dim:hi*dim], src)
 	default:
 		row := make([]float32, dim)
 		for ; len(src) > 0; src, dst = src[o.x.RowBytes():], dst[o.y.RowBytes():] {
-			k.Widen(from, row, src[:o.x.RowBytes()])
-			k.Narrow(to, dst[:o.y.RowBytes()], row)
+			k.Dequantize(from, row, src[:o.x.RowBytes()])
+			k.Quantize(to, dst[:o.y.RowBytes()], row)
 		}
 	}
 }

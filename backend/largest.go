@@ -3,7 +3,7 @@ package backend
 import (
 	"sync"
 
-	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -20,7 +20,7 @@ func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) erro
 		return err
 	}
 	defer m.unmap()
-	largest.Find(floats(x), indices, values)
+	selection.Largest(floats(x), indices, values)
 	return nil
 }
 
@@ -46,6 +46,6 @@ func (r *reading) Largest(x *tensor.Tensor, indices []int32, values []float32) e
 	if err := ReadFloats(r.backend, x, r.row[:n]); err != nil {
 		return err
 	}
-	largest.Find(r.row[:n], indices, values)
+	selection.Largest(r.row[:n], indices, values)
 	return nil
 }

@@ -108,16 +108,16 @@ func (p *product) begin(kernels *asm.Kernels, m, k int) {
 func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
 	format := w.DType().Format()
 	p.terms = append(p.terms, term{
-		format: format, panels: panelsOf(w), partner: p.partner(format.Partner),
+		format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm),
 		w: w.Data(), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
 	})
 	p.rows += rows
 }
 
 // partner returns the index of the activation in a form.
-func (p *product) partner(form quant.Partner) int {
+func (p *product) partner(form quant.ActivationForm) int {
 	for i := range p.partners {
-		if p.partners[i].Partner == form {
+		if p.partners[i].Form == form {
 			return i
 		}
 	}

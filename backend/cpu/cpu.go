@@ -51,7 +51,7 @@ func (b *Backend) Describe() string {
 	if name == "" {
 		name = runtime.GOARCH
 	}
-	return fmt.Sprintf("%s, %s kernels, %d threads", name, b.kernels.Tier, b.pool.Size())
+	return fmt.Sprintf("%s, %s kernels, %d threads", name, b.kernels.Tier(), b.pool.Size())
 }
 
 // Threads returns the number of threads.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/internal/selection/selectiontest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -42,7 +42,7 @@ func largestChecks() (checks []check) {
 
 func selectLargest(g generator, n, k int, in input) *trial {
 	x := g.floats(in, n)
-	order := largest.Order(x)[:k]
+	order := selectiontest.Largest(x)[:k]
 	return &trial{
 		operands: []operand{f32("x", reading, x, 1, n)},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
