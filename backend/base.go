@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -49,7 +50,9 @@ type serial struct{}
 
 func (serial) Size() int { return 1 }
 
-func (serial) Run(task Task, n int) error {
+// Run turns a memory fault, such as a mapped file that was cut short, into an error.
+func (serial) Run(task Task, n int) (err error) {
+	defer mmap.Catch(&err)()
 	for piece := range n {
 		task.Do(0, piece)
 	}
@@ -59,11 +62,10 @@ func (serial) Run(task Task, n int) error {
 // mapped is a set of tensors that the host may touch until unmap. It keeps them from being collected, which would give up
 // their memory: an operation has only slices of that.
 type mapped struct {
-	tensors [8]*tensor.Tensor // those to unmap
-	n       int
-	held    [16]*tensor.Tensor // all
-	holds   int
-	more    []*tensor.Tensor // that are too many for it
+	held  [16]*tensor.Tensor
+	holds int              // how many are in held
+	more  []*tensor.Tensor // those that are too many for held
+	maps  int              // the first so many are to be unmapped
 }
 
 // hold keeps tensors until unmap.
@@ -74,29 +76,33 @@ func (m *mapped) hold(tensors ...*tensor.Tensor) {
 	m.more = append(m.more, tensors[n:]...)
 }
 
-// mapAll makes tensors visible to the host; host memory already is.
+// mapAll makes tensors visible to the host; host memory already is. It is called once, and before hold.
 func (m *mapped) mapAll(op string, tensors ...*tensor.Tensor) error {
 	m.hold(tensors...)
 	for _, t := range tensors {
-		if t.Buffer().Mapped() {
-			continue
-		}
 		if err := t.Buffer().Map(); err != nil {
 			m.unmap()
 			return fmt.Errorf("backend: %s: map %v: %w", op, t, err)
 		}
-		m.tensors[m.n] = t
-		m.n++
+		m.maps++
+		if t.Size() > 0 && t.Data() == nil {
+			m.unmap()
+			return fmt.Errorf("backend: %s: map %v: the buffer has been freed", op, t)
+		}
 	}
 	return nil
 }
 
 // unmap gives the mapped ones back.
 func (m *mapped) unmap() {
-	for _, t := range m.tensors[:m.n] {
-		t.Buffer().Unmap()
+	for _, tensors := range [2][]*tensor.Tensor{m.held[:m.holds], m.more} {
+		for _, t := range tensors {
+			if m.maps > 0 {
+				t.Buffer().Unmap()
+				m.maps--
+			}
+		}
 	}
-	m.n = 0
 	runtime.KeepAlive(m)
 }
 
@@ -269,7 +275,8 @@ func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 }
 
 // CopySlice copies elements.
-func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
+func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err error) {
+	defer mmap.Catch(&err)()
 	from, to, size, err := CheckCopySlice(src, dst, srcOff, dstOff, n)
 	if err != nil {
 		return err
@@ -287,7 +294,8 @@ func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
 }
 
 // ReadBuffer copies a tensor's bytes to the host.
-func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) error {
+func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
+	defer mmap.Catch(&err)()
 	if err := CheckReadBuffer(t, dst); err != nil {
 		return err
 	}

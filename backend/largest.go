@@ -4,11 +4,13 @@ import (
 	"sync"
 
 	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Largest finds the largest elements of a row.
-func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) (err error) {
+	defer mmap.Catch(&err)()
 	if err := CheckLargest(x, indices, values); err != nil {
 		return err
 	}

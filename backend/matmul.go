@@ -2,12 +2,14 @@ package backend
 
 import (
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // MatMul computes out = a·b. The inner products run in order, one fused multiply-add a step, as those with weights do.
-func (b *Base) MatMul(a, c, out *tensor.Tensor) error {
+func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
+	defer mmap.Catch(&err)()
 	m, n, k, err := CheckMatMul(a, c, out)
 	if err != nil {
 		return err

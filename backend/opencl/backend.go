@@ -50,9 +50,9 @@ type Backend struct {
 
 	composed backend.Fuser // fused operations for operands that no kernel takes
 
-	portable sync.Mutex // an operation of Base is using mapped buffers
+	portable sync.Mutex // an operation of Base is using mapped buffers; locked before mu
 
-	mu       sync.Mutex // guards what follows, and the kernels' arguments
+	mu       sync.Mutex // guards what follows, the kernels' arguments, and who has the buffers: the device or the host
 	closed   bool
 	programs programs
 	staging  staging
@@ -115,13 +115,22 @@ func (b *Backend) Memory() tensor.Memory { return &b.memory }
 
 // Synchronize waits until everything submitted is done.
 func (b *Backend) Synchronize() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return fmt.Errorf("opencl: synchronize: %w", ErrClosed)
+	if err := b.lockOpen("synchronize"); err != nil {
+		return err
 	}
+	defer b.mu.Unlock()
 	b.pending = 0
 	return b.fail("synchronize", b.context.Finish())
+}
+
+// lockOpen takes the lock; on a backend that has been closed it does not, and says what cannot be done.
+func (b *Backend) lockOpen(what string) error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return fmt.Errorf("opencl: %s: %w", what, ErrClosed)
+	}
+	return nil
 }
 
 // Close waits for the device and gives everything but the tensors' memory up. It is idempotent.
