@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -85,7 +86,7 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	p := b.attentionKernels(d, k.DType(), query, keys, values, to)
 	if p == nil {
 		b.mu.Unlock()
-		return b.onHost(func() error { return backend.Host{Base: b.Base}.Attention(q, k, v, out, n) })
+		return b.onHost(func() error { return host.Fused{Base: b.Base}.Attention(q, k, v, out, n) })
 	}
 	defer b.mu.Unlock()
 	// A group of flash walks all tiles: unless there are enough of them for the device, sharing the tiles out is faster.

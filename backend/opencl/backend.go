@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -41,12 +42,12 @@ type Options struct {
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
 type Backend struct {
-	*backend.Base // what has no kernel, on mapped buffers
-	device        *cl.Device
-	context       *cl.Context
-	memory        Memory
-	maxAlloc      int64 // bytes of the largest buffer
-	selects       bool  // selections run on the device
+	*host.Base // what has no kernel, on mapped buffers
+	device     *cl.Device
+	context    *cl.Context
+	memory     Memory
+	maxAlloc   int64 // bytes of the largest buffer
+	selects    bool  // selections run on the device
 
 	composed backend.Fuser // fused operations for operands that no kernel takes
 
@@ -81,7 +82,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
-	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc, selects: device.Kind&cl.CPU == 0}
+	b := &Backend{Base: host.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc, selects: device.Kind&cl.CPU == 0}
 	if o.maxAlloc > 0 {
 		b.maxAlloc = o.maxAlloc
 	}

@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func newOperands(t *testing.T, b *Backend) *operands {
 	prepared := func(d tensor.DType) *tensor.Tensor {
 		host, err := tensor.New(nil, d, tensor.ShapeOf(64, 64))
 		must(t, err)
-		w, err := b.Prepare(host)
+		w, err := b.Prepare(t.Context(), host)
 		must(t, err)
 		return w
 	}
@@ -81,8 +82,8 @@ func (o *operands) operations(b *Backend) map[string]func() error {
 		"New":                func() error { return made(tensor.New(b, tensor.F32, tensor.ShapeOf(8))) },
 		"CopyFrom host":      func() error { return made(b.CopyFrom(o.host)) },
 		"CopyFrom device":    func() error { return made(b.CopyFrom(o.x)) },
-		"Prepare":            func() error { return made(b.Prepare(o.square)) },
-		"Prepare on device":  func() error { return made(b.Prepare(o.host)) },
+		"Prepare":            func() error { return made(b.Prepare(context.Background(), o.square)) },
+		"Prepare on device":  func() error { return made(b.Prepare(context.Background(), o.host)) },
 		"Map":                func() error { return errors.Join(o.y.Buffer().Map(), o.y.Buffer().Unmap()) },
 		"Sync":               func() error { return o.x.Buffer().Sync() },
 		"Synchronize":        b.Synchronize,
@@ -133,11 +134,11 @@ func TestStrict(t *testing.T) {
 		if err := f(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		driver.check(t)
+		driver.check(t, name)
 	}
 	o.free(t)
 	must(t, b.Close())
-	driver.checkEmpty(t)
+	driver.checkEmpty(t, "after Close")
 	if used := b.Memory().Used(); used != 0 {
 		t.Errorf("%d bytes are in use", used)
 	}
@@ -158,13 +159,13 @@ func TestClosed(t *testing.T) {
 			if err := f(); !errors.Is(err, ErrClosed) {
 				t.Errorf("%s after Close: %v", name, err)
 			}
-			driver.check(t)
+			driver.check(t, name+" after Close")
 		}
 		o.gain.Data()[0] = 1 // what was mapped can be touched until it is freed
 		must(t, o.gain.Buffer().Unmap())
 		o.free(t)
 		o.free(t)
-		driver.checkEmpty(t)
+		driver.checkEmpty(t, "after Close")
 		if used := b.Memory().Used(); used != 0 {
 			t.Errorf("%d bytes are in use", used)
 		}
@@ -206,7 +207,7 @@ func TestCloseWhileComputing(t *testing.T) {
 		for _, o := range all {
 			o.free(t)
 		}
-		driver.checkEmpty(t)
+		driver.checkEmpty(t, "after Close")
 	}
 }
 
@@ -262,7 +263,7 @@ func TestSharedOperand(t *testing.T) {
 	adding.Wait()
 	added.Store(true)
 	mapping.Wait()
-	driver.check(t)
+	driver.check(t, t.Name())
 	if shared.Buffer().Mapped() {
 		t.Error("the buffer is still mapped")
 	}
@@ -304,11 +305,11 @@ func TestFileCutShort(t *testing.T) {
 		"CopySlice":          func() error { return b.CopySlice(row, o.x, 0, 0, 64) },
 		"CopySlice to host":  func() error { return b.CopySlice(row, o.host, 0, 0, 64) },
 		"CopySlice, large":   func() error { return b.CopySlice(wideFloats, large, 0, 0, 1<<22) },
-		"Prepare floats":     func() error { return made(b.Prepare(wideFloats)) },
-		"Prepare halves":     func() error { return made(b.Prepare(wide(tensor.F16))) },
-		"Prepare Q4_0":       func() error { return made(b.Prepare(wide(tensor.Q4_0))) },
-		"Prepare Q6_K":       func() error { return made(b.Prepare(wide(tensor.Q6_K))) },
-		"Prepare, too short": func() error { return made(b.Prepare(lostFile(t, tensor.F32, 64, 3))) },
+		"Prepare floats":     func() error { return made(b.Prepare(t.Context(), wideFloats)) },
+		"Prepare halves":     func() error { return made(b.Prepare(t.Context(), wide(tensor.F16))) },
+		"Prepare Q4_0":       func() error { return made(b.Prepare(t.Context(), wide(tensor.Q4_0))) },
+		"Prepare Q6_K":       func() error { return made(b.Prepare(t.Context(), wide(tensor.Q6_K))) },
+		"Prepare, too short": func() error { return made(b.Prepare(t.Context(), lostFile(t, tensor.F32, 64, 3))) },
 		"Gather":             func() error { return b.Gather(square, []int32{3}, o.x) },
 		"Cast":               func() error { return b.Cast(row, o.x) },
 		"Cast to halves":     func() error { return b.Cast(row, o.slot) },
@@ -333,7 +334,7 @@ func TestFileCutShort(t *testing.T) {
 		t.Errorf("%d bytes stay allocated", now-used)
 	}
 	o.free(t)
-	driver.check(t)
+	driver.check(t, t.Name())
 }
 
 // TestDriverSeesOwnMemoryOnly sends and reads tensors of the caller's memory: the driver must be given copies.
@@ -351,7 +352,7 @@ func TestDriverSeesOwnMemoryOnly(t *testing.T) {
 			driver.foreign = [][]byte{bytes, back}
 			host, err := tensor.Wrap(nil, tensor.WrapBytes(d, bytes, nil, true), tensor.ShapeOf(rows, 512))
 			must(t, err)
-			w, err := b.Prepare(host)
+			w, err := b.Prepare(t.Context(), host)
 			must(t, err)
 			x, err := b.CopyFrom(host)
 			must(t, err)
@@ -364,5 +365,5 @@ func TestDriverSeesOwnMemoryOnly(t *testing.T) {
 			must(t, x.Free())
 		}
 	}
-	driver.check(t)
+	driver.check(t, t.Name())
 }

@@ -111,7 +111,7 @@ func (b *bench) on(t *tensor.Tensor) *tensor.Tensor {
 // prepared prepares weights.
 func (b *bench) prepared(t *tensor.Tensor) *tensor.Tensor {
 	b.Helper()
-	x, err := b.gpu.Prepare(t)
+	x, err := b.gpu.Prepare(b.Context(), t)
 	must(b, err)
 	return x
 }

@@ -153,13 +153,9 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 }
 
 // Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
-// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows.
-func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
-	return b.PrepareContext(context.Background(), t)
-}
-
-// PrepareContext is Prepare that looks at the context between the parts that it sends.
-func (b *Backend) PrepareContext(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
+// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows. The
+// context is looked at between the parts that are sent.
+func (b *Backend) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
 		return t, nil
 	}

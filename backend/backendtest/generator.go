@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"hash/fnv"
@@ -12,7 +12,7 @@ import (
 type generator struct{ *rand.Rand }
 
 // newGenerator makes the generator of a check: its values depend on the seed and on the check, not on what ran before.
-func newGenerator(seed uint64, c *check) generator {
+func newGenerator(seed uint64, c *Check) generator {
 	h := fnv.New64a()
 	h.Write([]byte(c.name()))
 	return generator{rand.New(rand.NewPCG(seed, h.Sum64()))}

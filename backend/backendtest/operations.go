@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"slices"
@@ -14,8 +14,8 @@ var (
 	cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 )
 
-// allChecks lists the checks of all operations, those of one operation and type together. Quick leaves out large shapes.
-func allChecks(quick bool) []check {
+// Checks lists the checks of all operations, those of one operation and type together. Quick leaves out large shapes.
+func Checks(quick bool) []Check {
 	return slices.Concat(
 		readChecks(), copyChecks(), castChecks(), gatherChecks(quick), compactChecks(),
 		elementwiseChecks(quick),
@@ -44,7 +44,7 @@ func (o operand) within(l limit) operand {
 }
 
 // both returns each check with the weights as files have them, and with prepared ones.
-func both(checks []check) (result []check) {
+func both(checks []Check) (result []Check) {
 	for _, c := range checks {
 		result = append(result, c)
 		c.Prepared = true

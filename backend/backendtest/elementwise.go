@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"fmt"
@@ -27,9 +27,9 @@ func elements(dims []int) int {
 }
 
 // rowChecks makes checks over all shapes with random values, and over one shape with the others.
-func rowChecks(operation string, shapes [][]int, one []int, build func(g generator, dims []int, in input) *trial) (checks []check) {
+func rowChecks(operation string, shapes [][]int, one []int, build func(g generator, dims []int, in input) *trial) (checks []Check) {
 	add := func(dims []int, in input) {
-		checks = append(checks, check{Operation: operation, Type: "f32", Shape: fmt.Sprint(dims), Input: in.name,
+		checks = append(checks, Check{Operation: operation, Type: "f32", Shape: fmt.Sprint(dims), Input: in.name,
 			build: func(g generator) *trial { return build(g, dims, in) }})
 	}
 	for _, dims := range shapes {
@@ -41,7 +41,7 @@ func rowChecks(operation string, shapes [][]int, one []int, build func(g generat
 	return checks
 }
 
-func elementwiseChecks(quick bool) (checks []check) {
+func elementwiseChecks(quick bool) (checks []Check) {
 	shapes := rowShapes(quick)
 	checks = append(checks, rowChecks("AddAssign", shapes, oneRow, addAssign)...)
 	for _, c := range rowChecks("AddAssign", shapes, oneRow, addRow) {

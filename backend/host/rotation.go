@@ -1,7 +1,8 @@
-package backend
+package host
 
 import (
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -13,6 +14,9 @@ type rotation struct {
 	tokens, kvHeads, pieces int
 }
 
+// reset forgets the operation.
+func (r *rotation) reset() { *r = rotation{} }
+
 // Do rotates and converts the tokens of one piece.
 func (r *rotation) Do(_, piece int) {
 	lo, hi := piece*r.tokens/r.pieces, (piece+1)*r.tokens/r.pieces
@@ -23,18 +27,18 @@ func (r *rotation) Do(_, piece int) {
 }
 
 // RoPECast rotates queries and keys, and converts keys and values, in one pass over the tokens.
-func (b Host) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
-	d, err := CheckRoPECast(q, k, v, table, keys, values)
+func (b Fused) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
+	d, err := backend.CheckRoPECast(q, k, v, table, keys, values)
 	if err != nil {
 		return err
 	}
 	if err := needRows("RoPECast", k, v, keys, values); err != nil {
 		return err
 	}
-	s := b.scratch.get()
-	defer b.scratch.put(s)
+	task := b.rotations.get()
+	defer b.rotations.put(task)
 	elements := q.Shape().NumElements() + 2*k.Shape().NumElements()
 	pieces := max(min(d.Tokens, b.runner.Size(), elements/elementsPerPiece), 1)
-	s.rotation = rotation{q, k, v, table, keys, values, b.kernels, d.Tokens, d.KVHeads, pieces}
-	return b.runner.Run(&s.rotation, pieces)
+	*task = rotation{q, k, v, table, keys, values, b.kernels, d.Tokens, d.KVHeads, pieces}
+	return b.runner.Run(task, pieces)
 }

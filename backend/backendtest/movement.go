@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"bytes"
@@ -21,11 +21,11 @@ func (g generator) bytesOf(d tensor.DType, n int) []byte {
 }
 
 // readChecks move data to the device and back, whole and in part. Every other check relies on it.
-func readChecks() (checks []check) {
+func readChecks() (checks []Check) {
 	for _, d := range tensor.DTypes() {
 		for _, c := range []struct{ rows, blocks, lo, hi int }{{1, 1, 0, 1}, {3, 1, 1, 2}, {7, 3, 2, 7}, {100, 33, 0, 99}} {
 			dims := []int{c.rows, c.blocks * d.BlockLen()}
-			checks = append(checks, check{
+			checks = append(checks, Check{
 				Operation: "ReadBuffer", Type: d.String(), Shape: fmt.Sprintf("rows [%d, %d) of %v", c.lo, c.hi, dims), Input: random.name,
 				build: func(g generator) *trial {
 					data := g.bytesOf(d, elements(dims))
@@ -59,10 +59,10 @@ func readRows(b backend.Backend, t *tensor.Tensor, data []byte, lo, hi int) erro
 }
 
 // copyChecks copy elements between tensors and within one, where the regions overlap. Offsets are in blocks.
-func copyChecks() (checks []check) {
+func copyChecks() (checks []Check) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.U8, tensor.Q8_0, tensor.Q4_0} {
 		for _, c := range []struct{ src, dst, from, to, n int }{{1, 1, 0, 0, 1}, {9, 5, 3, 1, 4}, {1000, 777, 1, 0, 777}, {64, 64, 0, 0, 0}} {
-			checks = append(checks, check{
+			checks = append(checks, Check{
 				Operation: "CopySlice", Type: d.String(), Shape: fmt.Sprintf("%d blocks at %d of %d to %d of %d", c.n, c.from, c.src, c.to, c.dst),
 				Input: random.name,
 				build: func(g generator) *trial {
@@ -80,7 +80,7 @@ func copyChecks() (checks []check) {
 			})
 		}
 		for _, c := range []struct{ size, from, to, n int }{{20, 5, 0, 15}, {20, 0, 5, 15}, {3000, 1, 0, 2999}, {3000, 0, 700, 2300}, {8, 3, 3, 2}} {
-			checks = append(checks, check{
+			checks = append(checks, Check{
 				Operation: "CopySlice", Type: d.String(), Shape: fmt.Sprintf("%d blocks at %d to %d of the same %d", c.n, c.from, c.to, c.size),
 				Input: random.name,
 				build: func(g generator) *trial {
@@ -99,7 +99,7 @@ func copyChecks() (checks []check) {
 }
 
 // castChecks convert each type to each that can be written.
-func castChecks() (checks []check) {
+func castChecks() (checks []Check) {
 	for _, from := range weightTypes {
 		for _, to := range weightTypes {
 			if from != to && !to.Format().CanQuantize() {
@@ -107,7 +107,7 @@ func castChecks() (checks []check) {
 			}
 			add := func(rows, width int, in input) {
 				width = whole(whole(width, from), to)
-				checks = append(checks, check{
+				checks = append(checks, Check{
 					Operation: "Cast", Type: from.String() + "→" + to.String(), Shape: fmt.Sprint([]int{rows, width}), Input: in.name,
 					build: func(g generator) *trial { return cast(g, from, to, []int{rows, width}, in) },
 				})
@@ -149,12 +149,12 @@ func cast(g generator, from, to tensor.DType, dims []int, in input) *trial {
 }
 
 // gatherChecks look up rows, the first and the last and one twice.
-func gatherChecks(quick bool) (checks []check) {
+func gatherChecks(quick bool) (checks []Check) {
 	for _, d := range weightTypes {
 		for _, c := range upTo(quick, [][]int{{1, 1}, {5, 33}, {48, 100}, {33, 512}, {80, 2048}}, []int{4096, 2048}) {
 			dims := []int{c[0], whole(c[1], d)}
 			for _, in := range []input{random, zeros, extremes} {
-				checks = append(checks, check{
+				checks = append(checks, Check{
 					Operation: "Gather", Type: d.String(), Shape: "from " + fmt.Sprint(dims), Input: in.name,
 					build: func(g generator) *trial { return gather(g, d, dims, in) },
 				})
@@ -181,12 +181,12 @@ func gather(g generator, d tensor.DType, dims []int, in input) *trial {
 }
 
 // compactChecks keep some slots of each head.
-func compactChecks() (checks []check) {
+func compactChecks() (checks []Check) {
 	for _, d := range cacheTypes {
 		for _, c := range []struct{ slots, heads, dim, kept int }{
 			{1, 1, 32, 1}, {9, 2, 64, 4}, {100, 3, 96, 37}, {300, 8, 64, 299}, {300, 8, 128, 1}, {64, 2, 64, 64}, {70, 2, 64, 0}, {1000, 8, 64, 500},
 		} {
-			checks = append(checks, check{
+			checks = append(checks, Check{
 				Operation: "Compact", Type: d.String(), Shape: fmt.Sprintf("%d of [%d %d %d]", c.kept, c.slots, c.heads, c.dim), Input: random.name,
 				build: func(g generator) *trial {
 					var keep []int32

@@ -1,4 +1,4 @@
-package backend_test
+package host_test
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -56,7 +57,7 @@ func TestLargest(t *testing.T) {
 			if k > len(row.x) {
 				continue
 			}
-			for _, b := range []backend.Backend{newReference(), c, least{c}} {
+			for _, b := range []backend.Backend{host.NewReference(), c, least{c}} {
 				indices, found := make([]int32, k), make([]float32, k)
 				what := fmt.Sprintf("%s: the %d largest by %T", row.name, k, b)
 				if err := backend.Selecting(b).Largest(x, indices, found); err != nil {

@@ -1,4 +1,4 @@
-package backend_test
+package host_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -19,7 +20,7 @@ func weights(t *testing.T, q, k *tensor.Tensor, n int) [][]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := newReference().Cast(k, wide); err != nil {
+	if err := host.NewReference().Cast(k, wide); err != nil {
 		t.Fatal(err)
 	}
 	queries, keys := slices.Clone(values(t, q)), slices.Clone(values(t, wide))
@@ -58,7 +59,7 @@ func TestWeigh(t *testing.T) {
 				q, k := s.floats(c.tokens, c.heads, c.dim), s.as(d, c.n+3, c.kvHeads, c.dim)
 				want := weights(t, q, k, c.n)
 				var first []float32
-				for _, b := range []backend.Backend{newReference(), cpu.New(1), cpu.New(3)} {
+				for _, b := range []backend.Backend{host.NewReference(), cpu.New(1), cpu.New(3)} {
 					sums, err := tensor.FromFloats(slices.Repeat([]float32{1}, c.kvHeads*(c.n+2)), c.kvHeads, c.n+2)
 					if err != nil {
 						t.Fatal(err)
@@ -130,7 +131,7 @@ func TestWeighByChunks(t *testing.T) {
 func TestCompact(t *testing.T) {
 	s := newSource(t)
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
-		for _, b := range []backend.Backend{newReference(), cpu.New(2)} {
+		for _, b := range []backend.Backend{host.NewReference(), cpu.New(2)} {
 			x := s.as(d, 9, 2, 64)
 			before, row := slices.Clone(x.Data()), x.RowBytes()
 			keep := []int32{0, 1, 5, 8 /**/, 2, 3, 4, 7}

@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"fmt"
@@ -32,11 +32,11 @@ func normed(x, norm []float32) []float32 {
 	return result
 }
 
-func normMatMulChecks(quick bool) []check {
+func normMatMulChecks(quick bool) []Check {
 	checks := productChecks("NormMatMul", func(g generator, p product, d tensor.DType, f factors) *trial {
 		return normMatMul(g, p, []tensor.DType{d, d, d}, f)
 	}, upTo(quick, fusedProducts, product{1, 2048, 2048}, product{32, 512, 2048}))
-	mixed := []check{{
+	mixed := []Check{{
 		Operation: "NormMatMul", Type: "mixed", Shape: product{5, 48, 256}.String(), Input: random.name,
 		build: func(g generator) *trial {
 			return normMatMul(g, product{5, 48, 256}, []tensor.DType{tensor.Q4_K, tensor.F16, tensor.Q6_K, tensor.Q8_0}, usual)
@@ -71,7 +71,7 @@ func normMatMul(g generator, p product, types []tensor.DType, f factors) *trial 
 	return t
 }
 
-func matMulAddChecks(quick bool) []check {
+func matMulAddChecks(quick bool) []Check {
 	return productChecks("MatMulAdd", matMulAdd, upTo(quick, fusedProducts, product{1, 2048, 8192}, product{32, 512, 2048}))
 }
 
@@ -97,7 +97,7 @@ func matMulAdd(g generator, p product, d tensor.DType, f factors) *trial {
 	}
 }
 
-func normSwiGLUChecks(quick bool) []check {
+func normSwiGLUChecks(quick bool) []Check {
 	return productChecks("NormSwiGLU", normSwiGLU, upTo(quick, fusedProducts, product{1, 8192, 2048}, product{32, 512, 2048}))
 }
 
@@ -146,13 +146,13 @@ func dot(a, b []float32) (sum float64) {
 }
 
 // ropeCastChecks rotate what attention takes and cache what it keeps, for cache types and shapes whose heads are whole blocks.
-func ropeCastChecks(quick bool) (checks []check) {
+func ropeCastChecks(quick bool) (checks []Check) {
 	for _, d := range cacheTypes {
 		add := func(h heads, in input) {
 			if h.dim%d.BlockLen() != 0 {
 				return
 			}
-			checks = append(checks, check{
+			checks = append(checks, Check{
 				Operation: "RoPECast", Type: d.String(), Shape: fmt.Sprintf("[%d %d %d] and %d KV heads", h.tokens, h.heads, h.dim, h.kvHeads), Input: in.name,
 				build: func(g generator) *trial { return ropeCast(g, h, d, in) },
 			})

@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"fmt"
@@ -25,14 +25,14 @@ var (
 )
 
 // largestChecks select from rows of a few elements up to vocabularies.
-func largestChecks() (checks []check) {
+func largestChecks() (checks []Check) {
 	for _, n := range []int{3, 7, 333, 4096, 128256} {
 		for _, k := range []int{1, 2, 40, 256, n} {
 			if k > n || k > 4096 {
 				continue
 			}
 			for _, in := range append(slices.Clip(inputs), few, damaged) {
-				checks = append(checks, check{Operation: "Largest", Type: "f32", Shape: fmt.Sprintf("%d of %d", k, n), Input: in.name,
+				checks = append(checks, Check{Operation: "Largest", Type: "f32", Shape: fmt.Sprintf("%d of %d", k, n), Input: in.name,
 					build: func(g generator) *trial { return selectLargest(g, n, k, in) }})
 			}
 		}

@@ -1,10 +1,13 @@
-package backend
+package host
 
-import "github.com/antigravity-go/antigravity/tensor"
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
 
 // Compact moves kept slots to the front.
 func (b *Base) Compact(t *tensor.Tensor, keep []int32) error {
-	if kept, err := CheckCompact(t, keep); err != nil || kept == 0 {
+	if kept, err := backend.CheckCompact(t, keep); err != nil || kept == 0 {
 		return err
 	}
 	var m mapped
@@ -12,22 +15,25 @@ func (b *Base) Compact(t *tensor.Tensor, keep []int32) error {
 		return err
 	}
 	defer m.unmap()
-	s := b.scratch.get()
-	defer b.scratch.put(s)
+	task := b.compactions.get()
+	defer b.compactions.put(task)
 	heads := t.Shape().Dim(1)
-	s.compact = compact{data: t.Data(), keep: keep, rowBytes: t.RowBytes(), heads: heads}
-	return b.runner.Run(&s.compact, heads)
+	*task = compaction{data: t.Data(), keep: keep, rowBytes: t.RowBytes(), heads: heads}
+	return b.runner.Run(task, heads)
 }
 
-// compact is a compaction as a task. A piece is a head.
-type compact struct {
+// compaction is a Compact as a task. A piece is a head.
+type compaction struct {
 	data            []byte // [slots, heads, rowBytes]
 	keep            []int32
 	rowBytes, heads int
 }
 
+// reset forgets the operation.
+func (c *compaction) reset() { *c = compaction{} }
+
 // Do moves one head's rows.
-func (c *compact) Do(_, head int) {
+func (c *compaction) Do(_, head int) {
 	kept, stride := len(c.keep)/c.heads, c.heads*c.rowBytes
 	for i, slot := range c.keep[head*kept:][:kept] {
 		if int(slot) != i {

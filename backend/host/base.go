@@ -1,11 +1,11 @@
-package backend
+package host
 
 import (
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -22,15 +22,21 @@ type Runner interface {
 	Size() int
 }
 
-// Base has every operation of the contract over memory that the host can map: the reference that other implementations are
-// compared with. A device embeds a *Base and overrides what it does better; it must bring Name, Memory, CopyFrom, Describe
-// and Close itself. The CPU is a Base with the processor's kernels and a pool of threads.
+// Base has every operation of the contract over memory that the host can map. A device embeds a *Base and overrides what it does
+// better; it must bring Name, Memory, CopyFrom, Describe and Close itself. Base may be used by several goroutines, whose
+// operations borrow their scratch memory from one small pool for each kind of task.
 //
 // Results do not depend on the kernels nor on the runner: see package asm.
 type Base struct {
 	kernels *asm.Kernels
 	runner  Runner
-	scratch scratchList
+
+	rows        pool[rowOp, *rowOp]
+	products    pool[product, *product]
+	rotations   pool[rotation, *rotation]
+	attentions  pool[attention, *attention]
+	weighings   pool[weighing, *weighing]
+	compactions pool[compaction, *compaction]
 }
 
 // NewBase makes a Base of a tier's kernels and a runner; nil stands for the portable kernels, and for computing on the
@@ -82,12 +88,12 @@ func (m *mapped) mapAll(op string, tensors ...*tensor.Tensor) error {
 	for _, t := range tensors {
 		if err := t.Buffer().Map(); err != nil {
 			m.unmap()
-			return fmt.Errorf("backend: %s: map %v: %w", op, t, err)
+			return fmt.Errorf("host: %s: map %v: %w", op, t, err)
 		}
 		m.maps++
 		if t.Size() > 0 && t.Data() == nil {
 			m.unmap()
-			return fmt.Errorf("backend: %s: map %v: the buffer has been freed", op, t)
+			return fmt.Errorf("host: %s: map %v: the buffer has been freed", op, t)
 		}
 	}
 	return nil
@@ -129,6 +135,9 @@ type rowOp struct {
 	pieces  int
 }
 
+// reset forgets the operation.
+func (o *rowOp) reset() { *o = rowOp{} }
+
 // Do computes the rows of one piece.
 func (o *rowOp) Do(_, piece int) {
 	o.run(o.kernels, o, piece*o.rows/o.pieces, (piece+1)*o.rows/o.pieces)
@@ -144,20 +153,20 @@ func (b *Base) onRows(op rowOp) error {
 		return err
 	}
 	defer m.unmap()
-	s := b.scratch.get()
-	defer b.scratch.put(s)
-	s.rowOp = op
+	task := b.rows.get()
+	defer b.rows.put(task)
+	*task = op
 	elements := max(op.x.Shape().NumElements(), op.y.Shape().NumElements())
 	if op.indices != nil {
 		elements = op.y.Shape().NumElements() // of a table only some rows
 	}
-	s.rowOp.kernels, s.rowOp.pieces = b.kernels, max(min(op.rows, b.runner.Size(), elements/elementsPerPiece), 1)
-	return b.runner.Run(&s.rowOp, s.rowOp.pieces)
+	task.kernels, task.pieces = b.kernels, max(min(op.rows, b.runner.Size(), elements/elementsPerPiece), 1)
+	return b.runner.Run(task, task.pieces)
 }
 
 // AddAssign computes a += b.
 func (b *Base) AddAssign(a, c *tensor.Tensor) error {
-	if err := CheckAddAssign(a, c); err != nil {
+	if err := backend.CheckAddAssign(a, c); err != nil {
 		return err
 	}
 	return b.onRows(rowOp{name: "AddAssign", run: addRows, rows: a.Shape().Rows(), x: a, y: c})
@@ -176,7 +185,7 @@ func addRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 
 // Scale computes x *= v.
 func (b *Base) Scale(x *tensor.Tensor, v float32) error {
-	if err := CheckSame("Scale", x); err != nil {
+	if err := backend.CheckSame("Scale", x); err != nil {
 		return err
 	}
 	var m mapped
@@ -190,7 +199,7 @@ func (b *Base) Scale(x *tensor.Tensor, v float32) error {
 
 // SiLUMul computes a = silu(a)·b.
 func (b *Base) SiLUMul(a, c *tensor.Tensor) error {
-	if err := CheckSame("SiLUMul", a, c); err != nil {
+	if err := backend.CheckSame("SiLUMul", a, c); err != nil {
 		return err
 	}
 	return b.onRows(rowOp{name: "SiLUMul", run: siluMulRows, rows: a.Shape().Rows(), x: a, y: c})
@@ -204,7 +213,7 @@ func siluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 
 // RMSNorm normalises the rows of x.
 func (b *Base) RMSNorm(x, w *tensor.Tensor, eps float32) error {
-	rows, _, err := CheckRMSNorm(x, w)
+	rows, _, err := backend.CheckRMSNorm(x, w)
 	if err != nil {
 		return err
 	}
@@ -220,7 +229,7 @@ func rmsNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 
 // Softmax replaces each row of x by its softmax.
 func (b *Base) Softmax(x *tensor.Tensor) error {
-	if err := CheckSame("Softmax", x); err != nil {
+	if err := backend.CheckSame("Softmax", x); err != nil {
 		return err
 	}
 	return b.onRows(rowOp{name: "Softmax", run: softmaxRows, rows: x.Shape().Rows(), x: x, y: x})
@@ -235,7 +244,7 @@ func softmaxRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 
 // RoPE rotates the heads of x.
 func (b *Base) RoPE(x, table *tensor.Tensor) error {
-	tokens, _, _, err := CheckRoPE(x, table)
+	tokens, _, _, err := backend.CheckRoPE(x, table)
 	if err != nil {
 		return err
 	}
@@ -254,7 +263,7 @@ func ropeRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 
 // Gather looks rows up.
 func (b *Base) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
-	if _, err := CheckGather(table, indices, out); err != nil {
+	if _, err := backend.CheckGather(table, indices, out); err != nil {
 		return err
 	}
 	return b.onRows(rowOp{name: "Gather", run: gatherRows, rows: len(indices), x: table, y: out, indices: indices})
@@ -277,7 +286,7 @@ func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 // CopySlice copies elements.
 func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err error) {
 	defer mmap.Catch(&err)()
-	from, to, size, err := CheckCopySlice(src, dst, srcOff, dstOff, n)
+	from, to, size, err := backend.CheckCopySlice(src, dst, srcOff, dstOff, n)
 	if err != nil {
 		return err
 	}
@@ -296,14 +305,14 @@ func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err er
 // ReadBuffer copies a tensor's bytes to the host.
 func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
 	defer mmap.Catch(&err)()
-	if err := CheckReadBuffer(t, dst); err != nil {
+	if err := backend.CheckReadBuffer(t, dst); err != nil {
 		return err
 	}
 	if err := needRows("ReadBuffer", t); err != nil {
 		return err
 	}
 	if err := t.Buffer().Sync(); err != nil {
-		return fmt.Errorf("backend: ReadBuffer of %v: %w", t, err)
+		return fmt.Errorf("host: ReadBuffer of %v: %w", t, err)
 	}
 	var m mapped
 	if err := m.mapAll("ReadBuffer", t); err != nil {
@@ -316,7 +325,7 @@ func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
 
 // Cast converts between element types.
 func (b *Base) Cast(src, dst *tensor.Tensor) error {
-	if err := CheckCast(src, dst); err != nil {
+	if err := backend.CheckCast(src, dst); err != nil {
 		return err
 	}
 	if err := needRows("Cast", src, dst); err != nil {
@@ -346,37 +355,3 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 
 // Synchronize has nothing to wait for: the operations above are done when they return.
 func (b *Base) Synchronize() error { return nil }
-
-// scratch is the temporary memory of one operation.
-type scratch struct {
-	rowOp     rowOp
-	product   product
-	rotation  rotation
-	attention attention
-	weighing  weighing
-	compact   compact
-}
-
-// scratchList lends temporary memory, so that operations need not allocate once a few calls have been made.
-type scratchList struct {
-	mu   sync.Mutex
-	free []*scratch
-}
-
-func (l *scratchList) get() *scratch {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.free); n > 0 {
-		s := l.free[n-1]
-		l.free = l.free[:n-1]
-		return s
-	}
-	return new(scratch)
-}
-
-func (l *scratchList) put(s *scratch) {
-	s.rowOp, s.rotation = rowOp{}, rotation{} // or they would keep their tensors from being collected
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.free = append(l.free, s)
-}

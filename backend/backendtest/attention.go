@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"fmt"
@@ -50,13 +50,13 @@ var (
 )
 
 // headChecks makes checks of all cache types.
-func headChecks(operation string, shapes []heads, one heads, build func(heads, tensor.DType, queries, generator) *trial) (checks []check) {
+func headChecks(operation string, shapes []heads, one heads, build func(heads, tensor.DType, queries, generator) *trial) (checks []Check) {
 	for _, d := range cacheTypes {
 		add := func(h heads, in queries) {
 			if h.dim%d.BlockLen() != 0 {
 				return
 			}
-			checks = append(checks, check{Operation: operation, Type: d.String(), Shape: h.String(), Input: in.name,
+			checks = append(checks, Check{Operation: operation, Type: d.String(), Shape: h.String(), Input: in.name,
 				build: func(g generator) *trial { return build(h, d, in, g) }})
 		}
 		for _, h := range shapes {
@@ -69,7 +69,7 @@ func headChecks(operation string, shapes []heads, one heads, build func(heads, t
 	return checks
 }
 
-func attentionChecks(quick bool) []check {
+func attentionChecks(quick bool) []Check {
 	one := oneHeads
 	one.tokens = 1
 	return append(
@@ -77,7 +77,7 @@ func attentionChecks(quick bool) []check {
 		headChecks("Attention", upTo(quick, chunks, longChunks...), oneHeads, attention)...)
 }
 
-func weighChecks(quick bool) []check {
+func weighChecks(quick bool) []Check {
 	return headChecks("Weigh", append(upTo(quick, singleTokens, longSingles...), upTo(quick, chunks, longChunks...)...), oneHeads, weigh)
 }
 

@@ -1,7 +1,8 @@
-package backend
+package host
 
 import (
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -10,7 +11,7 @@ import (
 // MatMul computes out = a·b. The inner products run in order, one fused multiply-add a step, as those with weights do.
 func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
 	defer mmap.Catch(&err)()
-	m, n, k, err := CheckMatMul(a, c, out)
+	m, n, k, err := backend.CheckMatMul(a, c, out)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
 
 // MatMulSlice computes out = a·(w[:rows, :cols])ᵀ.
 func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
-	m, _, _, err := CheckMatMulSlice(a, w, rows, cols, out)
+	m, _, _, err := backend.CheckMatMulSlice(a, w, rows, cols, out)
 	if err != nil {
 		return err
 	}
@@ -48,9 +49,8 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 		return err
 	}
 	defer maps.unmap()
-	s := b.scratch.get()
-	defer b.scratch.put(s)
-	p := &s.product
+	p := b.products.get()
+	defer b.products.put(p)
 	p.begin(b.kernels, m, cols)
 	p.add(w, rows, out)
 	if err := p.activate(b.runner, activation{x: floats(a)}); err != nil {
@@ -97,11 +97,19 @@ type activation struct {
 // terms have equally many rows, and a piece is the same rows of each.
 type epilogue func(k *asm.Kernels, p *product, lo, hi int) // of a token's outputs
 
-// begin prepares for the terms of a new product.
-func (p *product) begin(kernels *asm.Kernels, m, k int) {
-	p.kernels, p.m, p.k, p.rows, p.epilogue, p.sum = kernels, m, k, 0, nil, nil
+// reset forgets the product's terms, and keeps the memory of the activation's forms.
+func (p *product) reset() {
+	p.kernels, p.epilogue, p.sum, p.activation, p.rows = nil, nil, nil, activation{}, 0
+	clear(p.terms)
+	clear(p.calls)
+	for i := range p.partners {
+		p.partners[i].X = nil
+	}
 	p.terms, p.partners = p.terms[:0], p.partners[:0]
 }
+
+// begin prepares for the terms of a product.
+func (p *product) begin(kernels *asm.Kernels, m, k int) { p.kernels, p.m, p.k = kernels, m, k }
 
 // add adds the first rows of w as a term.
 func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
@@ -224,89 +232,4 @@ func (p *product) multiplyRows(worker int, t *term, lo, hi int) {
 	call := &p.calls[worker]
 	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: t.out[lo:], Stride: t.rows}
 	t.panels.Multiply(call)
-}
-
-// Host is Base with the fused operations: for backends whose tensors are host memory.
-type Host struct{ *Base }
-
-// NormMatMul normalises x and multiplies with several weights.
-func (b Host) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
-	return b.normMatMul(x, norm, eps, normed, ws, outs, nil)
-}
-
-func (b Host) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
-	_, k, err := CheckRMSNorm(x, norm)
-	if err != nil {
-		return err
-	}
-	if err := CheckNormMatMul(x, normed, ws, outs); err != nil {
-		return err
-	}
-	var operands mapped
-	defer operands.unmap()
-	operands.hold(x, norm, normed)
-	operands.hold(ws...)
-	operands.hold(outs...)
-	s := b.scratch.get()
-	defer b.scratch.put(s)
-	p := &s.product
-	p.begin(b.kernels, x.Shape().Rows(), k)
-	for i, w := range ws {
-		if err := needWholePanels(w, w.Shape().Dim(0), k); err != nil {
-			return err
-		}
-		p.add(w, w.Shape().Dim(0), outs[i])
-	}
-	p.epilogue = e
-	if err := p.activate(b.runner, activation{floats(x), floats(norm), floats(normed), eps}); err != nil {
-		return err
-	}
-	return p.multiply(b.runner)
-}
-
-// MatMulAdd computes out += x·wᵀ.
-func (b Host) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	m, n, k, err := CheckMatMulTransposed(x, w, product)
-	if err != nil {
-		return err
-	}
-	if err := CheckSame("MatMulAdd", out, product); err != nil {
-		return err
-	}
-	if err := needWholePanels(w, n, k); err != nil {
-		return err
-	}
-	var operands mapped
-	defer operands.unmap()
-	operands.hold(x, w, product, out)
-	s := b.scratch.get()
-	defer b.scratch.put(s)
-	p := &s.product
-	p.begin(b.kernels, m, k)
-	p.add(w, n, product)
-	p.epilogue, p.sum = addProduct, floats(out)
-	if err := p.activate(b.runner, activation{x: floats(x)}); err != nil {
-		return err
-	}
-	return p.multiply(b.runner)
-}
-
-// addProduct adds the product to the sum.
-func addProduct(k *asm.Kernels, p *product, lo, hi int) {
-	k.Add(p.sum[lo:hi], p.terms[0].out[lo:hi])
-}
-
-// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.
-func (b Host) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
-	if err := CheckSame("NormSwiGLU", out, product); err != nil {
-		return err
-	}
-	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
-	return b.normMatMul(x, norm, eps, normed, ws[:], outs[:], swiGLU)
-}
-
-// swiGLU joins the products of gate and up.
-func swiGLU(k *asm.Kernels, p *product, lo, hi int) {
-	gate := p.terms[0].out[lo:hi]
-	k.SiLUMul(gate, gate, p.terms[1].out[lo:hi])
 }

@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"fmt"
@@ -52,11 +52,11 @@ func factorsOf(inputs []input) (list []factors) {
 type productCheck func(g generator, p product, d tensor.DType, f factors) *trial
 
 // productChecks makes checks of all weight types: all shapes with random values, and one with the others.
-func productChecks(operation string, build productCheck, shapes []product) (checks []check) {
+func productChecks(operation string, build productCheck, shapes []product) (checks []Check) {
 	for _, d := range weightTypes {
 		add := func(p product, f factors) {
 			p = p.of(d)
-			checks = append(checks, check{Operation: operation, Type: d.String(), Shape: p.String(), Input: f.name,
+			checks = append(checks, Check{Operation: operation, Type: d.String(), Shape: p.String(), Input: f.name,
 				build: func(g generator) *trial { return build(g, p, d, f) }})
 		}
 		for _, p := range shapes {
@@ -69,12 +69,12 @@ func productChecks(operation string, build productCheck, shapes []product) (chec
 	return both(checks)
 }
 
-func transposedChecks(quick bool) []check {
+func transposedChecks(quick bool) []Check {
 	checks := productChecks("MatMulTransposed", transposed, upTo(quick, smallProducts, llamaProducts...))
 	if quick {
 		return checks
 	}
-	var result []check
+	var result []Check
 	for i, c := range checks { // the head's shape after each type's others, for the types that a head has
 		result = append(result, c)
 		d, _ := tensor.ParseDType(c.Type)
@@ -130,14 +130,14 @@ func magnitudeOf(d tensor.DType, w []float32, steps []float64) float64 {
 }
 
 // sliceChecks take corners of the weights. Prepared ones need not be divisible.
-func sliceChecks() (checks []check) {
+func sliceChecks() (checks []Check) {
 	for _, d := range weightTypes {
 		block := d.BlockLen()
 		for _, c := range []struct{ m, rows, cols, n, k int }{
 			{1, 1, 1, 3, 2}, {1, 16, 2, 48, 2}, {3, 33, 1, 80, 3}, {2, 5, 3, 6, 4}, {17, 40, 2, 41, 5},
 		} {
 			p := product{c.m, c.rows, c.cols * block}
-			checks = append(checks, check{
+			checks = append(checks, Check{
 				Operation: "MatMulSlice", Type: d.String(), Input: random.name,
 				Shape: fmt.Sprintf("[%d %d]·[%d %d of %d %d]ᵀ", p.m, p.k, p.n, p.k, c.n, c.k*block),
 				build: func(g generator) *trial { return slice(g, p, d, c.n, c.k*block) },
@@ -164,9 +164,9 @@ func slice(g generator, p product, d tensor.DType, n, k int) *trial {
 }
 
 // matMulChecks are of the product of two activations.
-func matMulChecks(quick bool) (checks []check) {
+func matMulChecks(quick bool) (checks []Check) {
 	add := func(p product, f factors) {
-		checks = append(checks, check{
+		checks = append(checks, Check{
 			Operation: "MatMul", Type: "f32", Shape: fmt.Sprintf("[%d %d]·[%d %d]", p.m, p.k, p.k, p.n), Input: f.name,
 			build: func(g generator) *trial { return matMul(g, p, f) },
 		})

@@ -1,10 +1,11 @@
-package backend
+package host
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -32,7 +33,7 @@ func needWholePanels(w *tensor.Tensor, rows, cols int) error {
 		return nil
 	}
 	if rows%asm.PanelRows != 0 || cols != w.Shape().Dim(1) || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0 {
-		return fmt.Errorf("backend: MatMulSlice of %d rows and %d columns of %v: packed weights can be cut only between panels of %d whole rows", rows, cols, w, asm.PanelRows)
+		return fmt.Errorf("host: MatMulSlice of %d rows and %d columns of %v: packed weights can be cut only between panels of %d whole rows", rows, cols, w, asm.PanelRows)
 	}
 	return nil
 }
@@ -41,7 +42,7 @@ func needWholePanels(w *tensor.Tensor, rows, cols int) error {
 func needRows(op string, ts ...*tensor.Tensor) error {
 	for _, t := range ts {
 		if panelsOf(t) != nil {
-			return fmt.Errorf("backend: %s of %v: the weights are packed for products: %w", op, t, ErrUnsupported)
+			return fmt.Errorf("host: %s of %v: the weights are packed for products: %w", op, t, backend.ErrUnsupported)
 		}
 	}
 	return nil
@@ -49,7 +50,7 @@ func needRows(op string, ts ...*tensor.Tensor) error {
 
 // Pack copies weights [N, K] into panels, in a device's memory, several panels at a time. Weights that the kernels have no
 // panels for, or whose rows do not fill them, are returned as they are. The context is looked at every few megabytes.
-func (b Host) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
+func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
 	format := w.DType().Format()
 	if format == nil || w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || w.Size() == 0 || panelsOf(w) != nil {
 		return w, nil
@@ -74,7 +75,7 @@ func (b Host) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor) 
 		}
 		if err != nil {
 			buffer.Free()
-			return nil, fmt.Errorf("backend: pack %v: %w", w, err)
+			return nil, fmt.Errorf("host: pack %v: %w", w, err)
 		}
 		t.dst, t.src = t.dst[n*size:], t.src[n*size:]
 	}

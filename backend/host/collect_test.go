@@ -1,4 +1,4 @@
-package backend_test
+package host_test
 
 import (
 	"runtime"

@@ -1,14 +1,15 @@
-package backend
+package host
 
 import (
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Weigh adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
 // cut into chunks.
 func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	d, err := CheckWeigh(q, k, sums, n)
+	d, err := backend.CheckWeigh(q, k, sums, n)
 	if err != nil {
 		return err
 	}
@@ -17,9 +18,8 @@ func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
 		return err
 	}
 	defer maps.unmap()
-	s := b.scratch.get()
-	defer b.scratch.put(s)
-	w := &s.weighing
+	w := b.weighings.get()
+	defer b.weighings.put(w)
 	w.begin(b.kernels, d, q, k, n)
 	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
 	w.reserve(b.runner.Size())
@@ -35,6 +35,12 @@ type weighing struct {
 	sums  []float32 // [kvHeads, width]
 	width int
 	kept  []keptTiles // one for each worker
+}
+
+// reset forgets the operands, and keeps the scratch.
+func (w *weighing) reset() {
+	w.attention.reset()
+	w.sums = nil
 }
 
 // keptTiles holds a block's weights of all tiles until their common sum is known.

@@ -1,4 +1,4 @@
-package main
+package backendtest
 
 import (
 	"errors"
@@ -87,9 +87,9 @@ var mistakes = []mistake{
 // errAccepted is the error of a mistake that goes unnoticed.
 var errAccepted = errors.New("was accepted, and must be an error")
 
-func mistakeChecks() (checks []check) {
+func mistakeChecks() (checks []Check) {
 	for _, m := range mistakes {
-		checks = append(checks, check{Operation: "Mistakes", Type: m.operation, Shape: m.what, Input: random.name,
+		checks = append(checks, Check{Operation: "Mistakes", Type: m.operation, Shape: m.what, Input: random.name,
 			build: func(g generator) *trial { return m.trial(g) }})
 	}
 	return checks

@@ -1,40 +1,17 @@
-package backend_test
+package host_test
 
 import (
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
-
-// reference is the portable Base as a device of its own: what a new backend starts from.
-type reference struct {
-	*backend.Base
-	memory tensor.Galloc
-}
-
-func newReference() *reference { return &reference{Base: backend.NewBase(nil, nil)} }
-
-func (*reference) Name() string            { return "reference" }
-func (*reference) Describe() string        { return "portable reference" }
-func (*reference) Close() error            { return nil }
-func (r *reference) Memory() tensor.Memory { return &r.memory }
-func (r *reference) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
-	c, err := tensor.New(r, t.DType(), t.Shape())
-	if err != nil {
-		return nil, err
-	}
-	return c, r.ReadBuffer(t, c.Data())
-}
-
-var _ backend.Backend = (*reference)(nil)
 
 // source makes random operands.
 type source struct {
@@ -65,7 +42,7 @@ func (s source) as(d tensor.DType, dims ...int) *tensor.Tensor {
 		s.t.Fatal(err)
 	}
 	if d.Format().CanQuantize() {
-		if err := newReference().Cast(s.floats(dims...), x); err != nil {
+		if err := host.NewReference().Cast(s.floats(dims...), x); err != nil {
 			s.t.Fatal(err)
 		}
 		return x
@@ -94,7 +71,7 @@ func values(t testing.TB, x *tensor.Tensor) []float32 {
 
 func clone(t testing.TB, x *tensor.Tensor) *tensor.Tensor {
 	t.Helper()
-	c, err := newReference().CopyFrom(x)
+	c, err := host.NewReference().CopyFrom(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,136 +90,10 @@ func sameBits(t *testing.T, what string, got, want *tensor.Tensor) {
 	}
 }
 
-var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K}
-
-// TestCPUEqualsReference compares every operation of the CPU, with prepared weights, on several threads, with the portable
-// reference, bit for bit.
-func TestCPUEqualsReference(t *testing.T) {
-	s, want := newSource(t), newReference()
-	for _, threads := range []int{1, 3} {
-		got := cpu.New(threads)
-		defer got.Close()
-		for _, d := range weightTypes {
-			for _, m := range []int{1, 2, 5, 17} {
-				const n, k = 80, 512
-				a, w := s.floats(m, k), s.as(d, n, k)
-				prepared, err := backend.Prepare(got, w)
-				if err != nil {
-					t.Fatal(err)
-				}
-				x, y := s.floats(m, n), s.floats(m, n)
-				check := func(op string, e1, e2 error) {
-					t.Helper()
-					if e1 != nil || e2 != nil {
-						t.Fatal(op, e1, e2)
-					}
-					sameBits(t, op+" with "+d.String(), x, y)
-				}
-				check("MatMulTransposed", got.MatMulTransposed(a, prepared, x), want.MatMulTransposed(a, w, y))
-				indices := []int32{79, 0, 17, 33, 33}[:min(m, 5)]
-				x, y = s.floats(len(indices), k), s.floats(len(indices), k)
-				check("Gather", got.Gather(prepared, indices, x), want.Gather(w, indices, y))
-
-				norm, normed := s.floats(k), s.floats(m, k)
-				x, y = s.floats(m, n), s.floats(m, n)
-				check("NormMatMul", backend.Fused(got).NormMatMul(a, norm, 1e-5, normed, []*tensor.Tensor{prepared}, []*tensor.Tensor{x}),
-					backend.Fused(want).NormMatMul(a, norm, 1e-5, normed, []*tensor.Tensor{w}, []*tensor.Tensor{y}))
-				product := s.floats(m, n)
-				check("MatMulAdd", backend.Fused(got).MatMulAdd(a, prepared, product, x), backend.Fused(want).MatMulAdd(a, w, product, y))
-				up := s.as(d, n, k)
-				upPrepared, err := backend.Prepare(got, up)
-				if err != nil {
-					t.Fatal(err)
-				}
-				check("NormSwiGLU", backend.Fused(got).NormSwiGLU(a, norm, 1e-5, normed, prepared, upPrepared, product, x),
-					backend.Fused(want).NormSwiGLU(a, norm, 1e-5, normed, w, up, product, y))
-			}
-		}
-		for _, m := range []int{1, 6} {
-			x := s.floats(m, 4, 32)
-			y := clone(t, x)
-			check := func(op string, e1, e2 error) {
-				t.Helper()
-				if e1 != nil || e2 != nil {
-					t.Fatal(op, e1, e2)
-				}
-				sameBits(t, op, x, y)
-			}
-			other, table, norm := s.floats(m, 4, 32), s.floats(m, 32), s.floats(32)
-			check("AddAssign", got.AddAssign(x, other), want.AddAssign(y, other))
-			check("AddAssign of a row", got.AddAssign(x, norm), want.AddAssign(y, norm))
-			check("Scale", got.Scale(x, 0.3), want.Scale(y, 0.3))
-			check("RoPE", got.RoPE(x, table), want.RoPE(y, table))
-			check("SiLUMul", got.SiLUMul(x, other), want.SiLUMul(y, other))
-			check("RMSNorm", got.RMSNorm(x, norm, 1e-5), want.RMSNorm(y, norm, 1e-5))
-			check("Softmax", got.Softmax(x), want.Softmax(y))
-		}
-	}
-}
-
-// TestRoPECast compares the composed form and the CPU's, on one thread and on three, with RoPE and Cast, bit for bit, and looks
-// at what lies around the slots.
-func TestRoPECast(t *testing.T) {
-	s, want := newSource(t), newReference()
-	for _, b := range []backend.Backend{want, cpu.New(1), cpu.New(3)} {
-		defer b.Close()
-		for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
-			for _, c := range []struct{ tokens, heads, kvHeads, headDim int }{{1, 1, 1, 32}, {1, 32, 8, 64}, {7, 4, 4, 96}, {50, 8, 2, 64}} {
-				q, k, v := s.floats(c.tokens, c.heads, c.headDim), s.floats(c.tokens, c.kvHeads, c.headDim), s.floats(c.tokens, c.kvHeads, c.headDim)
-				table := s.floats(c.tokens, c.headDim)
-				keys, values := s.as(d, c.tokens+4, c.kvHeads, c.headDim), s.as(d, c.tokens+4, c.kvHeads, c.headDim)
-				plain := [4]*tensor.Tensor{clone(t, q), clone(t, k), clone(t, keys), clone(t, values)}
-				slots := func(x *tensor.Tensor) *tensor.Tensor {
-					part, err := x.Slice(3, 3+c.tokens)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return part
-				}
-				if err := errors.Join(
-					backend.Fused(b).RoPECast(q, k, v, table, slots(keys), slots(values)),
-					want.RoPE(plain[0], table), want.RoPE(plain[1], table),
-					want.Cast(plain[1], slots(plain[2])), want.Cast(v, slots(plain[3])),
-				); err != nil {
-					t.Fatal(err)
-				}
-				sameBits(t, "queries", q, plain[0])
-				if !slices.Equal(keys.Data(), plain[2].Data()) || !slices.Equal(values.Data(), plain[3].Data()) {
-					t.Errorf("%s, %v %+v: other keys or values", b.Describe(), d, c)
-				}
-			}
-		}
-	}
-}
-
-func TestAttentionEqualsReference(t *testing.T) {
-	s, want := newSource(t), newReference()
-	got := cpu.New(3)
-	defer got.Close()
-	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
-		for _, headDim := range []int{32, 64} {
-			for _, c := range []struct{ tokens, heads, kvHeads, n int }{
-				{1, 4, 2, 1}, {1, 4, 2, 100}, {1, 8, 2, asm.TileKeys}, {1, 4, 1, 3*asm.TileKeys + 5}, {7, 4, 4, 7}, {20, 4, 2, 300},
-			} {
-				q := s.floats(c.tokens, c.heads, headDim)
-				k, v := s.as(d, c.n+3, c.kvHeads, headDim), s.as(d, c.n+3, c.kvHeads, headDim)
-				x, y := s.floats(c.tokens, c.heads, headDim), s.floats(c.tokens, c.heads, headDim)
-				if err := backend.Attender(got).Attention(q, k, v, x, c.n); err != nil {
-					t.Fatal(err)
-				}
-				if err := backend.Attender(want).Attention(q, k, v, y, c.n); err != nil { // a token at a time
-					t.Fatal(err)
-				}
-				sameBits(t, "Attention of "+d.String(), x, y)
-			}
-		}
-	}
-}
-
 // TestAttentionByDefinition compares with softmax(q·kᵀ/√d)·v in float64.
 func TestAttentionByDefinition(t *testing.T) {
 	const heads, kvHeads, headDim, n = 4, 2, 16, 300
-	s, b := newSource(t), newReference()
+	s, b := newSource(t), host.NewReference()
 	q, k, v, out := s.floats(heads, headDim), s.floats(n, kvHeads, headDim), s.floats(n, kvHeads, headDim), s.floats(heads, headDim)
 	if err := b.AttentionGen(q, k, v, out, n); err != nil {
 		t.Fatal(err)
@@ -271,7 +122,7 @@ func TestAttentionByDefinition(t *testing.T) {
 }
 
 func TestMatMulByDefinition(t *testing.T) {
-	s, b := newSource(t), newReference()
+	s, b := newSource(t), host.NewReference()
 	a, c, out := s.floats(3, 5), s.floats(5, 4), s.floats(3, 4)
 	if err := b.MatMul(a, c, out); err != nil {
 		t.Fatal(err)
@@ -306,7 +157,7 @@ func TestMatMulByDefinition(t *testing.T) {
 }
 
 func TestMovingData(t *testing.T) {
-	s, b := newSource(t), newReference()
+	s, b := newSource(t), host.NewReference()
 	x, y := s.floats(4, 8), s.floats(4, 8)
 	if err := b.CopySlice(x, y, 8, 0, 16); err != nil {
 		t.Fatal(err)
@@ -345,7 +196,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	defer c.Close()
 	x, w, small := s.floats(2, 64), s.as(tensor.Q4_0, 32, 64), s.floats(2, 32)
 	half := s.as(tensor.F16, 2, 64)
-	packed, err := backend.Prepare(c, w)
+	packed, err := backend.Prepare(t.Context(), c, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +210,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range []backend.Backend{newReference(), c} {
+	for _, b := range []backend.Backend{host.NewReference(), c} {
 		for name, err := range map[string]error{
 			"AddAssign of two shapes":            b.AddAssign(x, small),
 			"AddAssign of f16":                   b.AddAssign(half, half),
@@ -428,22 +279,5 @@ func TestMistakesAreErrors(t *testing.T) {
 				t.Errorf("%s of packed weights is no error", name)
 			}
 		}
-	}
-}
-
-func TestRegistry(t *testing.T) {
-	if !slices.Contains(backend.Names(), "cpu") {
-		t.Error("cpu is not registered")
-	}
-	b, err := backend.Open("cpu", backend.Options{Threads: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	if !strings.Contains(b.Describe(), "2 threads") {
-		t.Errorf("described as %q", b.Describe())
-	}
-	if _, err := backend.Open("abacus", backend.Options{}); err == nil || !strings.Contains(err.Error(), "cpu") {
-		t.Errorf("an unknown backend: %v", err)
 	}
 }

@@ -1,7 +1,8 @@
-package backend
+package host
 
 import (
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -12,12 +13,12 @@ func (b *Base) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
 }
 
 // Attention lets the tokens of a chunk attend to the cache.
-func (b Host) Attention(q, k, v, out *tensor.Tensor, n int) error {
+func (b Fused) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	return b.attention(q, k, v, out, n)
 }
 
 func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
-	d, err := CheckAttention(q, k, v, out, n)
+	d, err := backend.CheckAttention(q, k, v, out, n)
 	if err != nil || d.Tokens*d.Heads == 0 {
 		return err
 	}
@@ -26,9 +27,8 @@ func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 		return err
 	}
 	defer maps.unmap()
-	s := b.scratch.get()
-	defer b.scratch.put(s)
-	a := &s.attention
+	a := b.attentions.get()
+	defer b.attentions.put(a)
 	a.begin(b.kernels, d, q, k, n)
 	a.out, a.v = floats(out), v.Data()
 	if d.Tokens > 1 || a.tiles == 1 {
@@ -50,7 +50,7 @@ const tokensPerBlock = 16
 // attention is one attention as a task. A piece is a block of tokens with one KV head, walking the tiles in order; or, when
 // split, a run of tiles with all KV heads of each, which are joined later in the same order.
 type attention struct {
-	AttentionDims
+	backend.AttentionDims
 	kernels           *asm.Kernels
 	format            *quant.Format
 	group             int // query heads that share a KV head
@@ -80,12 +80,21 @@ type lane struct {
 }
 
 // begin prepares for an attention of mapped queries to the first n slots of mapped keys.
-func (a *attention) begin(kernels *asm.Kernels, d AttentionDims, q, k *tensor.Tensor, n int) {
+func (a *attention) begin(kernels *asm.Kernels, d backend.AttentionDims, q, k *tensor.Tensor, n int) {
 	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, k.DType().Format(), false
 	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), k.Size()/d.Slots, k.RowBytes()
 	a.group = d.Heads / d.KVHeads
 	a.tiles = (n + asm.TileKeys - 1) / asm.TileKeys
 	a.blocks = (d.Tokens + tokensPerBlock - 1) / tokensPerBlock
+}
+
+// reset forgets the operands, and keeps the scratch.
+func (a *attention) reset() {
+	a.q, a.out, a.k, a.v = nil, nil, nil, nil
+	for i := range a.lanes {
+		tile := &a.lanes[i].tile
+		tile.K, tile.V, tile.Next = nil, nil, nil
+	}
 }
 
 // reserve makes scratch for n pieces.

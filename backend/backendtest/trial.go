@@ -1,7 +1,8 @@
-package main
+package backendtest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -80,7 +81,7 @@ func (o *operand) place(b backend.Backend, prepared bool) (p placed, err error) 
 	}
 	copy(data[p.guard:], o.data)
 	if prepared && o.role == weight {
-		p.whole, err = backend.Prepare(b, host)
+		p.whole, err = backend.Prepare(context.Background(), b, host)
 	} else {
 		p.whole, err = host.ToDevice(b)
 	}

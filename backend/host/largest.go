@@ -1,0 +1,26 @@
+package host
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Largest finds the largest elements of a row.
+func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) (err error) {
+	defer mmap.Catch(&err)()
+	if err := backend.CheckLargest(x, indices, values); err != nil {
+		return err
+	}
+	if err := needRows("Largest", x); err != nil {
+		return err
+	}
+	var m mapped
+	if err := m.mapAll("Largest", x); err != nil {
+		return err
+	}
+	defer m.unmap()
+	largest.Find(floats(x), indices, values)
+	return nil
+}
