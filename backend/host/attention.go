@@ -23,7 +23,7 @@ func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 		return err
 	}
 	var maps mapped
-	if err := maps.mapAll("Attention", q, k, v, out); err != nil {
+	if err := maps.add("Attention", q, k, v, out); err != nil {
 		return err
 	}
 	defer maps.unmap()

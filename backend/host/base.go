@@ -68,29 +68,19 @@ func (serial) Run(task Task, n int) (err error) {
 // mapped is a set of tensors that the host may touch until unmap. It keeps them from being collected, which would give up
 // their memory: an operation has only slices of that.
 type mapped struct {
-	held  [16]*tensor.Tensor
-	holds int              // how many are in held
-	more  []*tensor.Tensor // those that are too many for held
-	maps  int              // the first so many are to be unmapped
+	few  [16]*tensor.Tensor
+	n    int              // how many are in few
+	more []*tensor.Tensor // those that are too many for few
 }
 
-// hold keeps tensors until unmap.
-func (m *mapped) hold(tensors ...*tensor.Tensor) {
-	free := m.held[m.holds:]
-	n := copy(free, tensors)
-	m.holds += n
-	m.more = append(m.more, tensors[n:]...)
-}
-
-// mapAll makes tensors visible to the host; host memory already is. It is called once, and before hold.
-func (m *mapped) mapAll(op string, tensors ...*tensor.Tensor) error {
-	m.hold(tensors...)
+// add maps tensors. After an error, none is mapped any more.
+func (m *mapped) add(op string, tensors ...*tensor.Tensor) error {
 	for _, t := range tensors {
 		if err := t.Buffer().Map(); err != nil {
 			m.unmap()
 			return fmt.Errorf("host: %s: map %v: %w", op, t, err)
 		}
-		m.maps++
+		m.hold(t)
 		if t.Size() > 0 && t.Data() == nil {
 			m.unmap()
 			return fmt.Errorf("host: %s: map %v: the buffer has been freed", op, t)
@@ -99,17 +89,36 @@ func (m *mapped) mapAll(op string, tensors ...*tensor.Tensor) error {
 	return nil
 }
 
-// unmap gives the mapped ones back.
+// addWeights maps weights, which may be packed.
+func (m *mapped) addWeights(op string, tensors ...*tensor.Tensor) error {
+	for _, t := range tensors {
+		if panelsOf(t) != nil && dataOf(t) != nil {
+			m.hold(t) // Unmap does nothing to it
+		} else if err := m.add(op, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mapped) hold(t *tensor.Tensor) {
+	if m.n == len(m.few) {
+		m.more = append(m.more, t)
+		return
+	}
+	m.few[m.n] = t
+	m.n++
+}
+
+// unmap gives the tensors back.
 func (m *mapped) unmap() {
-	for _, tensors := range [2][]*tensor.Tensor{m.held[:m.holds], m.more} {
+	for _, tensors := range [2][]*tensor.Tensor{m.few[:m.n], m.more} {
 		for _, t := range tensors {
-			if m.maps > 0 {
-				t.Buffer().Unmap()
-				m.maps--
-			}
+			t.Buffer().Unmap()
 		}
 	}
 	runtime.KeepAlive(m)
+	m.n, m.more = 0, nil
 }
 
 // floats returns the data of a mapped F32 tensor.
@@ -129,7 +138,8 @@ type rowOp struct {
 	rows    int
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
 	eps     float32
-	indices []int32
+	table   bool    // x is a table of weights, which may be packed
+	indices []int32 // of its rows
 
 	kernels *asm.Kernels
 	pieces  int
@@ -149,15 +159,24 @@ const elementsPerPiece = 1 << 13
 // onRows runs an operation, in as many pieces as there are threads, or as are worth it.
 func (b *Base) onRows(op rowOp) error {
 	var m mapped
-	if err := m.mapAll(op.name, op.x, op.y); err != nil {
+	defer m.unmap()
+	if err := m.add(op.name, op.y); err != nil {
 		return err
 	}
-	defer m.unmap()
+	var err error
+	if op.table {
+		err = m.addWeights(op.name, op.x)
+	} else {
+		err = m.add(op.name, op.x)
+	}
+	if err != nil {
+		return err
+	}
 	task := b.rows.get()
 	defer b.rows.put(task)
 	*task = op
 	elements := max(op.x.Shape().NumElements(), op.y.Shape().NumElements())
-	if op.indices != nil {
+	if op.table {
 		elements = op.y.Shape().NumElements() // of a table only some rows
 	}
 	task.kernels, task.pieces = b.kernels, max(min(op.rows, b.runner.Size(), elements/elementsPerPiece), 1)
@@ -189,7 +208,7 @@ func (b *Base) Scale(x *tensor.Tensor, v float32) error {
 		return err
 	}
 	var m mapped
-	if err := m.mapAll("Scale", x); err != nil {
+	if err := m.add("Scale", x); err != nil {
 		return err
 	}
 	defer m.unmap()
@@ -266,12 +285,12 @@ func (b *Base) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor)
 	if _, err := backend.CheckGather(table, indices, out); err != nil {
 		return err
 	}
-	return b.onRows(rowOp{name: "Gather", run: gatherRows, rows: len(indices), x: table, y: out, indices: indices})
+	return b.onRows(rowOp{name: "Gather", run: gatherRows, rows: len(indices), x: table, y: out, table: true, indices: indices})
 }
 
 func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, rowBytes, format := o.y.Shape().Dim(-1), o.x.RowBytes(), o.x.DType().Format()
-	src, dst, panels := o.x.Data(), floats(o.y), panelsOf(o.x)
+	src, dst, panels := dataOf(o.x), floats(o.y), panelsOf(o.x)
 	for i := lo; i < hi; i++ {
 		row, out := int(o.indices[i]), dst[i*dim:(i+1)*dim]
 		if panels == nil {
@@ -290,11 +309,8 @@ func (b *Base) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err er
 	if err != nil {
 		return err
 	}
-	if err := needRows("CopySlice", src, dst); err != nil {
-		return err
-	}
 	var m mapped
-	if err := m.mapAll("CopySlice", src, dst); err != nil {
+	if err := m.add("CopySlice", src, dst); err != nil {
 		return err
 	}
 	defer m.unmap()
@@ -308,14 +324,11 @@ func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
 	if err := backend.CheckReadBuffer(t, dst); err != nil {
 		return err
 	}
-	if err := needRows("ReadBuffer", t); err != nil {
-		return err
-	}
 	if err := t.Buffer().Sync(); err != nil {
 		return fmt.Errorf("host: ReadBuffer of %v: %w", t, err)
 	}
 	var m mapped
-	if err := m.mapAll("ReadBuffer", t); err != nil {
+	if err := m.add("ReadBuffer", t); err != nil {
 		return err
 	}
 	defer m.unmap()
@@ -326,9 +339,6 @@ func (b *Base) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
 // Cast converts between element types.
 func (b *Base) Cast(src, dst *tensor.Tensor) error {
 	if err := backend.CheckCast(src, dst); err != nil {
-		return err
-	}
-	if err := needRows("Cast", src, dst); err != nil {
 		return err
 	}
 	return b.onRows(rowOp{name: "Cast", run: castRows, rows: src.Shape().Rows(), x: src, y: dst})

@@ -11,7 +11,7 @@ func (b *Base) Compact(t *tensor.Tensor, keep []int32) error {
 		return err
 	}
 	var m mapped
-	if err := m.mapAll("Compact", t); err != nil {
+	if err := m.add("Compact", t); err != nil {
 		return err
 	}
 	defer m.unmap()

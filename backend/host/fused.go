@@ -23,11 +23,17 @@ func (b Fused) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Te
 	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
-	var operands mapped
-	defer operands.unmap()
-	operands.hold(x, norm, normed)
-	operands.hold(ws...)
-	operands.hold(outs...)
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("NormMatMul", x, norm, normed); err != nil {
+		return err
+	}
+	if err := maps.addWeights("NormMatMul", ws...); err != nil {
+		return err
+	}
+	if err := maps.add("NormMatMul", outs...); err != nil {
+		return err
+	}
 	p := b.products.get()
 	defer b.products.put(p)
 	p.begin(b.kernels, x.Shape().Rows(), k)
@@ -56,9 +62,14 @@ func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	if err := needWholePanels(w, n, k); err != nil {
 		return err
 	}
-	var operands mapped
-	defer operands.unmap()
-	operands.hold(x, w, product, out)
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("MatMulAdd", x, product, out); err != nil {
+		return err
+	}
+	if err := maps.addWeights("MatMulAdd", w); err != nil {
+		return err
+	}
 	p := b.products.get()
 	defer b.products.put(p)
 	p.begin(b.kernels, m, k)

@@ -13,11 +13,8 @@ func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) (err
 	if err := backend.CheckLargest(x, indices, values); err != nil {
 		return err
 	}
-	if err := needRows("Largest", x); err != nil {
-		return err
-	}
 	var m mapped
-	if err := m.mapAll("Largest", x); err != nil {
+	if err := m.add("Largest", x); err != nil {
 		return err
 	}
 	defer m.unmap()

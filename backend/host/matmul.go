@@ -16,7 +16,7 @@ func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
 		return err
 	}
 	var maps mapped
-	if err := maps.mapAll("MatMul", a, c, out); err != nil {
+	if err := maps.add("MatMul", a, c, out); err != nil {
 		return err
 	}
 	defer maps.unmap()
@@ -45,10 +45,13 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 		return err
 	}
 	var maps mapped
-	if err := maps.mapAll("MatMulTransposed", a, w, out); err != nil {
+	defer maps.unmap()
+	if err := maps.add("MatMulTransposed", a, out); err != nil {
 		return err
 	}
-	defer maps.unmap()
+	if err := maps.addWeights("MatMulTransposed", w); err != nil {
+		return err
+	}
 	p := b.products.get()
 	defer b.products.put(p)
 	p.begin(b.kernels, m, cols)
@@ -116,7 +119,7 @@ func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
 	format := w.DType().Format()
 	p.terms = append(p.terms, term{
 		format: format, panels: panelsOf(w), partner: p.partner(format.Partner),
-		w: w.Data(), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
+		w: dataOf(w), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
 	})
 	p.rows += rows
 }

@@ -16,8 +16,35 @@ type panelBuffer struct {
 	panels *asm.Panels
 }
 
-// ReadOnly keeps every operation that writes rows away.
+// ReadOnly returns true: nothing writes to panels.
 func (*panelBuffer) ReadOnly() bool { return true }
+
+// Bytes returns nil: the bytes mean nothing to those who expect rows.
+func (*panelBuffer) Bytes() []byte { return nil }
+
+// Mapped returns false.
+func (*panelBuffer) Mapped() bool { return false }
+
+// Map returns an error.
+func (*panelBuffer) Map() error { return errPacked }
+
+// Unmap does nothing.
+func (*panelBuffer) Unmap() error { return nil }
+
+var errPacked = fmt.Errorf("the weights are packed for products: %w", backend.ErrUnsupported)
+
+// dataOf returns the bytes of a tensor that is mapped, or packed; nil: they are not to be had.
+func dataOf(t *tensor.Tensor) []byte {
+	b, ok := t.Buffer().(*panelBuffer)
+	if !ok {
+		return t.Data()
+	}
+	bytes := b.Buffer.Bytes()
+	if bytes == nil {
+		return nil
+	}
+	return bytes[t.Offset():][:t.Size()]
+}
 
 // panelsOf returns how a tensor is packed, nil for rows.
 func panelsOf(t *tensor.Tensor) *asm.Panels {
@@ -34,16 +61,6 @@ func needWholePanels(w *tensor.Tensor, rows, cols int) error {
 	}
 	if rows%asm.PanelRows != 0 || cols != w.Shape().Dim(1) || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0 {
 		return fmt.Errorf("host: MatMulSlice of %d rows and %d columns of %v: packed weights can be cut only between panels of %d whole rows", rows, cols, w, asm.PanelRows)
-	}
-	return nil
-}
-
-// needRows returns an error for a tensor in panels, whose bytes mean nothing to most operations.
-func needRows(op string, ts ...*tensor.Tensor) error {
-	for _, t := range ts {
-		if panelsOf(t) != nil {
-			return fmt.Errorf("host: %s of %v: the weights are packed for products: %w", op, t, backend.ErrUnsupported)
-		}
 	}
 	return nil
 }

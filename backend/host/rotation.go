@@ -32,7 +32,9 @@ func (b Fused) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if err := needRows("RoPECast", k, v, keys, values); err != nil {
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("RoPECast", q, k, v, table, keys, values); err != nil {
 		return err
 	}
 	task := b.rotations.get()

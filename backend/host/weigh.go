@@ -14,7 +14,7 @@ func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
 		return err
 	}
 	var maps mapped
-	if err := maps.mapAll("Weigh", q, k, sums); err != nil {
+	if err := maps.add("Weigh", q, k, sums); err != nil {
 		return err
 	}
 	defer maps.unmap()
