@@ -362,7 +362,7 @@ func (m *Model) prepare(ctx context.Context, t *tensor.Tensor, spec weightSpec, 
 	if spec.role == vector {
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
-		ready, err = backend.PrepareContext(ctx, m.device.Backend, converted)
+		ready, err = backend.Prepare(ctx, m.device.Backend, converted)
 	}
 	if converted != t && converted != ready {
 		converted.Free()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	_ "github.com/antigravity-go/antigravity/backend/cpu"    // registers "cpu"
 	_ "github.com/antigravity-go/antigravity/backend/opencl" // registers "opencl"; it needs the tag opencl to do more
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
@@ -86,7 +87,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) e
 	if o.list {
 		return list(stdout, backend.Options{Threads: o.threads, Device: o.device})
 	}
-	checks, err := chosen(allChecks(o.quick), o.operations)
+	checks, err := chosen(backendtest.Checks(o.quick), o.operations)
 	if err != nil {
 		return err
 	}
@@ -98,9 +99,9 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) e
 	if o.json {
 		report = newLines(stdout)
 	}
-	s := &suite{backend: b, exact: backend.BitExact(b) && !o.tolerant, seed: o.seed, timeout: o.timeout}
-	err = s.run(ctx, checks, report)
-	if s.stuck {
+	s := &backendtest.Suite{Backend: b, Exact: backend.BitExact(b) && !o.tolerant, Seed: o.seed, Timeout: o.timeout}
+	err = walk(ctx, s, checks, report)
+	if s.Stuck() {
 		return err // Close might never return either
 	}
 	if closing := b.Close(); err == nil && closing != nil {
@@ -109,12 +110,40 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) e
 	return err
 }
 
+// walk does the checks. Its error counts the failures.
+func walk(ctx context.Context, s *backendtest.Suite, checks []backendtest.Check, report reporter) error {
+	began, bad, done := time.Now(), 0, 0
+	report.begin(s)
+	for _, c := range checks {
+		r, err := s.Do(ctx, c)
+		if err != nil {
+			return err
+		}
+		report.add(r)
+		done++
+		if r.Verdict.Bad() {
+			bad++
+		}
+		if s.Stuck() {
+			break
+		}
+	}
+	report.end(time.Since(began))
+	switch {
+	case s.Stuck():
+		return fmt.Errorf("%s hangs: the last %d of %d checks were left out", s.Backend.Name(), len(checks)-done, len(checks))
+	case bad > 0:
+		return fmt.Errorf("%s fails %d of %d checks", s.Backend.Name(), bad, len(checks))
+	}
+	return nil
+}
+
 // chosen returns the checks of some operations, all for "". Case does not matter.
-func chosen(checks []check, operations string) ([]check, error) {
+func chosen(checks []backendtest.Check, operations string) ([]backendtest.Check, error) {
 	if operations == "" {
 		return checks, nil
 	}
-	var result []check
+	var result []backendtest.Check
 	for _, name := range strings.Split(operations, ",") {
 		name = strings.TrimSpace(name)
 		before := len(result)
@@ -131,7 +160,7 @@ func chosen(checks []check, operations string) ([]check, error) {
 }
 
 // operationsOf lists the operations that checks are of, each once.
-func operationsOf(checks []check) (names []string) {
+func operationsOf(checks []backendtest.Check) (names []string) {
 	for _, c := range checks {
 		if !slices.Contains(names, c.Operation) {
 			names = append(names, c.Operation)

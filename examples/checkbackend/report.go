@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
@@ -24,14 +24,40 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
+// reporter shows results as they come.
+type reporter interface {
+	begin(s *backendtest.Suite)
+	add(r *backendtest.Result)
+	end(elapsed time.Duration)
+}
+
 // lines is the reporter of -json: an object a check and line.
 type lines struct{ *json.Encoder }
 
+// line is the object.
+type line struct {
+	Operation string              `json:"operation"`
+	Type      string              `json:"type"`
+	Shape     string              `json:"shape"`
+	Input     string              `json:"input"`
+	Prepared  bool                `json:"prepared"`
+	Worst     number              `json:"max_abs"`
+	Relative  number              `json:"max_rel"`
+	Tolerance float64             `json:"tolerance"`
+	Seconds   float64             `json:"seconds"`
+	Verdict   backendtest.Verdict `json:"verdict"`
+	Detail    string              `json:"detail,omitempty"`
+}
+
 func newLines(w io.Writer) lines { return lines{json.NewEncoder(w)} }
 
-func (lines) begin(backend.Backend, bool, uint64) {}
-func (l lines) add(r *result)                     { l.Encode(r) }
-func (lines) end(time.Duration)                   {}
+func (lines) begin(*backendtest.Suite) {}
+func (l lines) add(r *backendtest.Result) {
+	l.Encode(line{
+		r.Operation, r.Type, r.Shape, r.Input, r.Prepared, number(r.Worst), number(r.Relative), r.Tolerance, r.Seconds, r.Verdict, r.Detail,
+	})
+}
+func (lines) end(time.Duration) {}
 
 // table is the reporter for people: a row for the types of an operation that passed with the same tolerance, and one for each
 // type that did not, with its failed checks.
@@ -40,15 +66,15 @@ type table struct {
 	verbose bool
 	color   bool
 
-	group  []*result       // of one operation
-	shown  map[string]bool // texts of many lines, such as build logs
-	counts map[verdict]int
+	group  []*backendtest.Result // of one operation
+	shown  map[string]bool       // texts of many lines, such as build logs
+	counts map[backendtest.Verdict]int
 	checks int
 	bad    []string // the rows that failed
 }
 
 func newTable(w io.Writer, verbose bool) *table {
-	return &table{w: w, verbose: verbose, color: cli.IsTerminal(w), shown: map[string]bool{}, counts: map[verdict]int{}}
+	return &table{w: w, verbose: verbose, color: cli.IsTerminal(w), shown: map[string]bool{}, counts: map[backendtest.Verdict]int{}}
 }
 
 // The columns of the table, of words and of numbers.
@@ -61,16 +87,16 @@ const (
 // shownFailures is how many failed checks a row shows; -v shows all.
 const shownFailures = 3
 
-func (t *table) begin(b backend.Backend, exact bool, seed uint64) {
+func (t *table) begin(s *backendtest.Suite) {
 	how := "within the tolerances"
-	if exact {
+	if s.Exact {
 		how = "bit for bit"
 	}
-	fmt.Fprintf(t.w, "%s: %s\nagainst the portable reference, %s, seed %d\n\n", b.Name(), describe(b), how, seed)
+	fmt.Fprintf(t.w, "%s: %s\nagainst the portable reference, %s, seed %d\n\n", s.Backend.Name(), describe(s.Backend), how, s.Seed)
 	fmt.Fprintf(t.w, titles, "operation", "type", "checks", "worst abs", "worst rel", "tolerance", "time")
 }
 
-func (t *table) add(r *result) {
+func (t *table) add(r *backendtest.Result) {
 	if len(t.group) > 0 && t.group[0].Operation != r.Operation {
 		t.flush()
 	}
@@ -83,21 +109,21 @@ func (t *table) add(r *result) {
 type row struct {
 	operation       string
 	types           []string
-	results         []*result
-	worst, relative number
+	results         []*backendtest.Result
+	worst, relative float64
 	tolerance       float64
 	seconds         float64
 	bad, missing    int
 }
 
-func (w *row) add(r *result) {
+func (w *row) add(r *backendtest.Result) {
 	w.operation, w.results = r.Operation, append(w.results, r)
 	w.worst, w.relative = max(w.worst, r.Worst), max(w.relative, r.Relative)
 	w.tolerance, w.seconds = max(w.tolerance, r.Tolerance), w.seconds+r.Seconds
 	switch {
-	case r.Verdict.bad():
+	case r.Verdict.Bad():
 		w.bad++
-	case r.Verdict == unsupported:
+	case r.Verdict == backendtest.Unsupported:
 		w.missing++
 	}
 }
@@ -106,7 +132,7 @@ func (w *row) add(r *result) {
 func (w *row) clean() bool { return w.bad+w.missing == 0 }
 
 // rows sums up a group of results by type, and unless each is false joins the clean types of the same tolerance.
-func rows(group []*result, each bool) (list []*row) {
+func rows(group []*backendtest.Result, each bool) (list []*row) {
 	types := map[string]*row{}
 	for _, r := range group {
 		if types[r.Type] == nil {
@@ -136,7 +162,7 @@ func rows(group []*result, each bool) (list []*row) {
 // flush prints the group.
 func (t *table) flush() {
 	for _, w := range rows(t.group, t.verbose) {
-		fmt.Fprintf(t.w, numbers, w.operation, w.typesText(), len(w.results), float64(w.worst), float64(w.relative), w.tolerance,
+		fmt.Fprintf(t.w, numbers, w.operation, w.typesText(), len(w.results), w.worst, w.relative, w.tolerance,
 			milliseconds(w.seconds), t.verdict(w))
 		if w.bad > 0 {
 			t.bad = append(t.bad, w.operation+" "+w.typesText())
@@ -168,17 +194,17 @@ func (t *table) verdict(w *row) string {
 }
 
 // details prints the failed checks of a row, or with -v all.
-func (t *table) details(results []*result) {
+func (t *table) details(results []*backendtest.Result) {
 	shown, left := 0, 0
 	for _, r := range results {
 		switch {
-		case t.verbose && r.Verdict == passed:
-			fmt.Fprintf(t.w, "    %s: %.3g, %s\n", r.about(), float64(r.Relative), milliseconds(r.Seconds))
-		case !t.verbose && !r.Verdict.bad():
+		case t.verbose && r.Verdict == backendtest.Passed:
+			fmt.Fprintf(t.w, "    %s: %.3g, %s\n", checkOf(r), r.Relative, milliseconds(r.Seconds))
+		case !t.verbose && !r.Verdict.Bad():
 		case !t.verbose && shown == shownFailures:
 			left++
 		default:
-			fmt.Fprintf(t.w, "    %s %s: %s\n", t.paint(r.Verdict.color(), string(r.Verdict)), r.about(), t.once(r.Detail))
+			fmt.Fprintf(t.w, "    %s %s: %s\n", t.paint(colorOf(r.Verdict), string(r.Verdict)), checkOf(r), t.once(r.Detail))
 			shown++
 		}
 	}
@@ -197,8 +223,8 @@ func (t *table) once(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
 }
 
-// about tells which of the row's checks a result is of.
-func (r *result) about() string {
+// checkOf tells which of the row's checks a result is of.
+func checkOf(r *backendtest.Result) string {
 	text := r.Shape + ", " + r.Input
 	if r.Prepared {
 		text += ", prepared"
@@ -212,7 +238,7 @@ func milliseconds(seconds float64) string { return fmt.Sprintf("%.1f ms", 1e3*se
 func (t *table) end(elapsed time.Duration) {
 	t.flush()
 	fmt.Fprintf(t.w, "\n%d checks in %.1f s: ", t.checks, elapsed.Seconds())
-	if n := t.counts[unsupported]; n > 0 {
+	if n := t.counts[backendtest.Unsupported]; n > 0 {
 		fmt.Fprintf(t.w, "%d unsupported, ", n)
 	}
 	if len(t.bad) == 0 {
@@ -232,8 +258,9 @@ const (
 	yellow color = 33
 )
 
-func (v verdict) color() color {
-	if v == unsupported {
+// colorOf returns a verdict's colour.
+func colorOf(v backendtest.Verdict) color {
+	if v == backendtest.Unsupported {
 		return yellow
 	}
 	return red
