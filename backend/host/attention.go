@@ -175,7 +175,9 @@ func (a *attention) load(l *lane, head, first, last int) {
 	l.reserve(rows, a.HeadDim, a.held)
 	had := cap(l.queries.Q)
 	l.queries.Reserve(a.format.ActivationForm, rows, a.HeadDim)
-	a.held.Add(int64(cap(l.queries.Q) - had)) // the scales and sums are few beside the elements
+	if grown := cap(l.queries.Q) - had; grown != 0 { // the scales and sums are few beside the elements
+		a.held.Add(int64(grown))
+	}
 	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {

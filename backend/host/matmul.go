@@ -143,7 +143,9 @@ func (p *product) partner(form quant.ActivationForm) int {
 	}
 	had := cap(p.partners[n].Q)
 	p.partners[n].Reserve(form, p.m, p.k)
-	p.held.Add(int64(cap(p.partners[n].Q) - had)) // the scales and sums are few beside the elements
+	if grown := cap(p.partners[n].Q) - had; grown != 0 { // the scales and sums are few beside the elements
+		p.held.Add(int64(grown))
+	}
 	return n
 }
 
