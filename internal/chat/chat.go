@@ -84,7 +84,7 @@ type IgnoredError struct {
 
 // Error names the message.
 func (e *IgnoredError) Error() string {
-	return fmt.Sprintf("message %d has the role %.40q, which the chat template does not know: it leaves the message out", e.Index, e.Role)
+	return fmt.Sprintf("the chat template leaves message %d out: nothing of it is printed, and the template names no role %.40q", e.Index, e.Role)
 }
 
 // Template is a chat template. It is immutable and safe for concurrent use.

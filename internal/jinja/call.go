@@ -101,6 +101,9 @@ type builtin struct {
 
 func (b *builtin) call(e *evaluator, name string, v Value, a args) (Value, error) {
 	if !b.rest {
+		if err := e.takeValues(len(b.names) / 4); err != nil {
+			return nil, err
+		}
 		var err error
 		if a, err = bind(a, b.names, b.need); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

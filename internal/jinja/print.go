@@ -176,7 +176,7 @@ func (e *evaluator) escape(b *builder, t Text, replace func(r rune) string) erro
 			}
 			r, n := utf8.DecodeRuneInString(s[i:])
 			if with := replace(r); with != "" {
-				b.m.spend(nodeWork) // a refusal is met again at the next write
+				b.m.spend(2 * nodeWork) // a refusal is met again at the next write
 				b.write(s[start:i], o)
 				b.write(with, o)
 				start = i + n
