@@ -11,6 +11,6 @@
 //	tensor    element types, shapes, memory, tensors
 //	quant     block formats of quantised numbers
 //
-// Each package imports only packages below it in this list; internal packages hold file formats and mechanisms. The programs
-// under examples are both demonstrations and tools.
+// Each package imports only packages below it in this list; internal packages hold file formats and mechanisms. Under
+// examples are programs to copy from, under examples/tools those that measure and convert.
 package antigravity

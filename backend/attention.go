@@ -1,6 +1,9 @@
 package backend
 
 import (
+	"sync/atomic"
+	"unsafe"
+
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -44,18 +47,46 @@ func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 	return nil
 }
 
-// tokensPerBlock is how many tokens of a chunk are computed together: they share each tile's keys and values.
-const tokensPerBlock = 16
+// A block is the tokens of a chunk that are computed together, because they share each tile's keys and values: tokensPerBlock
+// of them, or fewer where many query heads share a KV head, so that a block has at most rowsPerBlock rows, or one token's. The
+// scratch memory of a block is in proportion to its rows. No result depends on the block.
+const (
+	tokensPerBlock = 16
+	rowsPerBlock   = 512
+)
+
+// blockTokens returns the tokens of a block, for a number of query heads that share a KV head.
+func blockTokens(group int) int { return max(min(tokensPerBlock, rowsPerBlock/max(group, 1)), 1) }
+
+// laneFloats returns the numbers of scratch memory that a lane takes for rows of headDim elements.
+func laneFloats(rows, headDim int) int {
+	return rows*(3*headDim+asm.TileKeys) + (1+asm.PanelKeys)*headDim
+}
+
+// AttentionScratch returns about how many bytes of scratch memory an attention takes on a number of workers, for chunks of
+// any length and for single tokens with so many slots in use: what a model's configuration costs beyond its tensors.
+func AttentionScratch(heads, kvHeads, headDim, slots, workers int) int64 {
+	group := heads / max(kvHeads, 1)
+	chunk := laneFloats(blockTokens(group)*group, headDim)
+	single := kvHeads * laneFloats(group, headDim)
+	partials := (slots/asm.TileKeys + 1) * heads * (headDim + partialBytes/4)
+	return 4 * (int64(workers)*int64(max(chunk, single)) + 2*int64(partials))
+}
+
+// partialBytes is the size of a Partial without its values.
+const partialBytes = int(unsafe.Sizeof(asm.Partial{}))
 
 // attention is one attention as a task. A piece is a block of tokens with one KV head, walking the tiles in order; or, when
 // split, a run of tiles with all KV heads of each, which are joined later in the same order.
 type attention struct {
 	AttentionDims
 	kernels           *asm.Kernels
+	held              *atomic.Int64 // the list's count, to which the scratch memory below is added
 	format            *quant.Format
 	group             int // query heads that share a KV head
 	n                 int // slots in use
-	tiles, blocks     int
+	tiles             int
+	block, blocks     int // tokens of a block; how many there are
 	split             bool
 	q, out            []float32
 	k, v              []byte // v is nil where only the keys' weights are wanted
@@ -82,10 +113,11 @@ type lane struct {
 // begin prepares for an attention of mapped queries to the first n slots of mapped keys.
 func (a *attention) begin(kernels *asm.Kernels, d AttentionDims, q, k *tensor.Tensor, n int) {
 	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, k.DType().Format(), false
-	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), k.Size()/d.Slots, k.RowBytes()
+	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), d.KVHeads*k.RowBytes(), k.RowBytes()
 	a.group = d.Heads / d.KVHeads
 	a.tiles = (n + asm.TileKeys - 1) / asm.TileKeys
-	a.blocks = (d.Tokens + tokensPerBlock - 1) / tokensPerBlock
+	a.block = blockTokens(a.group)
+	a.blocks = (d.Tokens + a.block - 1) / a.block
 }
 
 // reserve makes scratch for n pieces.
@@ -103,8 +135,8 @@ func (a *attention) Do(worker, piece int) {
 	}
 	head := piece % a.KVHeads
 	l := &a.lanes[worker]
-	first := piece / a.KVHeads * tokensPerBlock
-	last := min(first+tokensPerBlock, a.Tokens)
+	first := piece / a.KVHeads * a.block
+	last := min(first+a.block, a.Tokens)
 	a.load(l, head, first, last)
 	seen := a.n - a.Tokens + last // slots that the block's last token sees
 	for t := 0; t*asm.TileKeys < seen; t++ {
@@ -130,8 +162,10 @@ func (a *attention) row(x []float32, head, first, r int) []float32 {
 // load prepares the queries of tokens [first, last) for one KV head.
 func (a *attention) load(l *lane, head, first, last int) {
 	rows := (last - first) * a.group
-	l.reserve(rows, a.HeadDim)
+	l.reserve(rows, a.HeadDim, a.held)
+	had := cap(l.queries.Q)
 	l.queries.Reserve(a.format.ActivationForm, rows, a.HeadDim)
+	a.held.Add(int64(cap(l.queries.Q) - had)) // the scales and sums are few beside the elements
 	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
@@ -152,6 +186,7 @@ func (a *attention) beginSplit(workers int) {
 	a.reserve(workers * a.KVHeads)
 	if need := units * a.group; need > len(a.partials) || need*a.HeadDim > len(a.values) {
 		need = 2 * max(need, len(a.partials)) // a conversation grows
+		a.held.Add(int64(need*(partialBytes+4*a.HeadDim) - len(a.partials)*partialBytes - 4*len(a.values)))
 		a.partials, a.values = make([]asm.Partial, need), make([]float32, need*a.HeadDim)
 	}
 	for i := range units * a.group {
@@ -205,13 +240,14 @@ func (a *attention) join() {
 	}
 }
 
-// reserve makes room for rows of headDim elements.
-func (l *lane) reserve(rows, headDim int) {
-	need := rows*(3*headDim+asm.TileKeys) + (1+asm.PanelKeys)*headDim
+// reserve makes room for rows of headDim elements, and counts it.
+func (l *lane) reserve(rows, headDim int, held *atomic.Int64) {
+	need := laneFloats(rows, headDim)
 	if len(l.memory) >= need && len(l.results) == rows && len(l.results[0].Out) == headDim {
 		return
 	}
 	if len(l.memory) < need {
+		held.Add(4 * int64(need-len(l.memory)))
 		l.memory = make([]float32, need)
 	}
 	memory := l.memory
@@ -220,11 +256,13 @@ func (l *lane) reserve(rows, headDim int) {
 		memory = memory[n:]
 		return part
 	}
+	had := cap(l.results)
 	for len(l.results) < rows {
 		l.tile.Visible = append(l.tile.Visible, 0)
 		l.results = append(l.results, asm.Partial{})
 		l.total = append(l.total, asm.Partial{})
 	}
+	held.Add(int64(2 * partialBytes * (cap(l.results) - had)))
 	l.tile.Visible = l.tile.Visible[:rows]
 	l.results, l.total = l.results[:rows], l.total[:rows]
 	l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/internal/parallel"
@@ -336,6 +337,9 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	}
 }
 
+// ScratchBytes returns the memory that operations have taken to work in, in bytes, and keep for the next ones.
+func (b *Base) ScratchBytes() int64 { return b.scratch.held.Load() }
+
 // Synchronize has nothing to wait for: the operations above are done when they return.
 func (b *Base) Synchronize() error { return nil }
 
@@ -353,6 +357,7 @@ type scratch struct {
 type scratchList struct {
 	mu   sync.Mutex
 	free []*scratch
+	held atomic.Int64 // bytes of the parts that grow with a model's sizes, lent ones included: they are never given back
 }
 
 func (l *scratchList) get() *scratch {
@@ -363,7 +368,9 @@ func (l *scratchList) get() *scratch {
 		l.free = l.free[:n-1]
 		return s
 	}
-	return new(scratch)
+	s := new(scratch)
+	s.product.held, s.attention.held, s.weighing.held = &l.held, &l.held, &l.held
+	return s
 }
 
 func (l *scratchList) put(s *scratch) {

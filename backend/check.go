@@ -214,7 +214,7 @@ func CheckCompact(t *tensor.Tensor, keep []int32) (kept int, err error) {
 		return 0, fmt.Errorf("backend: Compact of %v: need [slots, heads, dim] of type f32, f16, q8_0 or q4_0", t)
 	}
 	slots, heads := t.Shape().Dim(0), t.Shape().Dim(1)
-	if len(keep)%heads != 0 {
+	if heads < 1 || len(keep)%heads != 0 {
 		return 0, fmt.Errorf("backend: Compact of %v to %d slots in all: %d heads must keep the same number", t, len(keep), heads)
 	}
 	kept = len(keep) / heads

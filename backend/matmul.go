@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"sync/atomic"
+
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -61,6 +63,7 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 // the activation are prepared for the weights' formats, then the weights' rows are shared out.
 type product struct {
 	kernels *asm.Kernels
+	held    *atomic.Int64 // the list's count, to which the scratch memory below is added
 	m, k    int
 	terms   []term
 	rows    int // of all terms together
@@ -124,7 +127,9 @@ func (p *product) partner(form quant.ActivationForm) int {
 	} else {
 		p.partners = append(p.partners, quant.Activation{})
 	}
+	had := cap(p.partners[n].Q)
 	p.partners[n].Reserve(form, p.m, p.k)
+	p.held.Add(int64(cap(p.partners[n].Q) - had)) // the scales and sums are few beside the elements
 	return n
 }
 

@@ -47,6 +47,14 @@ func BitExact(b Backend) bool {
 	return ok && e.BitExact()
 }
 
+// Scratch returns the memory that a backend's operations work in and keep, in bytes: 0 where it does not tell.
+func Scratch(b Backend) int64 {
+	if s, ok := b.(interface{ ScratchBytes() int64 }); ok {
+		return s.ScratchBytes()
+	}
+	return 0
+}
+
 // Attender returns the backend's prefill attention, or one that takes a token at a time.
 func Attender(b Backend) PrefillAttender {
 	if p, ok := b.(PrefillAttender); ok {

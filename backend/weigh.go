@@ -46,17 +46,18 @@ type keptTiles struct {
 
 // Do computes one KV head.
 func (w *weighing) Do(worker, head int) {
-	for first := 0; first < w.Tokens; first += tokensPerBlock {
-		w.block(&w.lanes[worker], &w.kept[worker], head, first, min(first+tokensPerBlock, w.Tokens))
+	for first := 0; first < w.Tokens; first += w.block {
+		w.weigh(&w.lanes[worker], &w.kept[worker], head, first, min(first+w.block, w.Tokens))
 	}
 }
 
-// block adds the weights of tokens [first, last).
-func (w *weighing) block(l *lane, kept *keptTiles, head, first, last int) {
+// weigh adds the weights of tokens [first, last).
+func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 	w.load(l, head, first, last)
 	rows, seen := len(l.results), w.n-w.Tokens+last
 	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
 	if need := tiles * rows; need > len(kept.partials) {
+		w.held.Add(int64((need - len(kept.partials)) * (partialBytes + 4*asm.TileKeys)))
 		kept.partials, kept.scores = make([]asm.Partial, need), make([]float32, need*asm.TileKeys)
 	}
 	if tiles > len(kept.shares) {

@@ -112,9 +112,14 @@ func (m *Manager) Tracking() (t kvcache.Tracking, on bool) {
 // MaybeEvict shrinks the caches of all layers where the policy says so or memory is short; it is called between tokens. When
 // memory is short and the policy is None, the error wraps ErrPressure and the caches are as they were.
 func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
-	if err := m.watch(); err != nil {
+	if err := m.Watch(); err != nil {
 		return Result{}, err
 	}
+	return m.Relieve(caches)
+}
+
+// Relieve is MaybeEvict by what the monitor said when Watch was last called.
+func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	if m.due(caches) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
 	}
@@ -173,8 +178,9 @@ func (m *Manager) Slots(layers, chunk int) int {
 	return budget + spare
 }
 
-// watch asks the monitor, now and then.
-func (m *Manager) watch() error {
+// Watch asks the monitor, if there is one and its last answer is old. The error wraps ErrMonitor. Watch and Relieve are the two
+// halves of MaybeEvict, for a caller who locks the caches: a monitor is code of the program's, which may want the same lock.
+func (m *Manager) Watch() error {
 	if m.Monitor == nil {
 		return nil
 	}

@@ -121,7 +121,7 @@ func TestNewRefuses(t *testing.T) {
 		d                          tensor.DType
 		capacity, kvHeads, headDim int
 	}{
-		{tensor.BF16, 4, 1, 32}, {0, 4, 1, 32}, {tensor.F16, -1, 1, 32}, {tensor.Q8_0, 4, 1, 16}, {tensor.F32, 1 << 40, 1 << 10, 1 << 10},
+		{tensor.BF16, 4, 1, 32}, {0, 4, 1, 32}, {tensor.F16, -1, 1, 32}, {tensor.Q8_0, 4, 1, 16}, {tensor.F32, math.MaxInt / 4, 1 << 10, 1 << 10},
 	} {
 		if _, err := kvcache.New(b, c.d, c.capacity, c.kvHeads, c.headDim); err == nil {
 			t.Errorf("%+v was made", c)

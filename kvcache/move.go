@@ -2,7 +2,7 @@ package kvcache
 
 import "fmt"
 
-// Truncate forgets all but the first n slots, and that their tokens were ever seen. What the forgotten queries gave to the
+// Truncate forgets all but the first n slots, and that the others' tokens were ever seen. What the forgotten queries gave to the
 // slots that stay is taken back at its mean; see Received.
 func (c *Cache) Truncate(n int) error {
 	if n < 0 || n > c.len {
@@ -15,6 +15,21 @@ func (c *Cache) Truncate(n int) error {
 			return c.breaks(fmt.Errorf("truncate to %d slots: %w", n, err))
 		}
 	}
+	return c.release(n, used)
+}
+
+// TakeBack undoes the latest chunk, computed as a whole or in part, after which nothing else was done to the cache: the cache
+// and its record are exactly what they were when it had seen so many tokens. It does not need the device, which may be lost.
+func (c *Cache) TakeBack(seen int) error {
+	n := c.len - (c.seen - seen)
+	if n < 0 || n > c.len {
+		return fmt.Errorf("kvcache: take back to %d tokens: the cache has seen %d and has %d slots", seen, c.seen, c.len)
+	}
+	if c.record != nil && !c.record.takeBack(n, seen) {
+		return fmt.Errorf("kvcache: take back to %d tokens: the latest chunk does not begin there", seen)
+	}
+	used := c.len
+	c.len, c.seen = n, seen
 	return c.release(n, used)
 }
 

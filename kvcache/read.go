@@ -19,10 +19,9 @@ func (c *Cache) Positions(head int) []int32 {
 // Received returns the attention that each slot has received from all queries that have seen it, summed over the queries and
 // over the query heads that share the KV head: [kvHeads][Len]. Tracking.Attention must be on.
 //
-// What a query gave is not recorded query by query. Truncate takes back exactly what the latest chunk of tokens gave, as long
-// as nothing was given up since. It cannot do so for less than a chunk or for more: then it
-// scales a slot's sum by the part of its queries that remain. The mean over the queries, which is what H2O goes by, stays what
-// it was; only the forgotten queries' say in it is not undone.
+// What a query gave is not recorded query by query, so Truncate cannot take it back exactly: it scales a slot's sum by the part
+// of its queries that remain. The mean over the queries, which is what H2O goes by, stays what it was; only the forgotten
+// queries' say in it is not undone.
 func (c *Cache) Received() ([][]float32, error) {
 	if c.record == nil || c.record.received == nil {
 		return nil, fmt.Errorf("kvcache: the attention that slots receive is not tracked")

@@ -30,11 +30,13 @@ type record struct {
 	tensors   []*tensor.Tensor // all of these
 }
 
-// checkpoint is what a record was before the latest queries, so that a chunk of tokens can be taken back, exactly and without
-// the device's help: when it was cancelled half-way, or the device was lost.
+// checkpoint is what a record was before the latest queries, so that TakeBack can undo a chunk of tokens exactly and without the
+// device's help. It is no part of the cache's state: a Truncate does not use it and copies do not have it.
 type checkpoint struct {
-	there                  bool
-	seen, observed, recent int
+	there    bool
+	seen     int // ≤ Cache.seen
+	observed int // ≤ seen
+	recent   int // ≤ record.recent: these rows of queries are still what they were
 }
 
 // newRecord makes the record of an empty cache.
@@ -197,21 +199,36 @@ func (r *record) dropQueries(n int) error {
 // queryElements returns the elements of a token's queries.
 func (r *record) queryElements() int { return r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2) }
 
-// truncate forgets what came after n slots and seen tokens.
-func (r *record) truncate(n, seen int) error {
+// cut forgets which tokens were in the slots behind n, and the first keys of tokens from seen on.
+func (r *record) cut(n, seen int) {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:n]
 	}
 	r.anchored = min(r.anchored, seen)
-	if r.before.there && r.before.seen == seen {
+}
+
+// takeBack forgets the latest chunk, which left n slots and seen tokens before it, exactly. It tells whether it could: not when
+// the record has no checkpoint there.
+func (r *record) takeBack(n, seen int) bool {
+	switch {
+	case r.before.there && r.before.seen == seen:
 		r.back()
-		return nil
+	case r.observed > seen:
+		return false
 	}
+	r.cut(n, seen)
+	return true
+}
+
+// truncate forgets what came after n slots and seen tokens. The result does not depend on how the tokens were cut into chunks.
+func (r *record) truncate(n, seen int) error {
+	r.cut(n, seen)
 	gone, observed := r.observed-seen, r.observed
+	r.before.there = false
 	if gone <= 0 {
 		return nil
 	}
-	r.observed, r.before.there = seen, false
+	r.observed = seen
 	if r.queries != nil { // how many more than are asked for happen to be there depends on how the tokens were cut into chunks
 		if err := r.dropQueries(r.Queries); err != nil {
 			return err

@@ -42,7 +42,6 @@ type account struct {
 	seen    int
 	slots   [kvHeads][]slot
 	queries [][]float32 // [..][heads·headDim], the latest last
-	before  *account    // the latest chunk, nil when it cannot be taken back exactly any more
 }
 
 func newAccount(t testing.TB, d tensor.DType, capacity int, track kvcache.Tracking) *account {
@@ -96,10 +95,6 @@ func (a *account) chunk(n int) {
 	a.ok(a.cache.Anchor(k))
 	a.ok(a.cache.Update(k, v))
 	a.ok(a.cache.Observe(q))
-	a.before = &account{seen: a.seen, queries: a.queries}
-	for h := range a.slots {
-		a.before.slots[h] = slices.Clone(a.slots[h])
-	}
 	a.ok(a.cache.Each(func(slot int, key, value []float32) { // as the cache's type has them
 		if i := slot - a.cache.Len() + n; i >= 0 && a.cache.DType() != tensor.F32 {
 			copy(keys[i*kvHeads*headDim:], key)
@@ -145,9 +140,6 @@ func weights(q []float32, slots []slot) []float64 {
 
 // keep forgets all but some slots, each head its own.
 func (a *account) keep(lists ...[]int) {
-	if len(lists[0]) < len(a.slots[0]) {
-		a.before = nil
-	}
 	for h := range a.slots {
 		var kept []slot
 		for _, i := range lists[min(h, len(lists)-1)] {
@@ -163,11 +155,6 @@ func (a *account) truncate(n int) {
 	if gone == 0 {
 		return
 	}
-	if b := a.before; b != nil && b.seen == a.seen-gone {
-		a.seen, a.slots, a.queries, a.before = b.seen, b.slots, b.queries, nil
-		return
-	}
-	a.before = nil
 	for h := range a.slots {
 		a.slots[h] = a.slots[h][:n]
 		for i := range a.slots[h] {
@@ -182,7 +169,7 @@ func (a *account) truncate(n int) {
 
 // reset forgets everything.
 func (a *account) reset() {
-	a.seen, a.slots, a.queries, a.before = 0, [kvHeads][]slot{}, nil, nil
+	a.seen, a.slots, a.queries = 0, [kvHeads][]slot{}, nil
 }
 
 func (a *account) ok(err error) {
@@ -603,7 +590,7 @@ func TestChunkIsTakenBack(t *testing.T) {
 					if err == nil && calls < 100 {
 						device.left = 0
 					}
-					if err := c.Truncate(c.Len() - (c.Seen() - before)); err != nil {
+					if err := c.TakeBack(before); err != nil {
 						t.Errorf("%+v, %d tokens after %d, %d calls: %v", track, n, before, calls, err)
 					}
 					device.left = -1

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Config describes a model of the Llama family: its sizes and the few choices that the architecture leaves open.
@@ -40,10 +39,13 @@ type RoPE struct {
 	Divisors []float32
 }
 
-// Limits that no model of this family comes near, so that absurd files are refused before anything is allocated.
+// Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest
+// Llama has 16384, 53248, 126 layers and 128 heads of 128 elements.
 const (
-	maxWidth   = 1 << 20
-	maxLayers  = 1 << 12
+	maxWidth   = 1 << 18 // of the residual stream, the feed-forward layer, and all heads together
+	maxLayers  = 1 << 10
+	maxHeads   = 1 << 10
+	maxHeadDim = 1 << 10
 	maxVocab   = 1 << 24
 	maxContext = 1 << 30
 )
@@ -55,8 +57,8 @@ func (c *Config) validate() error {
 		value, max int
 	}{
 		{"hidden_size", c.HiddenSize, maxWidth}, {"intermediate_size", c.IntermediateSize, maxWidth},
-		{"num_hidden_layers", c.Layers, maxLayers}, {"num_attention_heads", c.Heads, maxWidth},
-		{"num_key_value_heads", c.KVHeads, maxWidth}, {"head_dim", c.HeadDim, maxWidth},
+		{"num_hidden_layers", c.Layers, maxLayers}, {"num_attention_heads", c.Heads, maxHeads},
+		{"num_key_value_heads", c.KVHeads, maxHeads}, {"head_dim", c.HeadDim, maxHeadDim},
 		{"vocab_size", c.VocabSize, maxVocab}, {"max_position_embeddings", c.ContextLength, maxContext},
 	} {
 		if f.value < 1 || f.value > f.max {
@@ -70,29 +72,52 @@ func (c *Config) validate() error {
 		return fmt.Errorf("head_dim is %d: RoPE needs an even one", c.HeadDim)
 	case c.Heads*c.HeadDim > maxWidth:
 		return fmt.Errorf("%d heads of %d elements are too wide", c.Heads, c.HeadDim)
+	case max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim) > math.MaxInt/4/c.HiddenSize: // on a system of 32 bits
+		return fmt.Errorf("matrices of %d by %d elements are more than this system can address", max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim), c.HiddenSize)
 	case !(c.RMSNormEps >= 0 && c.RMSNormEps < 1):
 		return fmt.Errorf("rms_norm_eps is %g, not between 0 and 1", c.RMSNormEps)
 	}
-	for _, t := range append([]Token{c.BOS}, c.EOS...) {
-		if t < -1 || int(t) >= c.VocabSize {
-			return fmt.Errorf("token id %d is outside the vocabulary of %d", t, c.VocabSize)
-		}
+	if err := c.checkTokens(c.BOS); err != nil {
+		return err
+	}
+	if err := c.checkTokens(c.EOS...); err != nil {
+		return err
 	}
 	return c.RoPE.validate(c.HeadDim)
 }
 
+// checkTokens refuses ids outside the vocabulary, and more than it has; -1 stands for none.
+func (c *Config) checkTokens(ids ...Token) error {
+	if len(ids) > c.VocabSize {
+		return fmt.Errorf("a list has %d token ids, the vocabulary only %d", len(ids), c.VocabSize)
+	}
+	for _, t := range ids {
+		if t < -1 || int(t) >= c.VocabSize {
+			return fmt.Errorf("token id %d is outside the vocabulary of %d", t, c.VocabSize)
+		}
+	}
+	return nil
+}
+
+// The range of what stretches RoPE's frequencies, and of its base: they keep every angle a number.
+const (
+	minStretch = 1e-3
+	maxStretch = 1e9
+	maxTheta   = 1e30
+)
+
 func (r *RoPE) validate(headDim int) error {
-	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
-	if !positive(r.Theta) {
-		return fmt.Errorf("rope_theta is %g: it must be positive", r.Theta)
+	stretch := func(v float64) bool { return v >= minStretch && v <= maxStretch }
+	if !(r.Theta >= 1 && r.Theta <= maxTheta) {
+		return fmt.Errorf("rope_theta is %g, not between 1 and %g", r.Theta, maxTheta)
 	}
 	if r.Divisors != nil {
 		if len(r.Divisors) != headDim/2 {
 			return fmt.Errorf("%d RoPE frequency divisors for a head of %d elements: there must be %d", len(r.Divisors), headDim, headDim/2)
 		}
 		for _, d := range r.Divisors {
-			if !positive(float64(d)) {
-				return fmt.Errorf("RoPE frequency divisor %g: it must be positive", d)
+			if !stretch(float64(d)) {
+				return fmt.Errorf("a RoPE frequency divisor is %g, not between %g and %g", d, minStretch, maxStretch)
 			}
 		}
 	}
@@ -100,45 +125,66 @@ func (r *RoPE) validate(headDim int) error {
 	case "":
 		return nil
 	case "linear":
-		if !positive(r.Factor) {
-			return fmt.Errorf("RoPE scaling factor is %g: it must be positive", r.Factor)
+		if !stretch(r.Factor) {
+			return fmt.Errorf("the RoPE scaling factor is %g, not between %g and %g", r.Factor, minStretch, maxStretch)
 		}
 		return nil
 	case "llama3":
-		if !positive(r.Factor) || !positive(r.LowFreqFactor) || !(r.HighFreqFactor > r.LowFreqFactor) || math.IsInf(r.HighFreqFactor, 0) ||
-			r.OriginalContext < 1 {
-			return fmt.Errorf("RoPE scaling llama3 with factor %g, low_freq_factor %g, high_freq_factor %g, original_max_position_embeddings %d: all must be positive and low below high",
-				r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext)
+		if !stretch(r.Factor) || !stretch(r.LowFreqFactor) || !stretch(r.HighFreqFactor) || r.LowFreqFactor >= r.HighFreqFactor ||
+			r.OriginalContext < 1 || r.OriginalContext > maxContext {
+			return fmt.Errorf("RoPE scaling llama3 with factor %g, low_freq_factor %g, high_freq_factor %g, original_max_position_embeddings %d: "+
+				"the factors must be between %g and %g and low below high, the context positive",
+				r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext, minStretch, maxStretch)
 		}
 		return nil
 	}
-	return fmt.Errorf("RoPE scaling of type %q: known are linear and llama3: %w", r.Scaling, ErrUnsupported)
+	return fmt.Errorf("RoPE scaling of type %.100q: known are linear and llama3: %w", r.Scaling, ErrUnsupported)
 }
 
 // ParseConfig reads a Hugging Face config.json, and generation_config.json where it is not nil: the latter's end-of-sequence
 // ids join the former's.
 func ParseConfig(config, generation []byte) (*Config, error) {
+	c, err := parseConfig(config)
+	if err != nil {
+		return nil, brief(fmt.Errorf("%s: %w", configFile, err))
+	}
+	if err := c.addGeneration(generation); err != nil {
+		return nil, brief(fmt.Errorf("%s: %w", generationFile, err))
+	}
+	return c, nil
+}
+
+// parseConfig reads config.json.
+func parseConfig(data []byte) (*Config, error) {
 	var j configJSON
-	if err := json.Unmarshal(config, &j); err != nil {
-		return nil, fmt.Errorf("config.json: %w", err)
+	if err := json.Unmarshal(data, &j); err != nil {
+		return nil, err
 	}
 	c, err := j.config()
 	if err != nil {
-		return nil, fmt.Errorf("config.json: %w", err)
-	}
-	if generation != nil {
-		var g struct {
-			EOS tokenList `json:"eos_token_id"`
-		}
-		if err := json.Unmarshal(generation, &g); err != nil {
-			return nil, fmt.Errorf("generation_config.json: %w", err)
-		}
-		c.EOS = union(c.EOS, g.EOS)
+		return nil, err
 	}
 	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("config.json: %w", err)
+		return nil, err
 	}
+	c.EOS = distinct(c.EOS)
 	return c, nil
+}
+
+// addGeneration reads generation_config.json; nil is a file that does not exist.
+func (c *Config) addGeneration(data []byte) error {
+	if data == nil {
+		return nil
+	}
+	var g generationJSON
+	if err := json.Unmarshal(data, &g); err != nil {
+		return err
+	}
+	if err := c.checkTokens(g.EOS...); err != nil {
+		return err
+	}
+	c.EOS = distinct(append(c.EOS, g.EOS...))
+	return nil
 }
 
 // configJSON is config.json as transformers writes it; pointers tell "absent" from zero.
@@ -163,6 +209,11 @@ type configJSON struct {
 	BOS               tokenList `json:"bos_token_id"`
 	EOS               tokenList `json:"eos_token_id"`
 	PartialRoPEFactor *float64  `json:"partial_rotary_factor"`
+}
+
+// generationJSON is what we need of generation_config.json.
+type generationJSON struct {
+	EOS tokenList `json:"eos_token_id"`
 }
 
 type ropeJSON struct {
@@ -198,10 +249,10 @@ func (l *tokenList) UnmarshalJSON(b []byte) error {
 
 func (j *configJSON) config() (*Config, error) {
 	if j.ModelType != "llama" {
-		return nil, fmt.Errorf("model_type is %q; this package runs llama: %w", j.ModelType, ErrUnsupported)
+		return nil, fmt.Errorf("model_type is %.100q; this package runs the llama architecture: %w", j.ModelType, ErrUnsupported)
 	}
 	if j.HiddenAct != nil && *j.HiddenAct != "silu" {
-		return nil, fmt.Errorf("hidden_act is %q; this package computes silu: %w", *j.HiddenAct, ErrUnsupported)
+		return nil, fmt.Errorf("hidden_act is %.100q; this package computes silu: %w", *j.HiddenAct, ErrUnsupported)
 	}
 	if j.PartialRoPEFactor != nil && *j.PartialRoPEFactor != 1 {
 		return nil, fmt.Errorf("partial_rotary_factor is %g; Llama rotates whole heads: %w", *j.PartialRoPEFactor, ErrUnsupported)
@@ -252,12 +303,14 @@ func (j *ropeJSON) apply(r *RoPE) {
 	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
 }
 
-// union appends to a the tokens of b that a lacks.
-func union(a, b []Token) []Token {
-	for _, t := range b {
-		if !slices.Contains(a, t) {
-			a = append(a, t)
+// distinct returns the different ones of a list of tokens, in the order in which they come first; nil for an empty list.
+func distinct(list []Token) (result []Token) {
+	seen := make(map[Token]bool)
+	for _, t := range list {
+		if !seen[t] {
+			seen[t] = true
+			result = append(result, t)
 		}
 	}
-	return a
+	return result
 }

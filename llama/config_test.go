@@ -165,3 +165,37 @@ func TestRoPEFrequencies(t *testing.T) {
 		}
 	}
 }
+
+// TestPublishedShapesFit holds the limits of configurations against models that exist, the largest and the smallest of the family
+// among them, with weights of four bits.
+func TestPublishedShapesFit(t *testing.T) {
+	for _, c := range []struct {
+		name                                                     string
+		hidden, wide, layers, heads, kv, headDim, vocab, context int
+	}{
+		{"Llama 3.1 405B", 16384, 53248, 126, 128, 8, 128, 128256, 131072},
+		{"Llama 3.3 70B", 8192, 28672, 80, 64, 8, 128, 128256, 131072},
+		{"Llama 3.1 8B", 4096, 14336, 32, 32, 8, 128, 128256, 131072},
+		{"Llama 3.2 1B", 2048, 8192, 16, 32, 8, 64, 128256, 131072},
+		{"LLaMA 65B", 8192, 22016, 80, 64, 64, 128, 32000, 2048},
+		{"Llama 2 7B", 4096, 11008, 32, 32, 32, 128, 32000, 4096},
+		{"TinyLlama 1.1B", 2048, 5632, 22, 32, 4, 64, 32000, 2048},
+		{"SmolLM 135M", 576, 1536, 30, 9, 3, 64, 49152, 2048},
+		{"stories 15M", 288, 768, 6, 6, 6, 48, 32000, 256},
+		{"stories 260K", 64, 172, 5, 8, 4, 8, 512, 512},
+		{"tiny-random-LlamaForCausalLM", 16, 64, 2, 4, 4, 4, 32000, 2048},
+		{"a table of 256k entries", 16, 16, 1, 2, 1, 8, 256000, 8192},
+	} {
+		config := Config{
+			HiddenSize: c.hidden, IntermediateSize: c.wide, Layers: c.layers, Heads: c.heads, KVHeads: c.kv, HeadDim: c.headDim, VocabSize: c.vocab,
+			ContextLength: c.context, RMSNormEps: 1e-5, RoPE: RoPE{Theta: 10000}, BOS: -1,
+		}
+		if err := config.validate(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		numbers := c.vocab*c.hidden + c.layers*(2*c.hidden*(c.heads+c.kv)*c.headDim+3*c.hidden*c.wide)
+		if err := config.checkWorkingBytes(int64(numbers) / 2); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -11,13 +11,20 @@ var (
 	ErrClosed = errors.New("llama: closed")
 	// ErrBusy: another goroutine is using the session.
 	ErrBusy = errors.New("llama: the session is in use by another goroutine")
-	// ErrContextFull: the tokens do not fit the session's cache, or the model's trained context.
+	// ErrContextFull: the tokens do not fit the session's cache, or the model's trained context. A *ContextFullError says by how
+	// much.
 	ErrContextFull = errors.New("llama: the context is full")
-	// ErrUnsupported: the file is valid but needs something that this package does not offer.
-	ErrUnsupported = errors.New("llama: unsupported")
+	// ErrUnsupported: the file is valid but needs something that this package does not offer. It wraps errors.ErrUnsupported.
+	ErrUnsupported error = unsupported{}
 	// ErrStateMismatch: a saved state belongs to another model or to other options.
 	ErrStateMismatch = errors.New("llama: the state belongs to another model")
 )
+
+// unsupported is the type of ErrUnsupported.
+type unsupported struct{}
+
+func (unsupported) Error() string { return "llama: unsupported" }
+func (unsupported) Unwrap() error { return errors.ErrUnsupported }
 
 // FormatError tells that a file is malformed: which, where, and how.
 type FormatError struct {
@@ -29,10 +36,38 @@ type FormatError struct {
 // Error formats the file, the offset and the cause.
 func (e *FormatError) Error() string {
 	if e.Offset < 0 {
-		return fmt.Sprintf("llama: %s: %v", e.File, e.Err)
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
 	}
-	return fmt.Sprintf("llama: %s: at byte %d: %v", e.File, e.Offset, e.Err)
+	return fmt.Sprintf("%s: at byte %d: %v", e.File, e.Offset, e.Err)
 }
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// ParamError tells of a caller's mistake: a value that has no meaning, or that the model cannot serve. A server answers it with
+// status 400.
+type ParamError struct {
+	Field string // what was given, by its Go name: "Params.Temperature", "SessionOptions.KV", "history[2].Role"
+	Value any
+	Want  string // what would be right, to follow "it must be"
+}
+
+// Error says what was given, and what would be right.
+func (e *ParamError) Error() string {
+	return fmt.Sprintf("llama: %s is %v: it must be %s", e.Field, e.Value, e.Want)
+}
+
+// ContextFullError tells by how much tokens do not fit. errors.Is finds ErrContextFull in it.
+type ContextFullError struct {
+	Have int // tokens of the conversation so far
+	Want int // tokens to be added
+	Room int // how many more fit
+}
+
+// Error says how many tokens do not fit where.
+func (e *ContextFullError) Error() string {
+	return fmt.Sprintf("%v: %d tokens after %d, where %d more fit", ErrContextFull, e.Want, e.Have, e.Room)
+}
+
+// Is tells that the error is ErrContextFull.
+func (e *ContextFullError) Is(target error) bool { return target == ErrContextFull }

@@ -61,19 +61,23 @@ func (s *Session) maybeEvict(last bool) error {
 	if !last && s.options.EvictAfterPrompt {
 		return nil
 	}
-	_, err := s.evict(func() (eviction.Result, error) { return s.manager.MaybeEvict(s.caches) })
+	// The monitor is the caller's code, which may close the session or the model: it is asked while no lock is held.
+	if err := s.manager.Watch(); err != nil {
+		return fmt.Errorf("evict at token %d: %w", len(s.tokens), err)
+	}
+	_, err := s.evict(func() (eviction.Result, error) { return s.manager.Relieve(s.caches) })
 	return err
 }
 
 // evict runs an eviction and follows it up.
 func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, error) {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return eviction.Result{}, err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	if s.origin != nil && s.manager.Policy() != eviction.None {
 		// Logits that a device loses later could not be computed again: what is evicted now is part of them.
-		if err := s.fetch(); err != nil {
+		if err := s.fetchLogits(); err != nil {
 			return eviction.Result{}, err
 		}
 	}
@@ -95,7 +99,7 @@ func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, e
 	case errors.Is(err, eviction.ErrPressure):
 		return result, fmt.Errorf("%w: %w", ErrContextFull, err)
 	case err != nil:
-		return result, fmt.Errorf("llama: evict at token %d: %w", len(s.tokens), err)
+		return result, fmt.Errorf("evict at token %d: %w", len(s.tokens), err)
 	}
 	return result, nil
 }
@@ -116,7 +120,7 @@ func (s *Session) reanchor() error {
 	}
 	for i, c := range s.caches {
 		if n := min(s.sinks(), c.Len()-1); n > 0 {
-			if err := c.Reanchor(n, s.position-c.Len()); err != nil {
+			if err := c.Reanchor(n, len(s.tokens)-c.Len()); err != nil {
 				return fmt.Errorf("layer %d: %w", i, err)
 			}
 		}

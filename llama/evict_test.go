@@ -2,6 +2,7 @@ package llama_test
 
 import (
 	"errors"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -260,6 +261,27 @@ func TestMemoryPressure(t *testing.T) {
 	}
 }
 
+// closing is a monitor that closes what it is called by.
+type closing struct{ io.Closer }
+
+func (closing) Name() string                { return "closing" }
+func (c closing) Available() (int64, error) { return eviction.Unknown, c.Close() }
+
+func TestMonitorMayClose(t *testing.T) {
+	for _, what := range []string{"the session", "the model"} {
+		m := otherModel(t, nil)
+		monitor := &closing{}
+		s := newSession(t, m, &llama.SessionOptions{Monitor: monitor, MemoryThreshold: 1})
+		monitor.Closer = s
+		if what == "the model" {
+			monitor.Closer = m
+		}
+		if err := s.Prefill(t.Context(), stream(3)); !errors.Is(err, llama.ErrClosed) {
+			t.Errorf("a monitor closes %s: %v, want ErrClosed", what, err)
+		}
+	}
+}
+
 func TestSessionOptionsAreChecked(t *testing.T) {
 	m := pebbleModel(t)
 	context := m.Config().ContextLength
@@ -267,13 +289,14 @@ func TestSessionOptionsAreChecked(t *testing.T) {
 		options llama.SessionOptions
 		want    string
 	}{
-		"too few slots":              {llama.SessionOptions{MaxTokens: 100, Eviction: policyOf(t, "sliding", 100)}, "needs at least"},
+		"too few slots":              {llama.SessionOptions{MaxTokens: 100, Eviction: policyOf(t, "sliding", 100)}, "at least 137"},
 		"threshold without monitor":  {llama.SessionOptions{MemoryThreshold: 1}, "no monitor"},
 		"monitor without threshold":  {llama.SessionOptions{Monitor: &fakeMonitor{}}, "threshold"},
-		"reanchor without a window":  {llama.SessionOptions{Positions: llama.ReanchorSinks}, "needs a sliding window"},
-		"reanchor scored":            {llama.SessionOptions{Positions: llama.ReanchorSinks, Eviction: policyOf(t, "h2o", 100)}, "needs a sliding window"},
+		"reanchor without a window":  {llama.SessionOptions{Positions: llama.ReanchorSinks}, "is no sliding window"},
+		"reanchor scored":            {llama.SessionOptions{Positions: llama.ReanchorSinks, Eviction: policyOf(t, "h2o", 100)}, "h2o is no sliding window"},
 		"reanchor too long a window": {llama.SessionOptions{Positions: llama.ReanchorSinks, Eviction: policyOf(t, "sliding", context)}, "shorter window"},
-		"unknown positions":          {llama.SessionOptions{Positions: 7}, "Strict and ReanchorSinks"},
+		"unknown positions":          {llama.SessionOptions{Positions: 7}, "Strict or ReanchorSinks"},
+		"a wait for no policy":       {llama.SessionOptions{EvictAfterPrompt: true}, "SessionOptions.EvictAfterPrompt"},
 	} {
 		if _, err := m.NewSession(&c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want a word of %q", name, err, c.want)

@@ -19,21 +19,44 @@ import (
 type files interface {
 	// read returns a small file whole; the error is fs.ErrNotExist's kind where there is none.
 	read(name string) ([]byte, error)
+	// head returns the first bytes of a file, up to headBytes.
+	head(name string) ([]byte, error)
+	// list returns the names of some files.
+	list() []string
 	// weights returns a large file's bytes and what keeps them, to be closed when they are no longer needed.
 	weights(name string) ([]byte, io.Closer, error)
 	// path names a file for messages.
 	path(name string) string
 }
 
-// maxSmallFile bounds the files that are read whole; the largest tokenizer.json known have some 40 MB.
-const maxSmallFile = 256 << 20
+// headBytes is how much of a file tells what it is.
+const headBytes = 64
+
+// maxListed bounds how many files of a folder are looked at for a better error message.
+const maxListed = 1000
+
+// The bounds on files that are read whole: on a tokenizer.json, of which the largest known have some 40 MB, and on all others.
+const (
+	maxTokenizerFile = 256 << 20
+	maxSmallFile     = 16 << 20
+)
+
+// smallFileLimit returns the bound on a file that is read whole. What has an unusual name is taken for a tokenizer.
+func smallFileLimit(name string) int {
+	switch filepath.Base(name) {
+	case configFile, generationFile, tokenizerConfigFile, templateFile, indexFile:
+		return maxSmallFile
+	}
+	return maxTokenizerFile
+}
 
 // folder is a directory of the system.
 type folder string
 
 func (d folder) path(name string) string { return filepath.Join(string(d), name) }
 
-func (d folder) read(name string) ([]byte, error) {
+// open opens a regular file: to open anything else could wait for ever.
+func (d folder) open(name string) (*os.File, error) {
 	info, err := os.Stat(d.path(name))
 	if err != nil {
 		return nil, err
@@ -41,12 +64,35 @@ func (d folder) read(name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", d.path(name))
 	}
-	f, err := os.Open(d.path(name))
+	return os.Open(d.path(name))
+}
+
+func (d folder) read(name string) ([]byte, error) {
+	f, err := d.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return readSmall(f, d.path(name))
+}
+
+func (d folder) head(name string) ([]byte, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readHead(f)
+}
+
+func (d folder) list() (names []string) {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ = f.Readdirnames(maxListed)
+	return names
 }
 
 func (d folder) weights(name string) ([]byte, io.Closer, error) {
@@ -75,6 +121,23 @@ func (f fileSystem) read(name string) ([]byte, error) {
 	return readSmall(file, name)
 }
 
+func (f fileSystem) head(name string) ([]byte, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readHead(file)
+}
+
+func (f fileSystem) list() (names []string) {
+	entries, _ := fs.ReadDir(f, ".")
+	for _, entry := range entries[:min(len(entries), maxListed)] {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
 // weights copies the file into memory outside the Go heap.
 func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
 	file, err := f.Open(name)
@@ -86,7 +149,7 @@ func (f fileSystem) weights(name string) ([]byte, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if info.Size() != int64(int(info.Size())) {
+	if info.Size() < 0 || info.Size() != int64(int(info.Size())) {
 		return nil, nil, fmt.Errorf("%s has %d bytes, more than can be addressed", name, info.Size())
 	}
 	buffer, err := f.memory.Alloc(int(info.Size()), tensor.U8)
@@ -130,14 +193,18 @@ type freer struct{ tensor.Buffer }
 
 func (f freer) Close() error { return f.Free() }
 
+// readHead reads the first bytes of a file.
+func readHead(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, headBytes)) }
+
 // readSmall reads a file of bounded size.
 func readSmall(r io.Reader, name string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxSmallFile+1))
+	limit := smallFileLimit(name)
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	if len(data) > maxSmallFile {
-		return nil, fmt.Errorf("%s has more than %d bytes", name, maxSmallFile)
+	if len(data) > limit {
+		return nil, &FormatError{File: name, Offset: int64(limit), Err: fmt.Errorf("the file has more than %d bytes, which no honest one comes near", limit)}
 	}
 	return data, nil
 }

@@ -13,12 +13,12 @@ func (s *Session) Fork() (*Session, error) {
 		return nil, err
 	}
 	defer s.end()
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return nil, err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	var f *Session
-	err := s.fetch() // before anything else: a failing device may send the session back
+	err := s.fetchLogits() // before anything else: a failing device may send the session back
 	if err == nil {
 		f, err = s.model.NewSession(&s.options)
 	}
@@ -28,17 +28,17 @@ func (s *Session) Fork() (*Session, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("llama: fork a session of %d tokens: %w", len(s.tokens), err)
+		return nil, fmt.Errorf("fork a session of %d tokens: %w", len(s.tokens), err)
 	}
 	return f, nil
 }
 
-// copyFrom makes an empty session what another of the same options is, whose compute is held.
+// copyFrom makes an empty session what another of the same options is, whose memoryMu is held.
 func (s *Session) copyFrom(from *Session) error {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	for i, c := range from.caches {
 		clone, err := c.Clone()
 		if err != nil {
@@ -51,9 +51,9 @@ func (s *Session) copyFrom(from *Session) error {
 		}
 	}
 	s.tokens = slices.Clone(from.tokens)
-	s.position, s.evicted = from.position, from.evicted
-	if from.at == onHost {
-		s.logits, s.at = slices.Clone(from.logits), onHost
+	s.evicted = from.evicted
+	if from.logitsAt == onHost {
+		s.logits, s.logitsAt = slices.Clone(from.logits), onHost
 	}
 	s.usage.PeakBytes = s.countCache()
 	return nil

@@ -2,13 +2,14 @@ package llama
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
-	"slices"
+	"sync/atomic"
 	"time"
 )
 
-// Piece is a part of an answer. Concatenating the texts of all pieces gives the answer.
+// Piece is a part of an answer. Concatenating the texts of all pieces gives the answer, that of a piece beside an error included.
 type Piece struct {
 	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string, is incomplete.
 	Text string
@@ -52,7 +53,7 @@ func (r StopReason) String() string {
 
 // Stats measure one call.
 type Stats struct {
-	PromptTokens    int           // tokens of the prompt
+	PromptTokens    int           // tokens of the prompt; where it was cancelled or failed, those that the conversation has of it
 	ReusedTokens    int           // those of them that were in the cache already
 	GeneratedTokens int           // tokens of the answer
 	PrefillTime     time.Duration // computing the prompt
@@ -87,8 +88,8 @@ func rate(n int, d time.Duration) float64 {
 
 // Generate appends the prompt to the conversation and returns the continuation, piece by piece, as it is computed.
 //
-// The sequence computes while it is ranged over, and once. An error comes as the last element, with what was generated
-// before it; a cancelled context gives the context's error. However the loop ends, by break too, the conversation holds the
+// The sequence computes while it is ranged over, and once: a second range gives an error. An error comes as the last element,
+// beside a piece with the text that was still held back and with Stats; a cancelled context gives the context's error. However the loop ends, by break too, the conversation holds the
 // prompt and exactly the tokens that the loop was given, and the session can go on; a piece of tokens of which only a part
 // was computed never exists. An end-of-turn token that the model chose is not appended.
 //
@@ -98,14 +99,20 @@ func rate(n int, d time.Duration) float64 {
 // When the prompt does not fit, the error is ErrContextFull and nothing was computed. An empty prompt continues from the last
 // token.
 func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.Seq2[Piece, error] {
-	return s.sequence(func(yield func(Piece, error) bool) error {
+	return s.sequence(func(yield func(Piece) bool) (Piece, error) {
 		return s.generate(ctx, prompt, 0, p, false, yield)
 	})
 }
 
-// sequence claims the session for one call and delivers the call's error. While the loop's body runs, the session may be moved.
-func (s *Session) sequence(call func(yield func(Piece, error) bool) error) iter.Seq2[Piece, error] {
+// sequence claims the session for one call, and delivers its error beside the last piece that it returns. While the loop's body
+// runs, the session may be moved.
+func (s *Session) sequence(call func(yield func(Piece) bool) (Piece, error)) iter.Seq2[Piece, error] {
+	var ranged atomic.Bool
 	return func(yield func(Piece, error) bool) {
+		if ranged.Swap(true) {
+			yield(Piece{}, errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another"))
+			return
+		}
 		if err := s.begin(); err != nil {
 			yield(Piece{}, err)
 			return
@@ -113,22 +120,23 @@ func (s *Session) sequence(call func(yield func(Piece, error) bool) error) iter.
 		defer s.end()
 		gone := false // the loop was left: it must not be called again
 		deliver := func(p Piece, err error) bool {
-			s.turn.Unlock()
-			defer s.turn.Lock()
+			s.callMu.Unlock()
+			defer s.callMu.Lock()
 			gone = !yield(p, err)
 			return !gone
 		}
-		if err := call(deliver); err != nil && !gone {
-			deliver(Piece{}, err)
+		last, err := call(func(p Piece) bool { return deliver(p, nil) })
+		if err != nil && !gone {
+			deliver(last, err)
 		}
 	}
 }
 
 // generate is Generate for a prompt of which the first reused tokens, not part of prompt, are in the cache; the answer is a
-// fresh text or continues one.
-func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece, error) bool) error {
+// fresh text or continues one. Beside an error it returns the piece to deliver with it.
+func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece) bool) (Piece, error) {
 	if err := p.validate(); err != nil {
-		return err
+		return Piece{}, err
 	}
 	stats := Stats{PromptTokens: reused + len(prompt), ReusedTokens: reused}
 	before := s.usage
@@ -137,26 +145,29 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		stats.EvictionTime = s.usage.EvictionTime - before.EvictionTime
 		return stats
 	}
-	began := time.Now()
-	if err := s.prefill(ctx, prompt, nil); err != nil {
-		return err
+	began, had := time.Now(), len(s.tokens)
+	err := s.prefill(ctx, prompt, nil)
+	if err == nil {
+		err = s.ensureLogits()
 	}
-	if err := s.ensureLogits(); err != nil {
-		return err
-	}
-	if s.at == nowhere {
-		return fmt.Errorf("llama: generate from an empty conversation: give at least one token, such as begin-of-text")
+	if err == nil && s.logitsAt == nowhere {
+		err = &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
 	}
 	stats.PrefillTime = time.Since(began)
+	if err != nil {
+		stats.PromptTokens = reused + max(len(s.tokens)-had, 0)
+		return Piece{Stats: evicted()}, err
+	}
 	s.sampler.start(p)
 	s.filter.start(p.Stop, fresh && s.model.tokenizer.leadingSpace())
-
+	fail := func(err error) (Piece, error) {
+		return Piece{Text: s.filter.flush(), Stats: evicted()}, err
+	}
 	for {
 		began := time.Now()
 		piece, next, err := s.next(ctx, &stats)
 		if err != nil {
-			yield(Piece{Stats: evicted()}, err)
-			return nil
+			return fail(err)
 		}
 		chosen := time.Since(began)
 		stats.DecodeTime += chosen
@@ -164,24 +175,24 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 			piece.Text += s.filter.flush()
 			piece.Stats = evicted()
 		}
-		if piece.Stop != 0 && len(piece.Tokens) == 0 {
-			yield(piece, nil)
-			return nil
+		goOn := yield(piece) && piece.Stop == 0
+		if len(piece.Tokens) == 0 {
+			return Piece{}, nil
 		}
-		goOn := yield(piece, nil) && piece.Stop == 0
 		// The token was delivered, so it becomes part of the conversation even when the loop is over.
 		began = time.Now()
 		if err := s.step(ctx, []Token{next}, true, nil); err != nil {
-			return err
+			return fail(err)
 		}
 		s.tokenTime.add(chosen + time.Since(began)) // choosing waits for what a step leaves to the device
 		if err := s.maybeEvict(true); err != nil {
-			return err
+			return fail(err)
 		}
 		if !goOn {
-			err := s.finish()
-			stats.DecodeTime += time.Since(began)
-			return err
+			if err := s.finish(); err != nil {
+				return fail(err)
+			}
+			return Piece{}, nil
 		}
 		stats.DecodeTime += time.Since(began)
 	}
@@ -199,7 +210,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if err != nil {
 		return Piece{}, 0, err
 	}
-	if slices.Contains(s.model.config.EOS, token) {
+	if s.model.IsEnd(token) {
 		return Piece{Stop: EndOfTurn}, 0, nil
 	}
 	s.sampler.accept(token)
@@ -223,20 +234,20 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 // the cache holds already, and generates the next message. Pass the whole history each time; the answer is not appended to
 // it. The sequence behaves as Generate's does.
 func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
-	return s.sequence(func(yield func(Piece, error) bool) error {
-		prompt, err := s.model.tokenizer.Template(history, TemplateOptions{})
+	return s.sequence(func(yield func(Piece) bool) (Piece, error) {
+		prompt, err := s.model.tokenizer.render(ctx, history, TemplateOptions{})
 		if err != nil {
-			return err
+			return Piece{}, err
 		}
 		shared := commonPrefix(prompt, s.tokens)
-		if len(prompt) > s.Capacity() {
-			return fmt.Errorf("%w: the conversation has %d tokens, and %d fit", ErrContextFull, len(prompt), s.Capacity())
+		if capacity := s.Capacity(); len(prompt) > capacity {
+			return Piece{}, &ContextFullError{Have: 0, Want: len(prompt), Room: capacity}
 		}
 		if shared < len(s.tokens) && shared < s.evicted {
 			shared = 0 // tokens before the last eviction cannot be gone back to
 		}
 		if err := s.truncate(shared); err != nil {
-			return err
+			return Piece{}, err
 		}
 		return s.generate(ctx, prompt[shared:], shared, p, true, yield)
 	})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/gguf"
@@ -26,7 +27,7 @@ type ggufModel struct {
 func openGGUF(f files, name string, memory tensor.Memory) (*ggufModel, error) {
 	data, closer, err := f.weights(name)
 	if err != nil {
-		return nil, fmt.Errorf("llama: open %s: %w", f.path(name), err)
+		return nil, fmt.Errorf("open the weights: %w", err)
 	}
 	parsed, err := gguf.Parse(data)
 	if err != nil {
@@ -38,7 +39,7 @@ func openGGUF(f files, name string, memory tensor.Memory) (*ggufModel, error) {
 
 func (g *ggufModel) file() string { return g.path }
 
-func (g *ggufModel) done(t *tensor.Tensor) { release(g.closer, t.Data()) }
+func (g *ggufModel) done(_ string, t *tensor.Tensor) { release(g.closer, t.Data()) }
 
 // Close closes the file.
 func (g *ggufModel) Close() error { return g.closer.Close() }
@@ -75,54 +76,66 @@ func (g *ggufModel) has(name string) bool {
 	return ok
 }
 
-func (g *ggufModel) tensor(name string) (*tensor.Tensor, error) {
+func (g *ggufModel) find(name string) (storedTensor, error) {
 	stored, _ := g.Tensor(ggufName(name))
-	if stored.DType == 0 {
-		return nil, fmt.Errorf("llama: %s: tensor %s has type %v: %w; supported are %v", g.path, stored.Name, stored.Type, ErrUnsupported, tensor.DTypes())
-	}
-	t, err := hostTensor(stored.DType, stored.Shape, stored.Data, g.closer, g.memory)
+	t, err := newStoredTensor(stored.DType, stored.Type.String(), stored.Shape, stored.Data, g.closer)
+	return t, tensorError(g.path, stored.Name, stored.Offset, err)
+}
+
+func (g *ggufModel) tensor(name string) (*tensor.Tensor, error) {
+	stored, err := g.find(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case strings.Contains(name, "self_attn.q_proj."):
-		return g.unpermute(t, g.heads)
+		return g.unpermute(stored, g.heads)
 	case strings.Contains(name, "self_attn.k_proj."):
-		return g.unpermute(t, g.kv)
+		return g.unpermute(stored, g.kv)
 	}
-	return t, nil
+	return stored.host(g.memory)
 }
 
-// unpermute undoes the reordering that llama.cpp's converter gives to the rows of q and k. Its RoPE rotates neighbouring
-// pairs of a head's elements, so row i of the first half of a head and row i of the second half are stored as rows 2i and
-// 2i+1; ours rotates halves.
-func (g *ggufModel) unpermute(t *tensor.Tensor, heads int) (*tensor.Tensor, error) {
-	rows := t.Shape().Dim(0)
-	rowBytes := t.Size() / max(rows, 1)
-	if heads < 1 || rows%(2*heads) != 0 {
-		return nil, fmt.Errorf("%d rows are no %d heads of an even size", rows, heads)
+// unpermute undoes the reordering that llama.cpp's converter gives to the rows of q and k, and to the elements of their
+// biases. Its RoPE rotates neighbouring pairs of a head's elements, so row i of the first half of a head and row i of the
+// second half are stored as rows 2i and 2i+1; ours rotates halves.
+func (g *ggufModel) unpermute(t storedTensor, heads int) (*tensor.Tensor, error) {
+	if t.shape.NDim() == 1 && t.dtype.Quantized() { // the elements that change places share blocks
+		values, err := t.floats()
+		if err != nil {
+			return nil, err
+		}
+		t.dtype, t.data = tensor.F32, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))
 	}
-	buffer, err := g.memory.Alloc(t.Size(), t.DType())
+	rows := t.shape.Dim(0)
+	if heads < 1 || rows == 0 || rows%(2*heads) != 0 {
+		return nil, &FormatError{File: g.path, Offset: -1, Err: fmt.Errorf("a tensor has %d rows, which are no %d heads of an even size", rows, heads)}
+	}
+	rowBytes, err := t.dtype.Bytes(t.shape.NumElements() / rows)
 	if err != nil {
 		return nil, err
 	}
-	src, dst, half := t.Data(), buffer.Bytes(), rows/heads/2
+	buffer, err := g.memory.Alloc(len(t.data), t.dtype)
+	if err != nil {
+		return nil, err
+	}
+	dst, half := buffer.Bytes(), rows/heads/2
 	for row := range rows {
 		head, in := row/(2*half), row%(2*half)
 		from := head*2*half + in%half*2 + in/half
-		copy(dst[row*rowBytes:(row+1)*rowBytes], src[from*rowBytes:])
+		copy(dst[row*rowBytes:(row+1)*rowBytes], t.data[from*rowBytes:])
 	}
-	g.done(t)
-	return tensor.Wrap(nil, buffer, t.Shape())
+	release(g.closer, t.data)
+	return tensor.Wrap(nil, buffer, t.shape)
 }
 
 // config reads the metadata.
 func (g *ggufModel) config() (*Config, error) {
 	c, err := g.readConfig()
-	if errors.Is(err, ErrUnsupported) {
-		return nil, fmt.Errorf("llama: %s: %w", g.path, err)
-	}
 	if err == nil {
 		err = c.validate()
+	}
+	if errors.Is(err, ErrUnsupported) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, &FormatError{File: g.path, Offset: -1, Err: err}
@@ -133,7 +146,7 @@ func (g *ggufModel) config() (*Config, error) {
 
 func (g *ggufModel) readConfig() (*Config, error) {
 	if arch, _ := g.String("general.architecture"); arch != "llama" {
-		return nil, fmt.Errorf("general.architecture is %q; this package runs llama: %w", arch, ErrUnsupported)
+		return nil, fmt.Errorf("general.architecture is %.100q; this package runs the llama architecture: %w", arch, ErrUnsupported)
 	}
 	if experts, _ := g.Uint("llama.expert_count"); experts > 0 {
 		return nil, fmt.Errorf("a mixture of %d experts: %w", experts, ErrUnsupported)
@@ -177,20 +190,19 @@ func (g *ggufModel) scaling(r *RoPE) error {
 		r.Scaling = kind
 		r.Factor, _ = g.Float("llama.rope.scaling.factor")
 	}
-	freqs, ok := g.Tensor("rope_freqs.weight")
-	if !ok {
+	const name = "rope_freqs.weight"
+	if !g.has(name) {
 		return nil
 	}
-	t, err := hostTensor(freqs.DType, freqs.Shape, freqs.Data, g.closer, g.memory)
+	divisors, err := g.find(name)
 	if err != nil {
-		return fmt.Errorf("rope_freqs.weight: %w", err)
+		return err
 	}
-	divisors, err := tensor.As[float32](t)
-	if err != nil {
-		return fmt.Errorf("rope_freqs.weight: %w", err)
+	if n := divisors.shape.NumElements(); n > maxHeadDim/2 {
+		return fmt.Errorf("%s has %d elements: there is one for each pair of a head's elements", name, n)
 	}
-	r.Divisors = slices.Clone(divisors)
-	return nil
+	r.Divisors, err = divisors.floats()
+	return err
 }
 
 // endTexts are the texts of tokens that end a turn or a text, in the chat formats of the Llama family: files name only one.
@@ -204,20 +216,38 @@ func (g *ggufModel) endTokens() (bos Token, eos []Token) {
 	}
 	for _, key := range []string{"eos", "eot", "eom"} {
 		if v, ok := g.Uint("tokenizer.ggml." + key + "_token_id"); ok && v < maxVocab {
-			eos = union(eos, []Token{Token(v)})
+			eos = append(eos, Token(v))
 		}
 	}
 	types := g.Int32s("tokenizer.ggml.token_type")
 	for id, text := range g.Strings("tokenizer.ggml.tokens") {
-		if id < len(types) && types[id] == 3 && slices.Contains(endTexts, text) { // 3: a control token
-			eos = union(eos, []Token{Token(id)})
+		if id < len(types) && types[id] == controlToken && slices.Contains(endTexts, text) {
+			eos = append(eos, Token(id))
 		}
 	}
-	return bos, eos
+	return bos, distinct(eos)
+}
+
+// controlToken is the number by which tokenizer.ggml.token_type marks a control token.
+const controlToken = 3
+
+// checkVocabulary refuses more tokens than the embedding table has rows, before they are read: a vocabulary takes many times the
+// memory of its few bytes in the file. A file of nothing but a vocabulary has no table.
+func (g *ggufModel) checkVocabulary() error {
+	tokens, _ := g.Value("tokenizer.ggml.tokens")
+	n, _ := tokens.Len()
+	table, ok := g.Tensor(ggufName("model.embed_tokens.weight"))
+	if ok && len(table.Shape) == 2 && n > table.Shape[0] {
+		return &FormatError{File: g.path, Offset: -1, Err: fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, table.Shape[0])}
+	}
+	return nil
 }
 
 // tokenizer reads the embedded vocabulary and chat template; a file without a vocabulary has no tokenizer.
 func (g *ggufModel) tokenizer() (*Tokenizer, error) {
+	if err := g.checkVocabulary(); err != nil {
+		return nil, err
+	}
 	v := bpe.Vocab{
 		Tokens: g.Strings("tokenizer.ggml.tokens"), Scores: g.Float32s("tokenizer.ggml.scores"),
 		Types: g.Int32s("tokenizer.ggml.token_type"), Merges: g.Strings("tokenizer.ggml.merges"),
@@ -246,7 +276,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 	v.AddSpacePrefix = truth("add_space_prefix", sentencePiece)
 	b, err := bpe.FromVocab(v)
 	if errors.Is(err, bpe.ErrUnsupported) {
-		return nil, fmt.Errorf("llama: %s: %w: %w", g.path, ErrUnsupported, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	if err != nil {
 		return nil, &FormatError{File: g.path, Offset: -1, Err: err}
@@ -260,7 +290,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 		return b.Text(id)
 	}
 	if err := t.setTemplate(template, text(v.BOS), text(v.EOS)); err != nil {
-		return nil, fmt.Errorf("llama: %s: %w", g.path, err)
+		return nil, err
 	}
 	return t, nil
 }

@@ -20,32 +20,32 @@ const (
 // Truncate, after Close, and when the device fails to give them. The slice is valid until the next call. It may be called
 // inside the loop of an answer, too, and brings the logits from the device the first time that it is called after a token.
 func (s *Session) Logits() []float32 {
-	logits, err := s.all()
+	logits, err := s.hostLogits()
 	if err != nil {
 		return nil
 	}
 	return logits
 }
 
-// all returns the logits on the host, nil when there are none.
-func (s *Session) all() ([]float32, error) {
-	if err := s.hold(); err != nil {
+// hostLogits returns the logits on the host, nil when there are none.
+func (s *Session) hostLogits() ([]float32, error) {
+	if err := s.lockOpen(); err != nil {
 		return nil, err
 	}
-	defer s.compute.Unlock()
-	if err := s.fetch(); err != nil || s.at == nowhere {
+	defer s.memoryMu.Unlock()
+	if err := s.fetchLogits(); err != nil || s.logitsAt == nowhere {
 		return nil, err
 	}
 	return s.logits, nil
 }
 
-// fetch brings the logits, if there are any, to the host, with compute held.
-func (s *Session) fetch() error {
-	if s.at != onDevice {
+// fetchLogits brings the logits, if there are any, to the host, with memoryMu held.
+func (s *Session) fetchLogits() error {
+	if s.logitsAt != onDevice {
 		return nil
 	}
 	if err := s.await(s.readLogits); err != nil {
-		return fmt.Errorf("llama: read the logits after token %d: %w", len(s.tokens), err)
+		return fmt.Errorf("read the logits after token %d: %w", len(s.tokens), err)
 	}
 	return nil
 }
@@ -58,11 +58,11 @@ func (s *Session) readLogits() error {
 	if err := backend.ReadFloats(s.model.device, &s.ws.logits, s.logits); err != nil {
 		return err
 	}
-	s.at = onHost
+	s.logitsAt = onHost
 	return nil
 }
 
-// await lets use wait for the logits that are on the device, with compute held. A device that fails has none any more; if the
+// await lets use wait for the logits that are on the device, with memoryMu held. A device that fails has none any more; if the
 // session was moved to it, the last chunk is computed again where it came from, and use may try there.
 func (s *Session) await(use func() error) error {
 	err := use()
@@ -72,22 +72,22 @@ func (s *Session) await(use func() error) error {
 		}
 	}
 	if err != nil {
-		s.at = nowhere
+		s.logitsAt = nowhere
 	}
 	return err
 }
 
 // finish waits until the logits are there, so that a failure belongs to the call that computed them.
 func (s *Session) finish() error {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return err
 	}
-	defer s.compute.Unlock()
-	if s.at != onDevice {
+	defer s.memoryMu.Unlock()
+	if s.logitsAt != onDevice {
 		return nil
 	}
 	if err := s.await(func() error { return s.model.device.Synchronize() }); err != nil {
-		return fmt.Errorf("llama: the logits after token %d: %w", len(s.tokens), err)
+		return fmt.Errorf("the logits after token %d: %w", len(s.tokens), err)
 	}
 	return nil
 }
@@ -102,21 +102,21 @@ func (s *Session) choose() (Token, error) {
 			return token, err
 		}
 	}
-	logits, err := s.all()
+	logits, err := s.hostLogits()
 	if err != nil {
 		return 0, err
 	}
-	return s.sampler.choose(logits, s.tokens) // without compute: masks are not ours
+	return s.sampler.choose(logits, s.tokens) // memoryMu is not held: a mask is the program's code
 }
 
 // chooseThere picks the next token from what the device gives of the logits; ok is false where that does not decide, or the
 // logits are not there.
 func (s *Session) chooseThere() (token Token, ok bool, err error) {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return 0, false, err
 	}
-	defer s.compute.Unlock()
-	if s.at != onDevice {
+	defer s.memoryMu.Unlock()
+	if s.logitsAt != onDevice {
 		return 0, false, nil
 	}
 	vocab := s.model.config.VocabSize
@@ -128,14 +128,14 @@ func (s *Session) chooseThere() (token Token, ok bool, err error) {
 		if token, ok, err = s.sampler.drawRanked((*deviceRanking)(s), vocab); ok || err != nil {
 			return token, ok, err
 		}
-		if err := s.fetch(); err != nil {
+		if err := s.fetchLogits(); err != nil {
 			return 0, false, err
 		}
 		token, err = s.sampler.pickAny(s.logits)
 		return token, true, err
 	}
 	if err := s.await(func() error { return s.model.device.choose.Largest(&s.ws.logits, few.tokens, few.values) }); err != nil {
-		return 0, false, fmt.Errorf("llama: the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
+		return 0, false, fmt.Errorf("the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
 	}
 	token, err = s.sampler.pick(few)
 	return token, true, err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -22,6 +23,7 @@ type Token int32
 // during a conversation belongs to its sessions.
 type Model struct {
 	config    Config
+	ends      []Token // config.EOS in ascending order
 	tokenizer *Tokenizer
 	device    *device
 	owned     bool // the backend was made by Load and is closed with the model
@@ -31,7 +33,7 @@ type Model struct {
 	layers                []layer
 	weights               []*tensor.Tensor // all of these
 	frequencies           []float64
-	weightBytes           int64
+	weightBytes           atomic.Int64
 
 	mu       sync.Mutex
 	print    *[sha256.Size]byte                 // the fingerprint, once asked for
@@ -57,13 +59,14 @@ type Memory struct {
 	Weights    int64 // tensors, mapped files included
 	Caches     int64 // slots in use in the sessions' caches
 	Workspaces int64 // capacity of the sessions' activations; the system counts only what has been touched
+	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
 }
 
 // MemoryUsage returns the memory of the model and of its open sessions, in bytes.
 func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	usage := Memory{Weights: m.weightBytes}
+	usage := Memory{Weights: m.weightBytes.Load(), Scratch: backend.Scratch(m.device.Backend)}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
 			usage.Caches += s.cacheBytes.Load()
@@ -96,6 +99,8 @@ func (m *Model) Close() error {
 			keep(s.closeOn(m))
 		}
 	}
+	// A device may still be computing the last step of a session that was forgotten while it did. Its error concerns nobody.
+	_ = m.device.Synchronize()
 	for _, w := range m.weights { // the backend may outlive the model
 		if w != nil { // loading may have failed
 			keep(w.Free())
@@ -139,9 +144,9 @@ func (m *Model) forward(ctx context.Context, ws *workspace, tokens []Token, star
 	defer func() {
 		if err != nil {
 			for _, c := range caches {
-				c.Truncate(c.Len() - (c.Seen() - start))
+				c.TakeBack(start)
 			}
-			err = fmt.Errorf("llama: %d tokens at position %d: %w", len(tokens), start, err)
+			err = fmt.Errorf("%d tokens at position %d: %w", len(tokens), start, err)
 		}
 	}()
 	defer mmap.Catch(&err)() // weights may be a mapped file; the clean-up above then sees the error
@@ -207,27 +212,28 @@ func (m *Model) logits(ws *workspace, lo, hi int) (err error) {
 	defer runtime.KeepAlive(m)
 	defer mmap.Catch(&err)()
 	if err := m.hidden(ws, lo, hi); err != nil {
-		return fmt.Errorf("llama: final norm: %w", err)
+		return fmt.Errorf("final norm: %w", err)
 	}
 	ws.tempered = 0
 	if err := ws.logitsFull.SliceInto(&ws.logits, 0, hi-lo); err != nil {
 		return err
 	}
 	if err := m.device.MatMulTransposed(&ws.last, m.head, &ws.logits); err != nil {
-		return fmt.Errorf("llama: output head: %w", err)
+		return fmt.Errorf("output head: %w", err)
 	}
 	return nil
 }
 
-// Embed returns the mean of the text's last hidden states, after the final norm, scaled to unit length. The text is encoded
-// with the begin-of-text token and must fit the model's context.
+// Embed returns the mean of the text's last hidden states, after the final norm, scaled to unit length. The begin-of-text token
+// comes first where the model wants one; special tokens in the text are inert, as in Tokenizer.Encode. What does not fit the
+// model's context is a *ContextFullError.
 func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
-	tokens := m.tokenizer.EncodeSpecial(text, true)
+	tokens := append(m.tokenizer.EncodeSpecial("", true), m.tokenizer.Encode(text)...)
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("llama: embed an empty text: it has no tokens")
+		return nil, &ParamError{"the text to embed", `""`, "one that has tokens"}
 	}
-	if len(tokens) > m.config.ContextLength {
-		return nil, fmt.Errorf("llama: embed %d tokens: the model's context is %d: %w", len(tokens), m.config.ContextLength, ErrContextFull)
+	if context := m.config.ContextLength; len(tokens) > context {
+		return nil, &ContextFullError{Have: 0, Want: len(tokens), Room: context}
 	}
 	s, err := m.NewSession(&SessionOptions{MaxTokens: len(tokens)})
 	if err != nil {
@@ -249,7 +255,7 @@ func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("llama: embed: %w", err)
+		return nil, fmt.Errorf("embed: %w", err)
 	}
 	return unit(sum), nil
 }

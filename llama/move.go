@@ -36,19 +36,19 @@ type Migration struct {
 // GPUs do, it makes no difference to the answer, nor to a saved state, whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
-		return Migration{}, errors.New("llama: move a session to a nil model: Load one for the other device")
+		return Migration{}, &ParamError{"Move's model", nil, "one that was loaded on the other device"}
 	}
-	if !s.turn.TryLock() {
+	if !s.callMu.TryLock() {
 		return Migration{}, ErrBusy
 	}
-	defer s.turn.Unlock()
-	if err := s.hold(); err != nil {
+	defer s.callMu.Unlock()
+	if err := s.lockOpen(); err != nil {
 		return Migration{}, err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	m, err := s.move(ctx, to, s.copyCaches)
 	if err != nil {
-		return Migration{}, fmt.Errorf("llama: move a session of %d tokens from %s to %s: %w", len(s.tokens), s.model.device.Name(), to.device.Name(), err)
+		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(s.tokens), s.model.device.Name(), to.device.Name(), err)
 	}
 	return m, nil
 }
@@ -56,7 +56,7 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 // filler makes caches on a model's device what the session's are.
 type filler func(ctx context.Context, to *Model, moved *memory) error
 
-// move is Move with compute held.
+// move is Move, with memoryMu held.
 func (s *Session) move(ctx context.Context, to *Model, fill filler) (Migration, error) {
 	if to == s.model {
 		return Migration{}, nil
@@ -78,19 +78,19 @@ func (s *Session) move(ctx context.Context, to *Model, fill filler) (Migration, 
 		to.unregister(s)
 		return Migration{}, err
 	}
-	if s.at == onDevice && s.readLogits() != nil {
-		s.at = nowhere // the last token is computed again when its logits are wanted
+	if s.logitsAt == onDevice && s.readLogits() != nil {
+		s.logitsAt = nowhere // the last token is computed again when its logits are wanted
 	}
 	s.model.unregister(s)
 	s.memory.free() // of a failed device too; its errors have been seen
 	s.origin, s.model, s.memory, s.tokenTime = s.model, to, moved, average{}
 	s.workspaceBytes.Store(s.ws.bytes)
 	return Migration{
-		From: s.origin.device.Name(), To: to.device.Name(), Position: s.position, Bytes: s.countCache(), Duration: time.Since(began),
+		From: s.origin.device.Name(), To: to.device.Name(), Position: len(s.tokens), Bytes: s.countCache(), Duration: time.Since(began),
 	}, nil
 }
 
-// copyCaches copies them.
+// copyCaches copies the session's slots and records into the caches of moved.
 func (s *Session) copyCaches(ctx context.Context, _ *Model, moved *memory) error {
 	for i, c := range s.caches {
 		if err := ctx.Err(); err != nil {
@@ -103,7 +103,7 @@ func (s *Session) copyCaches(ctx context.Context, _ *Model, moved *memory) error
 	return nil
 }
 
-// computeCaches computes them anew from the tokens, none of which may have been evicted.
+// computeCaches fills the caches of moved by computing the session's tokens anew, none of which may have been evicted.
 func (s *Session) computeCaches(ctx context.Context, to *Model, moved *memory) error {
 	for at := 0; at < len(s.tokens); at += moved.ws.chunk {
 		if err := ctx.Err(); err != nil {

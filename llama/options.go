@@ -54,7 +54,7 @@ const (
 func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 	manager, err := eviction.NewManager(o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
-		return nil, fmt.Errorf("llama: SessionOptions: %w", err)
+		return nil, fmt.Errorf("SessionOptions: %w", err)
 	}
 	budget := manager.Policy().Budget()
 	if o.KV == 0 {
@@ -64,7 +64,10 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 		o.Chunk = defaultChunk
 	}
 	if o.Chunk < 1 {
-		return nil, fmt.Errorf("llama: SessionOptions.Chunk is %d: it must be positive", o.Chunk)
+		return nil, &ParamError{"SessionOptions.Chunk", o.Chunk, "positive, or 0 for the default"}
+	}
+	if o.EvictAfterPrompt && manager.Policy() == eviction.None {
+		return nil, &ParamError{"SessionOptions.EvictAfterPrompt", true, "false, or SessionOptions.Eviction a policy that can evict"}
 	}
 	need := 0 // slots that keeping within the budget takes
 	if budget > 0 && !o.EvictAfterPrompt {
@@ -79,12 +82,12 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 	}
 	switch {
 	case o.MaxTokens < 1 || o.MaxTokens > c.ContextLength:
-		return nil, fmt.Errorf("llama: SessionOptions.MaxTokens is %d: the model was trained for 1 to %d tokens", o.MaxTokens, c.ContextLength)
+		return nil, &ParamError{"SessionOptions.MaxTokens", o.MaxTokens, fmt.Sprintf("1 to %d tokens, for which the model was trained", c.ContextLength)}
 	case need > o.MaxTokens && o.MaxTokens < c.ContextLength:
-		return nil, fmt.Errorf("llama: SessionOptions.MaxTokens is %d: the eviction policy %s with a budget of %d needs at least %d",
-			o.MaxTokens, manager.Policy().Name(), budget, min(need, c.ContextLength))
+		return nil, &ParamError{"SessionOptions.MaxTokens", o.MaxTokens, fmt.Sprintf("at least %d, which the eviction policy %s with a budget of %d needs",
+			min(need, c.ContextLength), manager.Policy().Name(), budget)}
 	case o.KV.Quantized() && c.HeadDim%o.KV.BlockLen() != 0:
-		return nil, fmt.Errorf("llama: SessionOptions.KV is %v, whose blocks of %d do not fit heads of %d: use f32 or f16", o.KV, o.KV.BlockLen(), c.HeadDim)
+		return nil, &ParamError{"SessionOptions.KV", o.KV, fmt.Sprintf("f32 or f16: blocks of %d do not fit heads of %d", o.KV.BlockLen(), c.HeadDim)}
 	}
 	return manager, o.checkPositions(c, manager.Policy(), need)
 }
@@ -95,16 +98,16 @@ func (o *SessionOptions) checkPositions(c *Config, policy eviction.Policy, need 
 		return nil
 	}
 	if o.Positions != ReanchorSinks {
-		return fmt.Errorf("llama: SessionOptions.Positions is %d: there are Strict and ReanchorSinks", o.Positions)
+		return &ParamError{"SessionOptions.Positions", int(o.Positions), "Strict or ReanchorSinks"}
 	}
 	if _, ok := policy.(eviction.Contiguous); !ok {
-		return fmt.Errorf("llama: SessionOptions.Positions is ReanchorSinks, which needs a sliding window: the eviction policy is %s", policy.Name())
+		return &ParamError{"SessionOptions.Positions", "ReanchorSinks", "Strict, since the eviction policy " + policy.Name() + " is no sliding window"}
 	}
 	if o.EvictAfterPrompt {
-		return fmt.Errorf("llama: SessionOptions.Positions is ReanchorSinks, which needs evictions during a prompt: EvictAfterPrompt must be off")
+		return &ParamError{"SessionOptions.EvictAfterPrompt", true, "false where Positions is ReanchorSinks, which needs evictions during a prompt"}
 	}
 	if need > c.ContextLength {
-		return fmt.Errorf("llama: SessionOptions.Positions is ReanchorSinks with a window that needs %d slots: the context is %d, so choose a shorter window", need, c.ContextLength)
+		return &ParamError{"SessionOptions.Eviction", policy.Name(), fmt.Sprintf("a shorter window where Positions is ReanchorSinks: this one needs %d slots, and the context is %d", need, c.ContextLength)}
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (r *deviceRanking) likeliest(n int) (*choices, error) {
 		return s.model.device.choose.Largest(p, c.tokens, c.values)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("llama: the %d likeliest tokens after token %d: %w", n, len(s.tokens), err)
+		return nil, fmt.Errorf("the %d likeliest tokens after token %d: %w", n, len(s.tokens), err)
 	}
 	return c, nil
 }
@@ -126,7 +126,7 @@ func (r *deviceRanking) all() ([]float32, error) {
 		return backend.ReadFloats(s.model.device, p, *memory)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("llama: read the probabilities after token %d: %w", len(s.tokens), err)
+		return nil, fmt.Errorf("read the probabilities after token %d: %w", len(s.tokens), err)
 	}
 	return *memory, nil
 }

@@ -1,12 +1,12 @@
 package llama
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -17,6 +17,7 @@ import (
 type huggingFace struct {
 	files  files
 	memory tensor.Memory
+	listed string            // the file that lists the tensors: the one with the weights, or the index
 	where  map[string]string // tensor to file
 	shards map[string]shard
 }
@@ -40,7 +41,7 @@ const (
 
 // openHuggingFace opens the weights of a folder. The index counts where there is one.
 func openHuggingFace(f files, memory tensor.Memory) (h *huggingFace, err error) {
-	h = &huggingFace{files: f, memory: memory, where: map[string]string{}, shards: map[string]shard{}}
+	h = &huggingFace{files: f, memory: memory, listed: weightsFile, where: map[string]string{}, shards: map[string]shard{}}
 	defer func() {
 		if err != nil {
 			h.Close()
@@ -59,6 +60,7 @@ func openHuggingFace(f files, memory tensor.Memory) (h *huggingFace, err error) 
 		}
 		return h, nil
 	}
+	h.listed = indexFile
 	x, err := safetensors.ParseIndex(index)
 	if err != nil {
 		return h, formatError(f.path(indexFile), err)
@@ -77,10 +79,10 @@ func openHuggingFace(f files, memory tensor.Memory) (h *huggingFace, err error) 
 func (h *huggingFace) open(name string) error {
 	data, closer, err := h.files.weights(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("llama: the weights %s are missing: %w", h.files.path(name), err)
+		return fmt.Errorf("the weights %s are missing: %w", h.files.path(name), err)
 	}
 	if err != nil {
-		return fmt.Errorf("llama: open weights: %w", err)
+		return fmt.Errorf("open the weights: %w", err)
 	}
 	parsed, err := safetensors.Parse(data)
 	if err != nil {
@@ -89,6 +91,17 @@ func (h *huggingFace) open(name string) error {
 	}
 	h.shards[name] = shard{parsed, closer}
 	return nil
+}
+
+// tensorError wraps what is wrong with a tensor of a file; nil stays nil. What is merely not supported is no FormatError.
+func tensorError(path, name string, offset int64, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrUnsupported):
+		return fmt.Errorf("the tensor %s: %w", name, err)
+	}
+	return &FormatError{File: path, Offset: offset, Err: fmt.Errorf("the tensor %s: %w", name, err)}
 }
 
 // formatError wraps a parser's error with the file's name.
@@ -100,55 +113,34 @@ func formatError(path string, err error) error {
 	return &FormatError{File: path, Offset: -1, Err: err}
 }
 
-func (h *huggingFace) file() string { return h.files.path("") }
+func (h *huggingFace) file() string { return h.files.path(h.listed) }
 
 func (h *huggingFace) has(name string) bool {
 	_, ok := h.where[name]
 	return ok
 }
 
-func (h *huggingFace) tensor(name string) (*tensor.Tensor, error) {
+func (h *huggingFace) find(name string) (storedTensor, error) {
 	file := h.where[name]
 	stored, ok := h.shards[file].Tensor(name)
 	if !ok {
-		return nil, &FormatError{File: h.files.path(file), Offset: -1, Err: fmt.Errorf("the index places tensor %q here, but it is absent", name)}
+		return storedTensor{}, &FormatError{File: h.files.path(file), Offset: -1, Err: fmt.Errorf("the index places the tensor %s here, but it is absent", name)}
 	}
-	d, err := stored.ElementType()
-	if err != nil {
-		return nil, fmt.Errorf("llama: %s: %w: %w", h.files.path(file), ErrUnsupported, err)
-	}
-	return hostTensor(d, stored.Shape, stored.Data, h.shards[file].closer, h.memory)
+	d, _ := stored.ElementType() // 0, which newStoredTensor refuses, where there is no such type
+	t, err := newStoredTensor(d, stored.DType, stored.Shape, stored.Data, h.shards[file].closer)
+	return t, tensorError(h.files.path(file), name, stored.Offset, err)
 }
 
-// hostTensor makes a tensor of a file's bytes: a view where they are aligned for their type, else a copy.
-func hostTensor(d tensor.DType, dims []int, data []byte, owner any, memory tensor.Memory) (*tensor.Tensor, error) {
-	shape, err := tensor.NewShape(dims...)
+func (h *huggingFace) tensor(name string) (*tensor.Tensor, error) {
+	stored, err := h.find(name)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) == 0 || uintptr(unsafe.Pointer(&data[0]))%alignment(d) == 0 {
-		return tensor.Wrap(nil, tensor.WrapBytes(d, data, owner, true), shape)
-	}
-	buffer, err := memory.Alloc(len(data), d)
-	if err != nil {
-		return nil, err
-	}
-	copy(buffer.Bytes(), data)
-	return tensor.Wrap(nil, buffer, shape)
+	return stored.host(h.memory)
 }
 
-func (h *huggingFace) done(t *tensor.Tensor) {
-	for _, s := range h.shards {
-		release(s.closer, t.Data())
-	}
-}
-
-// alignment returns what typed views of a type need, in bytes: blocks begin with a 16-bit scale.
-func alignment(d tensor.DType) uintptr {
-	if d.Quantized() {
-		return 2
-	}
-	return uintptr(d.BlockBytes())
+func (h *huggingFace) done(name string, t *tensor.Tensor) {
+	release(h.shards[h.where[name]].closer, t.Data())
 }
 
 // Close closes the files.
@@ -162,22 +154,30 @@ func (h *huggingFace) Close() error {
 
 // huggingFaceConfig reads config.json and generation_config.json.
 func huggingFaceConfig(f files) (*Config, error) {
-	config, err := f.read(configFile)
+	data, err := f.read(configFile)
 	if err != nil {
-		return nil, fmt.Errorf("llama: read the model's configuration: %w", err)
+		return nil, fmt.Errorf("read the model's configuration: %w", err)
 	}
 	generation, err := readOptional(f, generationFile)
 	if err != nil {
 		return nil, err
 	}
-	c, err := ParseConfig(config, generation)
-	if errors.Is(err, ErrUnsupported) {
-		return nil, fmt.Errorf("llama: %s: %w", f.path(configFile), err)
-	}
+	c, err := parseConfig(data)
 	if err != nil {
-		return nil, &FormatError{File: f.path(configFile), Offset: -1, Err: err}
+		return nil, configError(f, configFile, err)
+	}
+	if err := c.addGeneration(generation); err != nil {
+		return nil, configError(f, generationFile, err)
 	}
 	return c, nil
+}
+
+// configError wraps what is wrong with a configuration.
+func configError(f files, name string, err error) error {
+	if errors.Is(err, ErrUnsupported) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return &FormatError{File: f.path(name), Offset: -1, Err: err}
 }
 
 // huggingFaceTokenizer reads tokenizer.json and the chat template beside it. Without a tokenizer.json there is none: such a
@@ -189,7 +189,7 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 	}
 	t, err := parseTokenizer(data)
 	if errors.Is(err, ErrUnsupported) {
-		return nil, fmt.Errorf("llama: %s: %w", f.path(tokenizerFile), err)
+		return nil, fmt.Errorf("%s: %w", tokenizerFile, err)
 	}
 	if err != nil {
 		return nil, formatError(f.path(tokenizerFile), err)
@@ -204,14 +204,14 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 			return nil, &FormatError{File: f.path(tokenizerConfigFile), Offset: -1, Err: err}
 		}
 	}
-	source := string(c.Template)
+	source, origin := string(c.Template), tokenizerConfigFile
 	if own, err := readOptional(f, templateFile); err != nil {
 		return nil, err
 	} else if own != nil {
-		source = string(own)
+		source, origin = string(own), templateFile
 	}
 	if err := t.setTemplate(source, string(c.BOS), string(c.EOS)); err != nil {
-		return nil, fmt.Errorf("llama: %s: %w", f.path(tokenizerConfigFile), err)
+		return nil, fmt.Errorf("%s: %w", origin, err)
 	}
 	return t, nil
 }
@@ -249,11 +249,15 @@ func (t *templateText) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, (*string)(t)) == nil {
 		return nil
 	}
-	var list []struct{ Name, Template string }
-	if err := json.Unmarshal(b, &list); err != nil {
+	list := json.NewDecoder(bytes.NewReader(b))
+	if open, err := list.Token(); err != nil || open != json.Delim('[') {
 		return fmt.Errorf("a chat template cannot be %.40s", b)
 	}
-	for _, entry := range list {
+	for list.More() { // one at a time: an entry takes more memory than its few bytes in the file
+		var entry struct{ Name, Template string }
+		if err := list.Decode(&entry); err != nil {
+			return fmt.Errorf("a list of chat templates: %w", err)
+		}
 		if entry.Name == "default" {
 			*t = templateText(entry.Template)
 		}

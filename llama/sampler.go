@@ -36,7 +36,7 @@ type Params struct {
 	PresencePenalty float32
 	// Seed starts the generator. Zero is a seed like any other.
 	Seed uint64
-	// Stop ends the answer before any of these strings; none of them, nor a part of one, is ever part of the output.
+	// Stop ends the answer where the first of these strings is complete; it is not part of the output.
 	Stop []string
 	// Logprobs asks for the log-probabilities of each token and of this many likeliest alternatives; see Piece.Logprobs.
 	Logprobs int
@@ -51,6 +51,12 @@ type LogitMask interface {
 	Apply(generated []Token, logits []float32) error
 }
 
+// LogitMaskFunc makes a function a LogitMask.
+type LogitMaskFunc func(generated []Token, logits []float32) error
+
+// Apply calls the function.
+func (f LogitMaskFunc) Apply(generated []Token, logits []float32) error { return f(generated, logits) }
+
 // penaltyWindow is how many of the latest tokens RepeatPenalty looks at.
 const penaltyWindow = 64
 
@@ -59,28 +65,25 @@ func (p *Params) validate() error {
 	finite := func(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 	for _, f := range []struct {
 		name  string
-		value float32
+		value any
 		ok    bool
 		want  string
 	}{
-		{"MaxTokens", float32(p.MaxTokens), p.MaxTokens >= 0, "0 or more"},
-		{"TopK", float32(p.TopK), p.TopK >= 0, "0 or more"},
+		{"MaxTokens", p.MaxTokens, p.MaxTokens >= 0, "0 or more"},
+		{"TopK", p.TopK, p.TopK >= 0, "0 or more"},
 		{"Temperature", p.Temperature, finite(p.Temperature) && p.Temperature >= 0, "0 or more"},
 		{"TopP", p.TopP, p.TopP >= 0 && p.TopP <= 1, "between 0 and 1"},
 		{"MinP", p.MinP, p.MinP >= 0 && p.MinP <= 1, "between 0 and 1"},
 		{"RepeatPenalty", p.RepeatPenalty, finite(p.RepeatPenalty) && p.RepeatPenalty >= 0, "0 or more"},
 		{"FrequencyPenalty", p.FrequencyPenalty, finite(p.FrequencyPenalty), "finite"},
 		{"PresencePenalty", p.PresencePenalty, finite(p.PresencePenalty), "finite"},
-		{"Logprobs", float32(p.Logprobs), p.Logprobs >= 0, "0 or more"},
+		{"Logprobs", p.Logprobs, p.Logprobs >= 0, "0 or more"},
 	} {
 		if !f.ok {
-			return fmt.Errorf("llama: Params.%s is %g: it must be %s", f.name, f.value, f.want)
+			return &ParamError{Field: "Params." + f.name, Value: f.value, Want: f.want}
 		}
 	}
-	if slices.Contains(p.Stop, "") {
-		return fmt.Errorf("llama: Params.Stop has an empty string: it would stop before the first token")
-	}
-	return nil
+	return checkStops(p.Stop)
 }
 
 // sampler chooses tokens for one call of Generate. Its memory is the session's and is used again by the next call.
@@ -158,7 +161,7 @@ func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
 		logits = s.logits
 		if s.Mask != nil {
 			if err := s.Mask.Apply(s.generated, logits); err != nil {
-				return 0, fmt.Errorf("llama: Params.Mask: %w", err)
+				return 0, fmt.Errorf("Params.Mask: %w", err)
 			}
 		}
 		s.penalise(logits, context)

@@ -17,6 +17,10 @@ import (
 // Session is one conversation: one cache, one history. It is for one goroutine at a time, a second gets ErrBusy; only Close
 // may be called by any, at any time. Any number of sessions of a model may run at once. A session that is no longer
 // reachable gives its memory back, Close does so at once.
+//
+// Invariants while memoryMu is free and the session is open: each cache has seen len(tokens) tokens and has at least one slot for
+// each token after the first evicted ones; 0 ≤ evicted ≤ len(tokens); logits has an element for each vocabulary entry where
+// logitsAt is onHost; origin is nil or another model than model.
 type Session struct {
 	model   *Model         // on whose device the session is
 	origin  *Model         // from which it was moved, nil if it was not
@@ -26,16 +30,15 @@ type Session struct {
 
 	cacheBytes, workspaceBytes atomic.Int64 // for Model.MemoryUsage
 
-	busy    atomic.Bool // some call is under way
-	turn    sync.Mutex  // held by that call, but not while a loop's body runs: there the session may be moved
-	compute sync.Mutex  // held while memory is in use: a step, or Close; taken after turn, and before a model's mutex
-	closed  bool        // guarded by compute
+	busy     atomic.Bool // some call is under way
+	callMu   sync.Mutex  // held by that call, but not while a loop's body runs: there the session may be moved
+	memoryMu sync.Mutex  // held while memory is in use: a step, or Close; taken after callMu, and before a model's mutex
+	closed   bool        // guarded by memoryMu
 
 	tokens   []Token
-	position int
-	evicted  int // tokens seen at the last eviction: those are not all there any more
+	evicted  int // tokens seen at the last eviction: not all of these are in the caches any more
 	usage    CacheUsage
-	at       place     // where the logits after the last token are
+	logitsAt place     // where the logits after the last token are
 	logits   []float32 // [vocab], once they have been asked for
 	sampler  sampler
 	filter   textFilter
@@ -55,8 +58,8 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{model: m, options: options, manager: manager}
-	s.compute.Lock() // from here on the model's Close waits
-	defer s.compute.Unlock()
+	s.memoryMu.Lock() // from here on the model's Close waits
+	defer s.memoryMu.Unlock()
 	if err := m.register(s); err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 	}
 	rows := max(mem.ws.chunk, s.sinks())
 	if mem.hadamard, err = kvcache.NewHadamard(m.device.Backend, s.options.KV, rows, m.config.Heads, m.config.KVHeads, m.config.HeadDim); err != nil {
-		return mem, fmt.Errorf("llama: a cache of %v: %w", s.options.KV, err)
+		return mem, fmt.Errorf("a cache of %v: %w", s.options.KV, err)
 	}
 	mem.ws.bytes += mem.hadamard.Bytes()
 	tracking, track := s.manager.Tracking()
@@ -98,17 +101,17 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 	for range m.layers {
 		c, err := kvcache.New(m.device.Backend, s.options.KV, s.options.MaxTokens, m.config.KVHeads, m.config.HeadDim)
 		if err != nil {
-			return mem, fmt.Errorf("llama: a cache for %d tokens: %w", s.options.MaxTokens, err)
+			return mem, fmt.Errorf("a cache for %d tokens: %w", s.options.MaxTokens, err)
 		}
 		mem.caches = append(mem.caches, c)
 		if err := c.UseHadamard(mem.hadamard); err != nil {
-			return mem, fmt.Errorf("llama: a cache of %v: %w", s.options.KV, err)
+			return mem, fmt.Errorf("a cache of %v: %w", s.options.KV, err)
 		}
 		if !track {
 			continue
 		}
 		if err := c.Track(tracking, m.config.Heads, m.rotation); err != nil {
-			return mem, fmt.Errorf("llama: a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
+			return mem, fmt.Errorf("a cache for the eviction policy %s: %w", s.manager.Policy().Name(), err)
 		}
 	}
 	return mem, nil
@@ -128,22 +131,22 @@ func (m *memory) free() error {
 // Close releases the session's memory. A call that is computing ends at its next token or chunk with ErrClosed, as every
 // later call does. It is idempotent.
 func (s *Session) Close() error {
-	s.compute.Lock()
-	defer s.compute.Unlock()
+	s.memoryMu.Lock()
+	defer s.memoryMu.Unlock()
 	return s.close()
 }
 
 // closeOn is Close for a model that goes away. It leaves a session alone that has moved to another meanwhile.
 func (s *Session) closeOn(m *Model) error {
-	s.compute.Lock()
-	defer s.compute.Unlock()
+	s.memoryMu.Lock()
+	defer s.memoryMu.Unlock()
 	if s.model != m {
 		return nil
 	}
 	return s.close()
 }
 
-// close is Close with compute held.
+// close is Close, with memoryMu held.
 func (s *Session) close() error {
 	if s.closed {
 		return nil
@@ -159,25 +162,25 @@ func (s *Session) begin() error {
 	if s.busy.Swap(true) {
 		return ErrBusy
 	}
-	s.turn.Lock()
-	if err := s.hold(); err != nil {
+	s.callMu.Lock()
+	if err := s.lockOpen(); err != nil {
 		s.end()
 		return err
 	}
-	s.compute.Unlock()
+	s.memoryMu.Unlock()
 	return nil
 }
 
 func (s *Session) end() {
-	s.turn.Unlock()
+	s.callMu.Unlock()
 	s.busy.Store(false)
 }
 
-// hold locks compute for the use of memory, unless the session is closed.
-func (s *Session) hold() error {
-	s.compute.Lock()
+// lockOpen locks memoryMu, unless the session is closed: then nothing is locked and the error is ErrClosed.
+func (s *Session) lockOpen() error {
+	s.memoryMu.Lock()
 	if s.closed {
-		s.compute.Unlock()
+		s.memoryMu.Unlock()
 		return ErrClosed
 	}
 	return nil
@@ -187,7 +190,7 @@ func (s *Session) hold() error {
 func (s *Session) Tokens() []Token { return slices.Clone(s.tokens) }
 
 // Position returns the position that the next token will have.
-func (s *Session) Position() int { return s.position }
+func (s *Session) Position() int { return len(s.tokens) }
 
 // CacheLen returns the number of cache slots in use: of the layer that has most, where an eviction policy gives the layers
 // different shares.
@@ -244,7 +247,7 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 		scores = append(scores, float32(float64(logits[next])-logSumExp(logits)))
 	}
 	if len(t) > 0 {
-		before, err := s.all()
+		before, err := s.hostLogits()
 		if err != nil {
 			return nil, err
 		}
@@ -269,7 +272,7 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 			}
 		}
 		if hi == s.ws.tokens { // the chunk's last: they are the session's, should the next be cancelled
-			s.logits, s.at = append(s.logits[:0], rows[(hi-lo-1)*vocab:(hi-lo)*vocab]...), onHost
+			s.logits, s.logitsAt = append(s.logits[:0], rows[(hi-lo-1)*vocab:(hi-lo)*vocab]...), onHost
 		}
 		return nil
 	})
@@ -288,9 +291,9 @@ func (s *Session) Truncate(n int) error {
 	defer s.end()
 	switch {
 	case n < 0 || n > len(s.tokens):
-		return fmt.Errorf("llama: truncate to %d tokens: 0 to %d are possible", n, len(s.tokens))
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("0 to %d, the tokens of the conversation", len(s.tokens))}
 	case n > 0 && n < s.evicted:
-		return fmt.Errorf("llama: truncate to %d of %d tokens: of the first %d some were evicted; go back to no fewer, or to 0", n, len(s.tokens), s.evicted)
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: of the first %d tokens some were evicted", s.evicted, s.evicted)}
 	}
 	return s.truncate(n)
 }
@@ -301,14 +304,14 @@ func (s *Session) truncate(n int) error {
 	if n == len(s.tokens) {
 		return nil
 	}
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	return s.forget(n)
 }
 
-// forget is truncate with compute held. All layers go back, whatever fails.
+// forget is truncate, with memoryMu held. All layers go back, whatever fails.
 func (s *Session) forget(n int) error {
 	gone := len(s.tokens) - n
 	var errs []error
@@ -323,25 +326,49 @@ func (s *Session) forget(n int) error {
 			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
 		}
 	}
-	if n == 0 {
-		s.evicted = 0
-	}
-	s.tokens, s.position, s.at = s.tokens[:n], n, nowhere
-	s.countCache()
+	s.forgotten(n)
 	if len(errs) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("llama: truncate to %d tokens: %w", n, errors.Join(errs...))
+	err := fmt.Errorf("truncate to %d tokens: %w", n, errors.Join(errs...))
 	if s.origin != nil {
 		return s.goBack(err)
 	}
 	return err
 }
 
+// forgotten notes that the caches hold no more than the first n tokens.
+func (s *Session) forgotten(n int) {
+	s.tokens, s.logitsAt = s.tokens[:n], nowhere
+	s.evicted = min(s.evicted, n)
+	s.countCache()
+}
+
+// takeBack undoes the latest chunk, before which the conversation had n tokens; see kvcache.Cache.TakeBack.
+func (s *Session) takeBack(n int) error {
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	defer s.memoryMu.Unlock()
+	return s.undo(n)
+}
+
+// undo is takeBack, with memoryMu held. All layers go back, whatever fails.
+func (s *Session) undo(n int) error {
+	var errs []error
+	for i, c := range s.caches {
+		if err := c.TakeBack(n); err != nil {
+			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
+		}
+	}
+	s.forgotten(n)
+	return errors.Join(errs...)
+}
+
 // ensureLogits sees to it that there are logits, by computing the last token once more where they were lost: by a Truncate, or
 // with a device.
 func (s *Session) ensureLogits() error {
-	if s.at != nowhere || len(s.tokens) == 0 {
+	if s.logitsAt != nowhere || len(s.tokens) == 0 {
 		return nil
 	}
 	last := s.tokens[len(s.tokens)-1]
@@ -358,11 +385,11 @@ func (s *Session) ensureLogits() error {
 func (s *Session) check(t []Token) error {
 	for i, token := range t {
 		if token < 0 || int(token) >= s.model.config.VocabSize {
-			return fmt.Errorf("llama: token %d is %d, outside the vocabulary of %d", i, token, s.model.config.VocabSize)
+			return &ParamError{fmt.Sprintf("token %d", i), int(token), fmt.Sprintf("0 to %d, the vocabulary's", s.model.config.VocabSize-1)}
 		}
 	}
 	if room := s.room(); len(t) > room {
-		return fmt.Errorf("%w: %d tokens after %d, where %d more fit", ErrContextFull, len(t), len(s.tokens), room)
+		return &ContextFullError{Have: len(s.tokens), Want: len(t), Room: room}
 	}
 	return nil
 }
@@ -371,7 +398,7 @@ func (s *Session) check(t []Token) error {
 func (s *Session) room() int {
 	room := math.MaxInt
 	if s.options.Positions == Strict {
-		room = s.model.config.ContextLength - s.position
+		room = s.model.config.ContextLength - len(s.tokens)
 	}
 	if !s.bounded() {
 		room = min(room, s.options.MaxTokens-s.CacheLen())
@@ -391,13 +418,13 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 		}
 		n := min(len(t), s.ws.chunk)
 		last := n == len(t)
-		had, at := len(s.tokens), s.at
+		had, at := len(s.tokens), s.logitsAt
 		err := s.step(ctx, t[:n], last && each == nil, each)
 		switch {
 		case len(s.tokens) == had:
 		case err != nil && each != nil: // of a chunk whose rows were not all looked at nothing stays
-			err = errors.Join(err, s.truncate(had))
-			s.at = at
+			err = errors.Join(err, s.takeBack(had))
+			s.logitsAt = at
 		default: // even if there are no logits: the next chunk must fit
 			if failed := s.maybeEvict(last); err == nil {
 				err = failed
@@ -414,16 +441,15 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 // step computes one chunk and, if wanted, the logits after it. A chunk of more than one token can be cancelled. The device may
 // not have finished when it returns.
 func (s *Session) step(ctx context.Context, t []Token, logits bool, each func(lo, hi int) error) error {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	if err := s.forward(ctx, t); err != nil {
 		return err
 	}
-	s.at = nowhere
+	s.logitsAt = nowhere
 	s.tokens = append(s.tokens, t...)
-	s.position += len(t)
 	s.usage.PeakBytes = max(s.usage.PeakBytes, s.countCache())
 	if each != nil {
 		for lo := 0; lo < len(t); lo += headRows {

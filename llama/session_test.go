@@ -154,6 +154,94 @@ func TestSessionStopStrings(t *testing.T) {
 	}
 }
 
+// TestHeldTextIsDelivered ends answers while text waits for a stop string: all pieces together must still be the answer.
+func TestHeldTextIsDelivered(t *testing.T) {
+	m := pebbleModel(t)
+	whole, _ := chat(t, newSession(t, m, nil), story, llama.Params{MaxTokens: 8})
+	stop := []string{whole + " and never this"} // everything is held back
+	mask := failingMask{}
+	for name, p := range map[string]llama.Params{
+		"cancelled": {Stop: stop},
+		"failed":    {Stop: stop, Mask: &mask},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := newSession(t, m, nil)
+		var text strings.Builder
+		var last llama.Piece
+		var got error
+		tokens := 0
+		for piece, err := range s.Chat(ctx, story, p) {
+			text.WriteString(piece.Text)
+			if tokens += len(piece.Tokens); tokens == 8 {
+				if p.Mask == nil {
+					cancel()
+				} else {
+					mask.err = errors.New("enough")
+				}
+			}
+			last, got = piece, err
+		}
+		if got == nil || text.String() != whole {
+			t.Errorf("%s after %d tokens: %q (%v), want %q", name, tokens, text.String(), got, whole)
+		}
+		if last.Stats.GeneratedTokens != 8 || last.Stats.PromptTokens == 0 || last.Stats.DecodeTime == 0 {
+			t.Errorf("%s: statistics %+v", name, last.Stats)
+		}
+	}
+}
+
+type failingMask struct{ err error }
+
+func (f *failingMask) Apply([]llama.Token, []float32) error { return f.err }
+
+func TestStatsOfAPromptThatEndsEarly(t *testing.T) {
+	m := pebbleModel(t)
+	s := newSession(t, m, &llama.SessionOptions{Chunk: 16})
+	ctx := &endsAfter{Context: t.Context(), looks: 12}
+	for piece, err := range s.Generate(ctx, stream(200), llama.Params{}) {
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, want %v", err, context.Canceled)
+		}
+		if n := len(s.Tokens()); piece.Stats.PromptTokens != n || n == 0 || n == 200 || piece.Stats.PrefillTime == 0 {
+			t.Errorf("%d tokens were computed: %+v", n, piece.Stats)
+		}
+	}
+}
+
+// endsAfter is a context that ends when it has been looked at so many times.
+type endsAfter struct {
+	context.Context
+	looks int
+}
+
+func (e *endsAfter) Err() error {
+	if e.looks--; e.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestSecondRangeIsAnError(t *testing.T) {
+	m := pebbleModel(t)
+	s := newSession(t, m, nil)
+	answer := s.Chat(t.Context(), story, llama.Params{MaxTokens: 3})
+	for _, err := range answer {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := s.Tokens()
+	for piece, err := range answer {
+		if err == nil || !strings.Contains(err.Error(), "second time") {
+			t.Errorf("ranged over again: %+v, %v", piece, err)
+		}
+	}
+	if !slices.Equal(s.Tokens(), before) {
+		t.Errorf("ranging over an answer again changed the conversation from %d to %d tokens", len(before), len(s.Tokens()))
+	}
+}
+
 func TestSessionStopReasons(t *testing.T) {
 	m := pebbleModel(t)
 	for _, c := range []struct {
@@ -447,8 +535,14 @@ func TestEmbed(t *testing.T) {
 	if cosine(a, b) <= cosine(a, c) {
 		t.Errorf("two sums are less alike (%.3f) than a sum and a story (%.3f)", cosine(a, b), cosine(a, c))
 	}
-	if _, err := m.Embed(ctx, strings.Repeat("word ", 5000)); !errors.Is(err, llama.ErrContextFull) {
+	var full *llama.ContextFullError
+	if _, err := m.Embed(ctx, strings.Repeat("word ", 5000)); !errors.Is(err, llama.ErrContextFull) || !errors.As(err, &full) || full.Want <= full.Room {
 		t.Errorf("a text longer than the context: %v", err)
+	}
+	specials := strings.Repeat("<|eot_id|>", 1000) // as many tokens where they are recognised, which would fit
+	want := len(m.Tokenizer().EncodeSpecial("", true)) + len(m.Tokenizer().Encode(specials))
+	if _, err := m.Embed(ctx, specials); !errors.As(err, &full) || full.Want != want {
+		t.Errorf("special tokens in a text are inert, which makes %d tokens: %v", want, err)
 	}
 	runtime.KeepAlive(m)
 }

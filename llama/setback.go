@@ -11,14 +11,14 @@ import (
 
 // forward computes a chunk; when a device fails that the session was moved to, it is computed where the session came from.
 func (s *Session) forward(ctx context.Context, t []Token) error {
-	err := s.model.forward(ctx, s.ws, t, s.position, s.caches)
+	err := s.model.forward(ctx, s.ws, t, len(s.tokens), s.caches)
 	if err == nil || s.origin == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
 	if err := s.goBack(err); err != nil {
 		return err
 	}
-	return s.model.forward(ctx, s.ws, t, s.position, s.caches)
+	return s.model.forward(ctx, s.ws, t, len(s.tokens), s.caches)
 }
 
 // lastLogits computes the logits of a row of the last chunk, its last. When a device fails that the session was moved to, the
@@ -26,7 +26,7 @@ func (s *Session) forward(ctx context.Context, t []Token) error {
 func (s *Session) lastLogits(row int) error {
 	err := s.model.logits(s.ws, row, row+1)
 	if err == nil {
-		s.at = onDevice
+		s.logitsAt = onDevice
 		return nil
 	}
 	if s.origin == nil {
@@ -40,17 +40,16 @@ func (s *Session) lastLogits(row int) error {
 func (s *Session) recompute(because error) error {
 	kept := len(s.tokens) - s.ws.tokens
 	chunk := slices.Clone(s.tokens[kept:])
-	if err := s.forget(kept); err != nil {
+	if err := s.undo(kept); err != nil {
 		because = errors.Join(because, err)
 	}
 	if err := s.goBack(because); err != nil {
 		return err
 	}
-	if err := s.model.forward(context.Background(), s.ws, chunk, s.position, s.caches); err != nil {
+	if err := s.model.forward(context.Background(), s.ws, chunk, len(s.tokens), s.caches); err != nil {
 		return err
 	}
 	s.tokens = append(s.tokens, chunk...)
-	s.position += len(chunk)
 	s.countCache()
 	return s.lastLogits(len(chunk) - 1)
 }
@@ -78,8 +77,8 @@ func deviceFailed(err error) bool {
 // goBack moves the session to where it came from, because of an error.
 func (s *Session) goBack(because error) error {
 	back := s.origin
-	if s.at == onDevice {
-		s.at = nowhere // what such a device has is nothing to go on from
+	if s.logitsAt == onDevice {
+		s.logitsAt = nowhere // what such a device has is nothing to go on from
 	}
 	_, err := s.move(context.Background(), back, s.copyCaches)
 	switch {
@@ -90,7 +89,7 @@ func (s *Session) goBack(because error) error {
 		err = fmt.Errorf("the cache cannot be copied, nor computed anew from %d tokens of which some were evicted: %w", len(s.tokens), err)
 	}
 	if err != nil {
-		return errors.Join(because, fmt.Errorf("llama: going back to %s failed too: %w", back.device.Name(), err))
+		return errors.Join(because, fmt.Errorf("going back to %s failed too: %w", back.device.Name(), err))
 	}
 	s.origin = nil
 	s.setbacks = append(s.setbacks, because)

@@ -38,16 +38,16 @@ func (s *Session) Save(w io.Writer) (err error) {
 		return err
 	}
 	defer s.end()
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("llama: save a session of %d tokens: %w", len(s.tokens), err)
+			err = fmt.Errorf("save a session of %d tokens: %w", len(s.tokens), err)
 		}
 	}()
-	if err := s.fetch(); err != nil {
+	if err := s.fetchLogits(); err != nil {
 		return err
 	}
 	fingerprint, err := s.model.fingerprint()
@@ -60,7 +60,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 		KV: uint32(s.options.KV), MaxTokens: uint32(s.options.MaxTokens),
 		Tokens: uint64(len(s.tokens)), Evicted: uint64(s.evicted),
 	}
-	if s.at == onHost {
+	if s.logitsAt == onHost {
 		header.Logits = 1
 	}
 	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, s.tokens} {
@@ -68,7 +68,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 			return err
 		}
 	}
-	if s.at == onHost {
+	if s.logitsAt == onHost {
 		if err := binary.Write(out, binary.LittleEndian, s.logits); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 func (m *Model) Restore(r io.Reader, o *SessionOptions) (*Session, error) {
 	s, err := m.restore(r, o)
 	if err != nil {
-		return nil, fmt.Errorf("llama: restore a session: %w", err)
+		return nil, fmt.Errorf("restore a session: %w", err)
 	}
 	return s, nil
 }
@@ -139,10 +139,10 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 
 // read fills an empty session.
 func (s *Session) read(in *stateReader, header *stateHeader) error {
-	if err := s.hold(); err != nil {
+	if err := s.lockOpen(); err != nil {
 		return err
 	}
-	defer s.compute.Unlock()
+	defer s.memoryMu.Unlock()
 	const batch = 1 << 12 // tokens read at once: a damaged length must not cost memory
 	for left := header.Tokens; left > 0; {
 		part := make([]Token, min(left, batch))
@@ -178,9 +178,9 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 	if err := in.end(); err != nil {
 		return err
 	}
-	s.position, s.evicted = len(s.tokens), int(header.Evicted)
+	s.evicted = int(header.Evicted)
 	if header.Logits == 1 {
-		s.at = onHost
+		s.logitsAt = onHost
 	}
 	s.usage.PeakBytes = s.countCache()
 	return nil

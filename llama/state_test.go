@@ -130,7 +130,7 @@ func TestRestoreRefuses(t *testing.T) {
 	mismatch("too small a cache", m, &llama.SessionOptions{MaxTokens: 39})
 	mismatch("a policy that needs what was not recorded", m, &llama.SessionOptions{Eviction: policyOf(t, "h2o", 100)})
 
-	before := m.MemoryUsage()
+	before := sessionsMemory(m)
 	damaged := func(name string, state []byte) {
 		t.Helper()
 		var format *llama.FormatError
@@ -148,7 +148,7 @@ func TestRestoreRefuses(t *testing.T) {
 		changed[n] ^= 0x41
 		damaged(fmt.Sprintf("byte %d", n), changed)
 	}
-	if after := m.MemoryUsage(); after != before {
+	if after := sessionsMemory(m); after != before {
 		t.Errorf("failed restores left %+v, before %+v", after, before)
 	}
 	failing := io.MultiReader(bytes.NewReader(state[:1000]), brokenReader{})

@@ -1,90 +1,140 @@
 package llama
 
 import (
-	"bytes"
-	"strings"
+	"slices"
 	"unicode/utf8"
 )
 
-// textFilter turns the bytes of generated tokens into text that may be shown: whole UTF-8 characters only, and nothing that
-// is, or may yet become, a stop string.
+// textFilter turns the bytes of generated tokens into text that may be shown: whole characters only, and nothing that is, or may
+// yet become, a stop string. Stop strings are looked for in the text as it would be shown, in time linear in its length however
+// long they are, and the result does not depend on how the bytes are cut into tokens.
+//
+// Invariants between calls: raw is the beginning of one character, at most three bytes; held is text that is not shown yet, as
+// long as the longest beginning of a stop string that the text ends with.
 type textFilter struct {
-	stop      []string
-	pending   []byte // decoded, not yet shown
-	dropSpace bool   // a space that comes first is the vocabulary's, not the text's
+	stops     []stopString
+	raw       []byte
+	held      []byte
+	dropSpace bool // a space that comes first is the vocabulary's, not the text's
+}
+
+// stopString finds one stop string in a text that comes byte by byte, by Knuth, Morris and Pratt's algorithm.
+type stopString struct {
+	text    string
+	shorter []int // of text[:n+1]: the length of the longest shorter beginning of text that it ends with
+	matched int   // how much of text's beginning the text so far ends with; below len(text)
+}
+
+func newStopString(text string) stopString {
+	s := stopString{text: text, shorter: make([]int, len(text))}
+	for i := 1; i < len(text); i++ {
+		s.shorter[i] = s.extend(s.shorter[i-1], text[i])
+	}
+	return s
+}
+
+// extend returns how much of the beginning is matched when n bytes of it are and c comes next.
+func (s *stopString) extend(n int, c byte) int {
+	for n > 0 && s.text[n] != c {
+		n = s.shorter[n-1]
+	}
+	if s.text[n] == c {
+		n++
+	}
+	return n
 }
 
 // start prepares for a call.
 func (f *textFilter) start(stop []string, dropSpace bool) {
-	f.stop, f.dropSpace = stop, dropSpace
-	f.pending = f.pending[:0]
+	f.stops = f.stops[:0]
+	for _, text := range stop {
+		f.stops = append(f.stops, newStopString(text))
+	}
+	f.raw, f.held, f.dropSpace = f.raw[:0], f.held[:0], dropSpace
 }
 
-// push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been reached;
-// after that nothing more is shown.
+// push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been completed; it
+// ends the text where it begins, and the longest counts where several end. After that nothing more is shown.
 func (f *textFilter) push(b []byte) (text string, stopped bool) {
 	if f.dropSpace && len(b) > 0 {
-		b, f.dropSpace = bytes.TrimPrefix(b, []byte(" ")), false
+		if b[0] == ' ' {
+			b = b[1:]
+		}
+		f.dropSpace = false
 	}
-	f.pending = append(f.pending, b...)
-	if at := f.firstStop(); at >= 0 {
-		text = validText(f.pending[:at])
-		f.pending = f.pending[:0]
-		return text, true
+	f.raw = append(f.raw, b...)
+	raw := f.raw
+	for utf8.FullRune(raw) {
+		r, n := utf8.DecodeRune(raw)
+		if r == utf8.RuneError && n == 1 {
+			n = maximalSubpart(raw)
+		}
+		raw = raw[n:]
+		if f.add(r) {
+			text = string(f.held)
+			f.raw, f.held = f.raw[:0], f.held[:0]
+			return text, true
+		}
 	}
-	n := len(f.pending) - f.held()
-	text = validText(f.pending[:n])
-	f.pending = append(f.pending[:0], f.pending[n:]...)
+	f.raw = append(f.raw[:0], raw...)
+	wait := 0
+	for i := range f.stops {
+		wait = max(wait, f.stops[i].matched)
+	}
+	show := len(f.held) - wait
+	text = string(f.held[:show])
+	f.held = append(f.held[:0], f.held[show:]...)
 	return text, false
 }
 
-// flush returns what was held back, when no more will come.
+// add adds a character to held. When it completes a stop string, that is taken off held again and the result is true.
+func (f *textFilter) add(r rune) bool {
+	from := len(f.held)
+	f.held = utf8.AppendRune(f.held, r)
+	longest := 0
+	for i := range f.stops {
+		s := &f.stops[i]
+		for _, c := range f.held[from:] {
+			s.matched = s.extend(s.matched, c)
+		}
+		if s.matched == len(s.text) {
+			longest = max(longest, len(s.text))
+			s.matched = s.shorter[s.matched-1]
+		}
+	}
+	f.held = f.held[:len(f.held)-longest]
+	return longest > 0
+}
+
+// flush returns what was held back, when no more will come. A character that was begun becomes U+FFFD.
 func (f *textFilter) flush() string {
-	text := validText(f.pending)
-	f.pending = f.pending[:0]
+	text := string(f.held)
+	if len(f.raw) > 0 {
+		text += string(utf8.RuneError)
+	}
+	f.raw, f.held = f.raw[:0], f.held[:0]
 	return text
 }
 
-// firstStop returns where the earliest stop string begins, or -1.
-func (f *textFilter) firstStop() int {
-	first := -1
-	for _, stop := range f.stop {
-		if at := strings.Index(string(f.pending), stop); at >= 0 && (first < 0 || at < first) {
-			first = at
-		}
+// maximalSubpart returns how many bytes of b, which begins with no whole character, one U+FFFD stands for: the longest beginning
+// of b that also begins some character, and at least 1 (The Unicode Standard, section 3.9).
+func maximalSubpart(b []byte) int {
+	n := 1
+	for n < len(b) && !utf8.FullRune(b[:n+1]) {
+		n++
 	}
-	return first
+	return n
 }
 
-// held returns how many bytes at the end must wait: the beginning of a character, or of a stop string.
-func (f *textFilter) held() int {
-	held := incompleteRune(f.pending)
-	for _, stop := range f.stop {
-		for n := min(len(stop)-1, len(f.pending)); n > held; n-- {
-			if strings.HasPrefix(stop, string(f.pending[len(f.pending)-n:])) {
-				held = n
-				break
-			}
+// checkStops refuses stop strings that no text can contain, and one that every text does.
+func checkStops(stops []string) error {
+	if slices.Contains(stops, "") {
+		return &ParamError{Field: "Params.Stop", Value: `""`, Want: "strings that are not empty: an empty one would stop before the first token"}
+	}
+	for _, stop := range stops {
+		if !utf8.ValidString(stop) {
+			return &ParamError{Field: "Params.Stop", Value: stop, Want: "UTF-8"}
 		}
 	}
-	// Text that waits for a stop string must not cut a character in two either.
-	return held + incompleteRune(f.pending[:len(f.pending)-held])
-}
-
-// incompleteRune returns the length of the unfinished character at the end of b, 0 to 3.
-func incompleteRune(b []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
-			if utf8.FullRune(tail) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
-}
-
-// validText returns b as text, each invalid byte replaced by U+FFFD.
-func validText(b []byte) string {
-	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
+	return nil
 }

@@ -42,6 +42,12 @@ func TestTextFilter(t *testing.T) {
 		{"multibyte stop", "그만하자, 끝!", []string{"끝"}, "그만하자, ", true},
 		{"invalid UTF-8", "a\xffb", nil, "a\uFFFDb", false},
 		{"unfinished character", "a\xf0\x9f", nil, "a\uFFFD", false},
+		{"two invalid bytes", "a\xff\xfeb", nil, "a\uFFFD\uFFFDb", false},
+		{"a character broken off", "\xf0\x9fb\xe2\x82", nil, "\uFFFDb\uFFFD", false},
+		{"what is shown for invalid bytes", "a\xffb", []string{"\uFFFD"}, "a", true},
+		{"within what is held for another", "xabcdy", []string{"abcde", "bcd"}, "xa", true},
+		{"several that end together", "xabcd", []string{"cd", "abcd", "d"}, "x", true},
+		{"begun again within itself", "aabaabaaab", []string{"aabaaab"}, "aab", true},
 	} {
 		for n := 1; n <= 8; n++ {
 			f := new(textFilter)
@@ -61,24 +67,49 @@ func TestTextFilter(t *testing.T) {
 
 func FuzzTextFilter(f *testing.F) {
 	f.Add("one STOP two", "STOP", "wo", 3)
-	f.Add("끝까지", "까", "\xea", 1)
+	f.Add("끝까지", "까", "\uFFFD", 1)
+	f.Add("xabcdy", "abcde", "bcd", 2)
 	f.Fuzz(func(t *testing.T, text, stop1, stop2 string, n int) {
-		if stop1 == "" || stop2 == "" || n < 1 || !utf8.ValidString(text) {
+		if stop1 == "" || stop2 == "" || n < 1 || !utf8.ValidString(text+stop1+stop2) {
 			t.Skip()
 		}
-		want := text
-		for _, stop := range []string{stop1, stop2} {
-			if before, _, found := strings.Cut(text, stop); found && len(before) < len(want) {
-				want = before
+		want, stop := text, false
+		for end := range len(text) + 1 { // the first place where one is complete, and there the longest
+			for _, stop12 := range []string{stop1, stop2} {
+				if before, found := strings.CutSuffix(text[:end], stop12); found && len(before) < len(want) {
+					want, stop = before, true
+				}
+			}
+			if stop {
+				break
 			}
 		}
 		filter := new(textFilter)
 		filter.start([]string{stop1, stop2}, false)
-		got, _, _ := feed(filter, text, n)
-		if utf8.ValidString(want) && got != want {
-			t.Fatalf("%q without %q and %q in pieces of %d: %q, want %q", text, stop1, stop2, n, got, want)
+		if got, stopped, _ := feed(filter, text, n); got != want || stopped != stop {
+			t.Fatalf("%q without %q and %q in pieces of %d: %q, %v; want %q, %v", text, stop1, stop2, n, got, stopped, want, stop)
 		}
 	})
+}
+
+// TestLongStopStringIsLinear counts allocated bytes and steps instead of seconds: every byte of the text moves the match on by one
+// or back along links whose number the moves forward bound.
+func TestLongStopStringIsLinear(t *testing.T) {
+	const n = 1 << 20
+	f := new(textFilter)
+	f.start([]string{strings.Repeat("a", n) + "b"}, false)
+	before := f.stops[0].matched
+	for range n / 16 {
+		if text, stopped := f.push([]byte(strings.Repeat("a", 16))); text != "" || stopped {
+			t.Fatalf("%q, %v", text, stopped)
+		}
+	}
+	if grown := f.stops[0].matched - before; grown != n {
+		t.Fatalf("%d bytes are matched, want %d", grown, n)
+	}
+	if text, stopped := f.push([]byte("b")); text != "" || !stopped {
+		t.Errorf("%d bytes, stopped %v", len(text), stopped)
+	}
 }
 
 func TestTextFilterDropsTheVocabularysSpace(t *testing.T) {

@@ -73,9 +73,9 @@ func (r SwitchReport) String() string {
 func NewSwitch(ctx context.Context, s *Session, o SwitchOptions) (*Switch, error) {
 	switch {
 	case o.Load == nil:
-		return nil, fmt.Errorf("llama: SwitchOptions.Load is nil: there is nowhere to go")
+		return nil, &ParamError{"SwitchOptions.Load", nil, "a function that loads the model on the other device"}
 	case o.Threshold < 0 || o.Expect < 0 || o.Warmup < 0:
-		return nil, fmt.Errorf("llama: SwitchOptions with a threshold of %d, %d expected tokens and %d of warm-up: none may be negative", o.Threshold, o.Expect, o.Warmup)
+		return nil, &ParamError{"SwitchOptions", fmt.Sprintf("{Threshold: %d, Expect: %d, Warmup: %d}", o.Threshold, o.Expect, o.Warmup), "without negative numbers"}
 	}
 	if o.Expect == 0 {
 		o.Expect = 128
@@ -175,7 +175,7 @@ func (w *Switch) maybeMove(ctx context.Context) {
 	s := w.session
 	if r.Here = s.tokenTime.mean; w.options.Threshold > 0 {
 		r.Threshold = w.options.Threshold
-		if s.position < r.Threshold {
+		if len(s.tokens) < r.Threshold {
 			return
 		}
 	} else {

@@ -3,7 +3,10 @@ package llama
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
+	"strings"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -13,14 +16,79 @@ import (
 // those of Hugging Face's Llama, whatever the file's own: projections are [out, in], heads of q and k are laid out for
 // rotation of halves.
 type weightSource interface {
-	// tensor returns a host tensor, a view of the file where that is possible.
-	tensor(name string) (*tensor.Tensor, error)
 	// has tells whether the tensor exists.
 	has(name string) bool
-	// done tells that a tensor has been copied, so that the file's pages need not stay in memory.
-	done(t *tensor.Tensor)
+	// find returns an existing tensor as the file has it, without reading its data.
+	find(name string) (storedTensor, error)
+	// tensor returns an existing tensor in our layout, a view of the file where that is possible. Its shape must have been
+	// checked.
+	tensor(name string) (*tensor.Tensor, error)
+	// done tells that a tensor of a name has been copied, so that the file's pages need not stay in memory.
+	done(name string, t *tensor.Tensor)
 	// file names the source for messages.
 	file() string
+}
+
+// storedTensor is a tensor as a file has it. Its type is one with a Format and its data are as long as type and shape say.
+type storedTensor struct {
+	dtype tensor.DType
+	shape tensor.Shape
+	data  []byte
+	owner io.Closer // of data
+}
+
+// newStoredTensor is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
+// do not fit the data. The type's name is the file's.
+func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, owner io.Closer) (storedTensor, error) {
+	if d.Format() == nil {
+		return storedTensor{}, fmt.Errorf("its type is %.20q: %w; weights can be %s", typeName, ErrUnsupported, weightTypes())
+	}
+	shape, err := tensor.NewShape(dims...)
+	if err != nil {
+		return storedTensor{}, err
+	}
+	if _, err := tensor.Wrap(nil, tensor.WrapBytes(d, data, owner, true), shape); err != nil {
+		return storedTensor{}, err
+	}
+	return storedTensor{d, shape, data, owner}, nil
+}
+
+// weightTypes lists the types that weights can have.
+func weightTypes() string {
+	var names []string
+	for _, d := range tensor.DTypes() {
+		if d.Format() != nil {
+			names = append(names, d.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// host returns a tensor of the file's bytes: a view where they are aligned for their type, else a copy.
+func (s storedTensor) host(memory tensor.Memory) (*tensor.Tensor, error) {
+	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
+		return tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
+	}
+	buffer, err := memory.Alloc(len(s.data), s.dtype)
+	if err != nil {
+		return nil, err
+	}
+	copy(buffer.Bytes(), s.data)
+	return tensor.Wrap(nil, buffer, s.shape)
+}
+
+// floats returns the elements as numbers, which are few.
+func (s storedTensor) floats() ([]float32, error) {
+	values := make([]float32, s.shape.NumElements())
+	return values, s.dtype.Format().Dequantize(values, s.data)
+}
+
+// alignment returns what typed views of a type need, in bytes: blocks begin with a 16-bit scale.
+func alignment(d tensor.DType) uintptr {
+	if d.Quantized() {
+		return 2
+	}
+	return uintptr(d.BlockBytes())
 }
 
 // weightSpec says what one tensor is: its name in the source, the shape it must have, and what becomes of it.
@@ -118,8 +186,11 @@ func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host *cpu.Ba
 	return result, nil
 }
 
-// castRows converts some rows after the other.
+// castRows converts some rows after the other. A tensor with one dimension is one row.
 func castRows(ctx context.Context, t, result *tensor.Tensor, host *cpu.Backend) error {
+	if t.Shape().NDim() == 1 {
+		return host.Cast(t, result)
+	}
 	rows := t.Shape().Dim(0)
 	step := max(convertAtOnce/max(t.Shape().NumElements()/max(rows, 1), 1), 1)
 	for lo := 0; lo < rows; lo += step {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -44,7 +45,7 @@ func newWorkspace(d *device, c *Config, chunk int) (ws *workspace, err error) {
 	defer func() {
 		if err != nil {
 			ws.free()
-			err = fmt.Errorf("llama: workspace for %d tokens: %w", chunk, err)
+			err = fmt.Errorf("workspace for %d tokens: %w", chunk, err)
 		}
 	}()
 	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
@@ -91,6 +92,30 @@ func newWorkspace(d *device, c *Config, chunk int) (ws *workspace, err error) {
 // headRows is how many tokens' logits are computed at once where all are wanted: enough to share the head's weights, few
 // enough that a large vocabulary's logits stay small.
 const headRows = 8
+
+// workingBytes returns what a session of the default chunk, and the operations that compute it, take beyond weights and cache,
+// in bytes. The number of workers is a constant, so that a model that loads on one machine loads on another.
+func (c *Config) workingBytes() int64 {
+	const workers, floatBytes = 8, 4
+	q, kv := int64(c.Heads)*int64(c.HeadDim), int64(c.KVHeads)*int64(c.HeadDim)
+	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
+	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
+	row += max(hidden, q, wide) / 2 // quantised once more for the products
+	choosing := 4 * vocab           // logits on the host, probabilities and candidates
+	return floatBytes*(defaultChunk*row+headRows*(hidden+vocab)+choosing) +
+		backend.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, defaultMaxTokens, workers)
+}
+
+// checkWorkingBytes refuses a configuration whose working memory is out of proportion to its weights, of which there are
+// stored bytes: a file must not make a program allocate many times its size. The models of this family stay far below, the
+// smallest thanks to the constant.
+func (c *Config) checkWorkingBytes(stored int64) error {
+	if need, limit := c.workingBytes(), 32<<20+4*stored; need > limit {
+		return fmt.Errorf("the configuration (%d heads of %d elements, widths of %d and %d, a vocabulary of %d) takes %d bytes of working memory, "+
+			"out of proportion to weights of %d bytes", c.Heads, c.HeadDim, c.HiddenSize, c.IntermediateSize, c.VocabSize, need, stored)
+	}
+	return nil
+}
 
 func (ws *workspace) add(full, view *tensor.Tensor) {
 	ws.full = append(ws.full, full)

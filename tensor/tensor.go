@@ -136,7 +136,8 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("%v%v@%s", t.dtype, t.shape, where)
 }
 
-// Slice returns a view of the rows [lo, hi) of the outermost dimension.
+// Slice returns a view of the rows [lo, hi) of the outermost dimension. Of a tensor with one dimension, whose rows are single
+// elements, lo and hi must be whole blocks: of 32 elements for Q8_0, for instance.
 func (t *Tensor) Slice(lo, hi int) (*Tensor, error) {
 	view := new(Tensor)
 	if err := t.SliceInto(view, lo, hi); err != nil {
@@ -150,14 +151,22 @@ func (t *Tensor) SliceInto(view *Tensor, lo, hi int) error {
 	if t.shape.n == 0 || lo < 0 || hi < lo || hi > t.shape.dims[0] {
 		return fmt.Errorf("tensor: rows [%d, %d) of %v", lo, hi, t)
 	}
-	stride := 0
-	if t.shape.dims[0] > 0 {
-		stride = t.size / t.shape.dims[0]
+	elements := 1 // of a row
+	for _, d := range t.shape.dims[1:t.shape.n] {
+		elements *= d
 	}
+	// Blocks run along the innermost dimension: where that is also the outermost, a row is only a part of a block.
+	from, err := t.dtype.Bytes(lo * elements)
+	if err != nil {
+		return fmt.Errorf("tensor: rows [%d, %d) of %v: %w", lo, hi, t, err)
+	}
+	to, err := t.dtype.Bytes(hi * elements)
+	if err != nil {
+		return fmt.Errorf("tensor: rows [%d, %d) of %v: %w", lo, hi, t, err)
+	}
+	offset := t.offset + from // view may be t
 	*view = *t
-	view.shape = t.shape.withDim0(hi - lo)
-	view.offset = t.offset + lo*stride
-	view.size = (hi - lo) * stride
+	view.shape, view.offset, view.size = t.shape.withDim0(hi-lo), offset, to-from
 	return nil
 }
 

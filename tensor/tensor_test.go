@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 	"unsafe"
@@ -107,7 +108,7 @@ func TestGallocCounts(t *testing.T) {
 	if _, err := g.Alloc(-1, tensor.F32); err == nil {
 		t.Error("a negative size was allocated")
 	}
-	if _, err := g.Alloc(math.MaxInt/2, tensor.F32); err == nil {
+	if _, err := g.Alloc(math.MaxInt/2, tensor.F32); err == nil && strconv.IntSize == 64 {
 		t.Error("half of the address space was allocated")
 	}
 	if _, err := g.Alloc(8, 0); err == nil {

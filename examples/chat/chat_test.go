@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
 func chat(t *testing.T, input string, args ...string) (stdout, stderr string, err error) {
@@ -53,6 +54,29 @@ func TestFullContextSaysWhatToDo(t *testing.T) {
 	_, _, err := chat(t, "What is the capital of Japan?\nAnd of France?\n", "-max-tokens", "30")
 	if err == nil || !strings.Contains(err.Error(), "/reset") {
 		t.Errorf("error %v, want one that names /reset", err)
+	}
+}
+
+func TestIntroductionNamesTheModelAndHowToGiveAnother(t *testing.T) {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	for _, c := range []struct {
+		chosen cli.Model
+		want   []string
+	}{
+		{cli.Model{}, []string{"Pebble", "7.3 million", "q4_0", "-model"}},
+		{cli.Model{Path: "models/some.gguf"}, []string{"some.gguf", "7.3 million", "-model"}},
+	} {
+		var notes bytes.Buffer
+		(&conversation{model: model, stderr: &notes}).introduce(&c.chosen)
+		for _, want := range c.want {
+			if !strings.Contains(notes.String(), want) {
+				t.Errorf("%q does not say %q", notes.String(), want)
+			}
+		}
 	}
 }
 

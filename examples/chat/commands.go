@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
@@ -50,7 +51,7 @@ func (c *conversation) help(string) bool {
 	for _, cmd := range commands() {
 		c.note("%-8s %s", cmd.name, cmd.help)
 	}
-	c.note("A line that ends with \\ goes on in the next. Ctrl-C stops an answer.")
+	c.note("A line that ends with \\ goes on in the next. Ctrl-C ends an answer.")
 	return false
 }
 
@@ -93,7 +94,9 @@ func (c *conversation) stats(string) bool {
 func (c *conversation) note(format string, a ...any) {
 	text := fmt.Sprintf(format, a...)
 	if cli.IsTerminal(c.stderr) {
-		text = "\x1b[2m" + text + "\x1b[0m"
+		var wrapped strings.Builder
+		io.WriteString(&wrapper{w: &wrapped, columns: func() int { return cli.Columns(c.stderr) }}, text)
+		text = "\x1b[2m" + wrapped.String() + "\x1b[0m"
 	}
 	fmt.Fprintln(c.stderr, text)
 }

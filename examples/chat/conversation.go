@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -29,9 +31,6 @@ type conversation struct {
 
 // talk answers until there are no more lines. At a terminal an error ends only the answer.
 func (c *conversation) talk(ctx context.Context, l lines) error {
-	if c.interactive {
-		c.note("/help lists the commands.")
-	}
 	for {
 		line, err := l.next()
 		if errors.Is(err, io.EOF) {
@@ -62,6 +61,24 @@ func (c *conversation) talk(ctx context.Context, l lines) error {
 	}
 }
 
+// introduce says which model talks, and how to talk to another.
+func (c *conversation) introduce(chosen *cli.Model) {
+	name := filepath.Base(chosen.Path)
+	if chosen.Embedded() {
+		name = "Pebble, the embedded model"
+	}
+	parameters, unit := float64(cli.Parameters(c.model.Config()))/1e6, "million"
+	if parameters >= 1000 {
+		parameters, unit = parameters/1000, "billion"
+	}
+	c.note("%s: %.1f %s parameters, %v.", name, parameters, unit, c.model.WeightType())
+	if chosen.Embedded() {
+		c.note("It is small, for trying things out: ask it for sums, capitals, opposites, spellings, or a story.")
+	}
+	c.note("To talk to another model, start this program with -model and the path of a .gguf file or a Hugging Face folder.")
+	c.note("Ctrl-C ends an answer, Ctrl-D the conversation. /help lists the commands.")
+}
+
 // answer adds a message of the user to the history, and the answer to it as far as it comes.
 func (c *conversation) answer(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
@@ -69,18 +86,25 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	c.history = append(c.history, llama.Message{Role: "user", Content: text})
 	var answer strings.Builder
 	last, err := c.stream(ctx, &answer)
-	fmt.Fprintln(c.stdout)
-	interrupted := errors.Is(err, context.Canceled)
-	if err != nil && answer.Len() == 0 {
-		c.history = c.history[:len(c.history)-1] // a question without an answer would confuse the next
+	if err == nil || answer.Len() > 0 {
+		fmt.Fprintln(c.stdout)
+	}
+	c.generated += last.Stats.GeneratedTokens
+	c.computing += last.Stats.DecodeTime
+	interrupted, unanswered := errors.Is(err, context.Canceled), err != nil && answer.Len() == 0
+	if unanswered {
+		c.history = c.history[:len(c.history)-1] // a message without an answer would confuse the next
 	} else {
 		c.history = append(c.history, llama.Message{Role: "assistant", Content: answer.String()})
+		c.answers++
 	}
 	switch {
 	case errors.Is(err, llama.ErrContextFull):
 		return fmt.Errorf("%w. /reset begins a new conversation, -max-tokens gives it more room", err)
 	case interrupted && !c.interactive:
 		return err
+	case interrupted && unanswered:
+		c.note("Interrupted: your message is taken back.")
 	case interrupted:
 		c.note("Interrupted.")
 	case err != nil:
@@ -98,12 +122,12 @@ func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (las
 		history = append([]llama.Message{{Role: "system", Content: c.system}}, history...)
 	}
 	for piece, err := range c.session.Chat(ctx, history, c.params) {
-		if err != nil {
-			return piece, err
-		}
 		answer.WriteString(piece.Text)
 		if _, err := io.WriteString(c.stdout, piece.Text); err != nil {
 			return piece, fmt.Errorf("write the answer: %w", err)
+		}
+		if err != nil {
+			return piece, err
 		}
 		last = piece
 	}
@@ -113,17 +137,17 @@ func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (las
 // report tells how the answer ended and how fast it came.
 func (c *conversation) report(last llama.Piece) {
 	s := last.Stats
-	c.answers++
-	c.generated += s.GeneratedTokens
-	c.computing += s.DecodeTime
 	if last.Stop == llama.ContextFull {
 		c.note("The context is full: /reset begins a new conversation, -max-tokens gives it more room.")
 	}
 	if !c.interactive {
 		return
 	}
-	c.note("%d tokens, %s; prompt %d tokens, %d of them reused, %.2f s; %v", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime),
-		s.PromptTokens, s.ReusedTokens, s.PrefillTime.Seconds(), last.Stop)
+	ended := ""
+	if last.Stop != llama.EndOfTurn {
+		ended = fmt.Sprintf("; ended by: %v", last.Stop)
+	}
+	c.note("%d tokens, %s, the first after %.2f s%s", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime), s.PrefillTime.Seconds(), ended)
 }
 
 // rate says how many tokens a second.

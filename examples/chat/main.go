@@ -1,4 +1,4 @@
-// Chat is a conversation in the terminal. Lines from a pipe are turns of the user, answered one after another.
+// Chat is a conversation in the terminal. Lines from a pipe are messages of the user, answered one after another.
 package main
 
 import (
@@ -18,7 +18,9 @@ chat is a conversation with a model of the Llama family.
   go run ./examples/chat -model model.gguf -system "You answer in rhymes." -temperature 0.7
   echo "What is the capital of Japan?" | go run ./examples/chat
 
-A line that ends with a backslash goes on in the next. Ctrl-C stops an answer. /help lists the commands.`
+A line that ends with a backslash goes on in the next. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
+Lines from a pipe are messages too, answered one after another. The embedded model is too small for lively answers: its
+-temperature is 0 unless given, that of others 0.7.`
 
 // main leaves Ctrl-C to the conversation: it ends an answer, not the program.
 func main() {
@@ -33,7 +35,7 @@ type options struct {
 	system, history string
 }
 
-// usualTemperature makes answers lively. The embedded model is too small for that: it answers greedily.
+// usualTemperature makes answers lively, for which the embedded model is too small.
 const usualTemperature = 0.7
 
 func parse(args []string, stdout io.Writer) (*options, error) {
@@ -70,10 +72,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),
 	}
+	if cli.IsTerminal(stdout) {
+		c.stdout = &wrapper{w: stdout, columns: func() int { return cli.Columns(stdout) }}
+	}
 	lines, err := c.lines(stdin, o.history)
 	if err != nil {
 		return err
 	}
 	defer lines.Close()
+	if c.interactive {
+		c.introduce(&o.model)
+	}
 	return c.talk(ctx, lines)
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,10 +30,9 @@ type options struct {
 	model  cli.Model // on the processor
 	memory cli.Memory
 	params llama.Params
-	prompt string
+	prompt cli.Prompt
 	to     string
 	change llama.SwitchOptions
-	json   bool
 
 	release func() error // of the other device
 }
@@ -42,10 +40,7 @@ type options struct {
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
 	f := cli.NewFlags("hybrid", about)
-	f.Group("Prompt and answer", func() {
-		f.StringVar(&o.prompt, "prompt", "Tell me a story about a fox and a lantern.", "`text` to answer")
-		f.BoolVar(&o.json, "json", false, "print one JSON object: text, stop, and measurements")
-	})
+	o.prompt.Flags(f, "Tell me a story about a fox and a lantern.")
 	f.Group("Switch", func() {
 		f.StringVar(&o.to, "to", "opencl", "`name` of the backend to move to")
 		f.IntVar(&o.change.Threshold, "switch-threshold", 0, "`position` from which on to move; 0: when it pays by the rates measured")
@@ -65,9 +60,12 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	o, err := parse(args, stdout)
 	if err != nil {
+		return err
+	}
+	if err := o.prompt.Read(stdin); err != nil {
 		return err
 	}
 	model, closeModel, err := o.model.Load(ctx, stderr)
@@ -122,31 +120,29 @@ type result struct {
 
 // answer prints the answer and what became of the switch.
 func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, change *llama.Switch, stdout, stderr io.Writer) error {
-	pieces := cli.Ask(ctx, m, s, "", o.prompt, false, o.params)
+	pieces := o.prompt.Ask(ctx, m, s, o.params)
 	var r result
 	for piece, err := range change.Watch(ctx, pieces) {
-		if err != nil {
-			fmt.Fprintln(stdout)
-			return err
-		}
-		if r.Text += piece.Text; !o.json {
+		if r.Text += piece.Text; !o.prompt.JSON {
 			if _, err := io.WriteString(stdout, piece.Text); err != nil {
 				return fmt.Errorf("write the answer: %w", err)
 			}
+		}
+		if err != nil {
+			fmt.Fprintln(stdout)
+			return err
 		}
 		if piece.Stop != 0 {
 			r.Stop, r.GeneratedTokens, r.DecodeRate = piece.Stop.String(), piece.Stats.GeneratedTokens, piece.Stats.DecodeRate()
 		}
 	}
 	report := change.Report()
-	if !o.json {
+	if !o.prompt.JSON {
 		fmt.Fprintln(stdout)
 		fmt.Fprintf(stderr, "%d tokens, %.1f tokens/s; %v\n%v\n", r.GeneratedTokens, r.DecodeRate, r.Stop, report)
 		return errors.Join(s.Setbacks()...)
 	}
 	r.Moved, r.Position, r.Bytes = report.Moved, report.Migration.Position, report.Migration.Bytes
 	r.Seconds, r.LoadSeconds, r.Report = report.Migration.Duration.Seconds(), report.Load.Seconds(), report.String()
-	e := json.NewEncoder(stdout)
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return cli.PrintJSON(stdout, r)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/added"
 )
 
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
@@ -192,28 +194,29 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 }
 
 // added returns the tokens that are looked for in text before it is split.
-func (v *Vocab) added() []addedToken {
-	var added []addedToken
+func (v *Vocab) added() []added.Token {
+	var tokens []added.Token
 	for id, text := range v.Tokens {
 		switch kind := v.typeOf(id); kind {
 		case typeUnknown, typeControl, typeUserDefined:
 			if text != "" {
-				added = append(added, addedToken{ID: int32(id), Content: text, Special: kind != typeUserDefined})
+				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != typeUserDefined})
 			}
 		}
 	}
-	return added
+	return tokens
 }
 
 // scoredMerges returns the merges that make tokens of a SentencePiece vocabulary, in the order of the tokens' scores. Equal
 // scores share a rank.
 func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 	var list []merge
+	maxMerges := 4*v.tokens + 1<<19 // Llama 2 has 2 for each token
 	for id := range int32(len(v.flags)) {
 		if v.has(id, special|literal) {
 			continue
 		}
-		text := v.bytesOf(id)
+		text := string(v.bytesOf(id))
 		if len(text) > maxPieceLen {
 			return nil, fmt.Errorf("token %d, %.40q…, has %d bytes; at most %d would be right", id, text, len(text), maxPieceLen)
 		}
@@ -221,11 +224,14 @@ func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 			if !utf8.RuneStart(text[i]) {
 				continue
 			}
-			left, ok := v.lookup(string(text[:i]))
+			left, ok := v.lookup(text[:i])
 			if !ok {
 				continue
 			}
-			if right, ok := v.lookup(string(text[i:])); ok {
+			if right, ok := v.lookup(text[i:]); ok {
+				if len(list) == maxMerges {
+					return nil, fmt.Errorf("the %d tokens can be made in more than %d ways; at most as many would be right", v.tokens, maxMerges)
+				}
 				list = append(list, merge{left: left, right: right, id: id})
 			}
 		}

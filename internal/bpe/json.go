@@ -1,10 +1,13 @@
 package bpe
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/added"
 )
 
 // ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported where the file asks
@@ -35,6 +38,14 @@ func parseJSON(data []byte) (*Tokenizer, error) {
 	return pl.build(f)
 }
 
+// What a file says in a few bytes may take many times as many in memory; these bounds keep what a file takes within a small
+// multiple of its length.
+const (
+	maxMembers     = 256     // of the file and of its model
+	maxCommas      = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
+	maxAddedCommas = 1 << 18 // of added_tokens; Gemma 3's 6,415 have 45,000
+)
+
 // file is a tokenizer.json, its large parts unread.
 type file struct {
 	data     []byte
@@ -62,6 +73,9 @@ func readFile(data []byte) (*file, error) {
 		key := string(name)
 		if _, ok := f.parts[key]; ok {
 			return r.errorf("%.40q comes twice", key)
+		}
+		if len(f.parts) == maxMembers {
+			return r.errorf("more than %d members", maxMembers)
 		}
 		if key == "model" && r.next() == '{' { // saves a pass over what is nearly all of the file
 			f.parts[key] = span{}
@@ -124,7 +138,15 @@ func (f *file) decodePart(name string, to any) error {
 	if !ok {
 		return nil
 	}
-	if err := json.Unmarshal(f.data[s.start:s.end], to); err != nil {
+	text := f.data[s.start:s.end]
+	limit := maxCommas
+	if name == "added_tokens" {
+		limit = maxAddedCommas
+	}
+	if n := bytes.Count(text, []byte{','}); n > limit {
+		return fmt.Errorf("%s: %d commas; at most %d would be right", name, n, limit)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
@@ -132,15 +154,15 @@ func (f *file) decodePart(name string, to any) error {
 
 // build makes the tokenizer that a file and its pipeline describe.
 func (pl *pipeline) build(f *file) (*Tokenizer, error) {
-	var added []addedToken
-	if err := f.decodePart("added_tokens", &added); err != nil {
+	var tokens []added.Token
+	if err := f.decodePart("added_tokens", &tokens); err != nil {
 		return nil, err
 	}
 	b := newBuilder(pl.codec)
 	if err := pl.readVocab(b, f.at("vocab")); err != nil {
 		return nil, fmt.Errorf("model.vocab: %w", err)
 	}
-	added, err := b.mergeAdded(added)
+	tokens, err := b.mergeAdded(tokens)
 	if err != nil {
 		return nil, fmt.Errorf("added_tokens: %w", err)
 	}
@@ -159,7 +181,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 		fuseUnknown:  f.model.FuseUnknown,
 		decoder:      pl.decoder,
 	}
-	if t.pairs, err = readMerges(v, f.at("merges")); err != nil {
+	if t.pairs, err = f.readMerges(v); err != nil {
 		return nil, fmt.Errorf("model.merges: %w", err)
 	}
 	if f.model.Unknown != nil {
@@ -174,7 +196,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	if len(t.prefix) > 0 {
 		t.bos = t.prefix[0]
 	}
-	return t, t.finish(added)
+	return t, t.finish(tokens)
 }
 
 // readVocab reads {"text": id, …}.
@@ -196,20 +218,20 @@ func (pl *pipeline) readVocab(b *builder, r *reader) error {
 }
 
 // mergeAdded adds the added tokens that the vocabulary lacks, marks the special ones, and returns those that have a text.
-func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
-	known := map[int32]*token{}
+func (b *builder) mergeAdded(tokens []added.Token) ([]added.Token, error) {
 	wanted := map[int32]bool{}
-	for _, a := range added {
+	for _, a := range tokens {
 		wanted[a.ID] = true
 	}
-	for i := range b.tokens {
-		if wanted[b.tokens[i].id] {
-			known[b.tokens[i].id] = &b.tokens[i]
+	known := map[int32]int{} // indices of b.list, not pointers into it, since adding tokens moves the slice
+	for i, t := range b.list {
+		if wanted[t.id] {
+			known[t.id] = i
 		}
 	}
-	var kept []addedToken
+	var kept []added.Token
 	seen := map[int32]bool{}
-	for _, a := range added {
+	for _, a := range tokens {
 		if a.Content == "" {
 			continue
 		}
@@ -222,27 +244,33 @@ func (b *builder) mergeAdded(added []addedToken) ([]addedToken, error) {
 		if a.Special {
 			f = special
 		}
-		switch t := known[a.ID]; {
-		case t == nil:
+		switch i, ok := known[a.ID]; {
+		case !ok:
 			if err := b.add(a.ID, []byte(a.Content), f|literal); err != nil {
 				return nil, err
 			}
-		case b.textOf(*t) != a.Content:
-			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(*t))
+		case b.textOf(b.list[i]) != a.Content:
+			return nil, fmt.Errorf("%.40q has id %d, which is %.40q in the vocabulary", a.Content, a.ID, b.textOf(b.list[i]))
 		default:
-			t.flag |= f
+			b.list[i].flag |= f
 		}
 	}
 	return kept, nil
 }
 
 // readMerges reads ["left right", …] or [["left", "right"], …].
-func readMerges(v *vocabulary, r *reader) (*pairs, error) {
-	list := make([]merge, 0, 3*len(v.flags)) // Llama 3 has 2.2 for each token
+func (f *file) readMerges(v *vocabulary) (*pairs, error) {
+	const shortest = len(`"a b",`)
+	part := f.settings["merges"]
+	list := make([]merge, 0, min(3*v.tokens, int(part.end-part.start)/shortest+1)) // Llama 3 has 2.2 for each token
+	r := f.at("merges")
 	err := r.array(func() error {
 		left, right, err := r.mergePair(v)
 		if err != nil {
 			return err
+		}
+		if len(list) == len(v.blob) { // a token of n bytes is made by at most n-1 merges
+			return r.errorf("more merges than there are ways to make the tokens")
 		}
 		m, err := v.merge(left, right, len(list))
 		if err != nil {

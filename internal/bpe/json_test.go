@@ -3,7 +3,9 @@ package bpe
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -96,8 +98,8 @@ func TestParseJSON(t *testing.T) {
 	if got := tok.AppendBytes(nil, 259); len(got) != 0 {
 		t.Errorf("AppendBytes of a special token: got %q", got)
 	}
-	if got := tok.Specials(); !slices.Equal(got, []string{"<s>", "</s>"}) {
-		t.Errorf("Specials: got %q", got)
+	if got := tok.Added(); !slices.Equal(got, []string{"<s>", "</s>"}) {
+		t.Errorf("Added: got %q", got)
 	}
 	if bos, ok := tok.BOS(); bos != 259 || !ok || tok.VocabSize() != 261 || !tok.IsSpecial(260) || tok.IsSpecial(258) {
 		t.Errorf("BOS %d, %v; VocabSize %d", bos, ok, tok.VocabSize())
@@ -223,6 +225,43 @@ func TestAddedTokens(t *testing.T) {
 				t.Errorf("Decode(Encode(%q)) = %q", c.text, got)
 			}
 		})
+	}
+}
+
+// The order of added_tokens says nothing. In the vocabulary here, "low" is a token of the model that an entry of added_tokens
+// makes special; the others are new, and each of them makes the builder's list of tokens grow.
+func TestOrderOfAddedTokens(t *testing.T) {
+	added := []document{
+		{"id": 257, "content": "low", "special": true},
+		{"id": 256, "content": "lo", "special": false},
+		{"id": 259, "content": "<s>", "special": true},
+		{"id": 260, "content": " <x>", "normalized": true},
+		{"id": 261, "content": "<x", "rstrip": true},
+		{"id": 262, "content": "</s>", "special": true, "lstrip": true},
+		{"id": 263, "content": "lower", "single_word": true},
+	}
+	for id := 264; id < 600; id++ { // more than the slice of tokens has room for
+		added = append(added, document{"id": id, "content": fmt.Sprintf("<%d>", id), "special": id%3 == 0})
+	}
+	const text = "low lower lowest <s> <x> <x>  <x </s><264> <265><266>"
+	want := tiny().with("added_tokens", added).parse(t)
+	rng := rand.New(rand.NewPCG(4, 4))
+	for range 200 {
+		rng.Shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
+		got := tiny().with("added_tokens", added).parse(t)
+		for id := range int32(want.VocabSize()) {
+			if got.IsSpecial(id) != want.IsSpecial(id) || got.Text(id) != want.Text(id) {
+				t.Fatalf("token %d is %q, special %v; in another order %q, special %v", id, got.Text(id), got.IsSpecial(id), want.Text(id), want.IsSpecial(id))
+			}
+		}
+		for _, encode := range []func(*Tokenizer) []int32{
+			func(tok *Tokenizer) []int32 { return tok.Encode(nil, text) },
+			func(tok *Tokenizer) []int32 { return tok.EncodeSpecial(nil, text, true) },
+		} {
+			if got, want := encode(got), encode(want); !slices.Equal(got, want) {
+				t.Fatalf("%q gives %v, in another order %v", text, got, want)
+			}
+		}
 	}
 }
 

@@ -1,9 +1,6 @@
 package bpe
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json; which fields count depends on
 // the type.
@@ -56,15 +53,21 @@ type templatePart struct {
 
 // flatten returns the parts of a Sequence, of Sequences in it too, or the component itself; none for null.
 func flatten(c *component) []component {
-	if c == nil {
-		return nil
-	}
-	if c.Type != "Sequence" {
-		return []component{*c}
-	}
 	var flat []component
-	for _, part := range slices.Concat(c.Normalizers, c.PreTokenizers, c.Processors, c.Decoders) {
-		flat = append(flat, flatten(&part)...)
+	var visit func(c *component)
+	visit = func(c *component) {
+		if c.Type != "Sequence" {
+			flat = append(flat, *c)
+			return
+		}
+		for _, list := range [][]component{c.Normalizers, c.PreTokenizers, c.Processors, c.Decoders} {
+			for i := range list {
+				visit(&list[i])
+			}
+		}
+	}
+	if c != nil {
+		visit(c)
 	}
 	return flat
 }

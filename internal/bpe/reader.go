@@ -103,6 +103,9 @@ func (r *reader) members(depth int) (map[string]span, error) {
 		if _, ok := values[key]; ok {
 			return r.errorf("%.40q comes twice", key)
 		}
+		if len(values) == maxMembers {
+			return r.errorf("more than %d members", maxMembers)
+		}
 		value, err := r.raw(depth)
 		values[key] = value
 		return err

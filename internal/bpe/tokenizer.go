@@ -2,9 +2,14 @@ package bpe
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/added"
 )
 
 // ErrUnsupported is wrapped by the error for a well-formed tokenizer of a kind that this package does not implement.
@@ -15,9 +20,9 @@ type Tokenizer struct {
 	vocab *vocabulary
 	pairs *pairs
 
-	added      *matcher // looked for in the text as it is
-	normalized *matcher // looked for in the normalised text
-	specials   []string
+	added      *added.Matcher // looked for in the text as it is
+	normalized *added.Matcher // looked for in the normalised text
+	addedTexts []string       // in the order of their ids
 
 	bos    int32   // -1 for none
 	prefix []int32 // what EncodeSpecial begins with
@@ -66,22 +71,33 @@ func (t *Tokenizer) encode(dst []int32, text string, first bool) []int32 {
 // bos, it first appends what the tokenizer's post-processor puts before a text: Llama's begin token, as a rule.
 // (What a post-processor puts after a text is left to the caller.)
 func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
-	e := encoder{Tokenizer: t, merger: merger{pairs: t.pairs}}
 	if bos {
 		dst = append(dst, t.prefix...)
 	}
-	t.added.split(text, func(start int, part string, token *addedToken) {
+	return t.encodeText(dst, added.Trusted(text))
+}
+
+// EncodeSegments appends the tokens of a text that comes in stretches, each of which is trusted or not. It is EncodeSpecial
+// of the whole text, but for added tokens that are not within trusted stretches from their first byte to their last: they are
+// inert, as in Encode. An added token that takes white space along takes it from either kind of stretch.
+func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
+	return t.encodeText(dst, added.Join(segments))
+}
+
+func (t *Tokenizer) encodeText(dst []int32, text added.Text) []int32 {
+	e := encoder{Tokenizer: t, merger: merger{pairs: t.pairs}}
+	t.added.Split(text, func(start int, part added.Text, token *added.Token) {
 		if token != nil {
 			dst = append(dst, token.ID)
 			return
 		}
 		first := start == 0
-		t.normalized.split(t.normalize(part), func(start int, part string, token *addedToken) {
+		t.normalized.Split(t.normalizeText(part), func(start int, part added.Text, token *added.Token) {
 			if token != nil {
 				dst = append(dst, token.ID)
 				return
 			}
-			dst = e.text(dst, part, first && start == 0)
+			dst = e.text(dst, part.String(), first && start == 0)
 		})
 	})
 	return dst
@@ -99,6 +115,17 @@ func (t *Tokenizer) normalize(text string) string {
 	return text
 }
 
+// normalizeText is normalize for a text that is trusted in part.
+func (t *Tokenizer) normalizeText(text added.Text) added.Text {
+	if t.vocab.codec == metaspace {
+		text = text.Replace(spaceMark, " ")
+	}
+	if t.space == alwaysPrefix && text.String() != "" {
+		return text.Prefix(" ")
+	}
+	return text
+}
+
 // VocabSize returns the largest id plus one. Ids below it need not all be in use.
 func (t *Tokenizer) VocabSize() int { return len(t.vocab.flags) }
 
@@ -112,16 +139,19 @@ func (t *Tokenizer) ID(text string) (int32, bool) { return t.vocab.id([]byte(tex
 // Text returns the text of a token as the vocabulary writes it, and "" for an id that is not in use.
 func (t *Tokenizer) Text(id int32) string { return t.vocab.text(id) }
 
-// Specials returns the texts of the special tokens, in the order of their ids. The caller may keep and change the slice.
-func (t *Tokenizer) Specials() []string { return append([]string(nil), t.specials...) }
+// Added returns the texts of the added tokens, special or not, in the order of their ids. The caller may keep and change the
+// slice.
+func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
 // finish fills what follows from the vocabulary.
-func (t *Tokenizer) finish(added []addedToken) error {
-	var raw, normalized []addedToken
-	for _, a := range added {
+func (t *Tokenizer) finish(tokens []added.Token) error {
+	var raw, normalized []added.Token
+	slices.SortFunc(tokens, func(a, b added.Token) int { return cmp.Compare(a.ID, b.ID) })
+	for _, a := range tokens {
+		t.addedTexts = append(t.addedTexts, a.Content)
 		if a.Normalized {
 			a.Content = t.normalize(a.Content)
 			normalized = append(normalized, a)
@@ -130,16 +160,11 @@ func (t *Tokenizer) finish(added []addedToken) error {
 		}
 	}
 	var err error
-	if t.added, err = newMatcher(raw); err != nil {
+	if t.added, err = added.NewMatcher(raw); err != nil {
 		return err
 	}
-	if t.normalized, err = newMatcher(normalized); err != nil {
+	if t.normalized, err = added.NewMatcher(normalized); err != nil {
 		return err
-	}
-	for id, f := range t.vocab.flags {
-		if f&special != 0 {
-			t.specials = append(t.specials, t.vocab.text(int32(id)))
-		}
 	}
 	byBytes := t.vocab.codec == byteLevel
 	if !byBytes && t.split == nil && t.separatesWords() {

@@ -23,6 +23,7 @@ const (
 // through a hash table with open addressing, so that looking a word up allocates nothing and touches little memory.
 type vocabulary struct {
 	codec
+	tokens   int // how many there are
 	blob     []byte
 	spans    []span // by id
 	flags    []flag // by id
@@ -52,8 +53,8 @@ type token struct {
 // builder collects tokens in any order.
 type builder struct {
 	vocabulary
-	tokens []token
-	top    int32 // largest id so far
+	list []token
+	top  int32 // largest id so far
 }
 
 func newBuilder(c codec) *builder {
@@ -86,7 +87,7 @@ func (b *builder) add(id int32, text []byte, f flag) error {
 	if int64(len(b.blob)) > 1<<32-1 {
 		return fmt.Errorf("the tokens' texts exceed 4 GiB")
 	}
-	b.tokens = append(b.tokens, token{id, span{uint32(start), uint32(len(b.blob))}, f | inUse})
+	b.list = append(b.list, token{id, span{uint32(start), uint32(len(b.blob))}, f | inUse})
 	b.top = max(b.top, id)
 	return nil
 }
@@ -117,24 +118,30 @@ func hexDigit(c byte) int {
 // index orders the tokens by id and makes them findable by id and by text. It must come before any look-up.
 func (b *builder) index() (*vocabulary, error) {
 	v := &b.vocabulary
-	n := len(b.tokens)
+	n := len(b.list)
+	v.tokens = n
 	if n == 0 {
 		return nil, fmt.Errorf("the vocabulary is empty")
 	}
-	if limit := 4*n + 1<<16; int(b.top) > limit {
+	if limit := 2*n + 1<<16; int(b.top) > limit {
 		return nil, fmt.Errorf("the largest id is %d in a vocabulary of %d tokens; at most %d would be right", b.top, n, limit)
 	}
 	v.spans = make([]span, b.top+1)
 	v.flags = make([]flag, b.top+1)
 	v.seed = maphash.MakeSeed()
 	v.slots = make([]slot, 1<<bits.Len(uint(n+n/2)))
-	for _, t := range b.tokens {
+	for _, t := range b.list {
 		if v.flags[t.id] != 0 {
 			return nil, fmt.Errorf("id %d belongs to %.40q and to %.40q", t.id, v.text(t.id), b.textOf(t))
 		}
 		v.spans[t.id], v.flags[t.id] = t.span, t.flag
 		if err := v.insert(t); err != nil {
 			return nil, err
+		}
+	}
+	for b, id := range v.bytes {
+		if v.has(id, special) { // text never becomes a special token
+			v.bytes[b] = -1
 		}
 	}
 	for text, id := range v.ids {

@@ -102,8 +102,8 @@ func (t GGMLType) String() string {
 	return ggmlTypes[t].name
 }
 
-// size returns the bytes of a tensor of this type and shape, outermost dimension first.
-func (t GGMLType) size(shape []int) (int, error) {
+// Size returns the bytes of a tensor of this type and shape, outermost dimension first.
+func (t GGMLType) Size(shape []int) (int, error) {
 	if !t.known() {
 		return 0, fmt.Errorf("unknown element type %d", uint32(t))
 	}

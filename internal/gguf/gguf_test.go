@@ -26,7 +26,7 @@ func encode(t testing.TB, metadata []KeyValue, tensors []TensorInfo) []byte {
 		t.Fatal(err)
 	}
 	for i, info := range tensors {
-		n, err := info.Type.size(info.Shape)
+		n, err := info.Type.Size(info.Shape)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +420,7 @@ func TestTypeOf(t *testing.T) {
 		}
 		row := 2 * d.BlockLen()
 		want, _ := d.Bytes(row)
-		if n, err := g.size([]int{row}); err != nil || n != want || g.DType() != d || !strings.EqualFold(g.String(), d.String()) {
+		if n, err := g.Size([]int{row}); err != nil || n != want || g.DType() != d || !strings.EqualFold(g.String(), d.String()) {
 			t.Errorf("%v became %v with %d bytes for %d elements, want %d: %v", d, g, n, row, want, err)
 		}
 	}

@@ -1,10 +1,12 @@
 package gguf
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -23,29 +25,53 @@ const (
 	headerSize        = len(magic) + 4 + 8 + 8 // up to the first key
 )
 
+// Bounds on counts that real files stay far below, so that what is built of a header stays in proportion to a file: an entry
+// takes more memory than its few bytes in the file.
+const (
+	maxTensors = 1 << 16
+	maxKeys    = 1 << 16
+)
+
 // Parse reads a file's header. Metadata is copied out of b; the tensors' Data are views of b and as aligned as b is. Every
 // error is a *format.OffsetError.
+//
+// b may be a mapped file that another program writes to meanwhile: the header is copied, and what is checked and kept is the
+// copy. Only the tensors' Data can still change.
 func Parse(b []byte) (*File, error) {
-	p := parser{scanner: scanner{b: b}}
+	// The first pass only finds where the header ends.
+	end, err := headerEnd(b)
+	if err != nil {
+		return nil, fmt.Errorf("gguf: %w", err)
+	}
+	header := bytes.Clone(b[:end])
+	p := parser{scanner: scanner{b: header}}
 	p.header()
 	if p.err != nil {
 		return nil, fmt.Errorf("gguf: %w", p.err)
 	}
 	f := &File{version: p.version}
-	// One copy of the header serves as the memory of every name and value.
-	text := string(b[:p.off])
+	// The copy, which nothing writes to from here on, is the memory of every name and value.
+	text := unsafe.String(unsafe.SliceData(header), len(header))
 	if err := p.buildMetadata(f, text); err != nil {
 		return nil, fmt.Errorf("gguf: %w", err)
 	}
-	if err := p.buildTensors(f, text); err != nil {
+	if err := p.buildTensors(f, text, b); err != nil {
 		return nil, fmt.Errorf("gguf: %w", err)
 	}
 	return f, nil
 }
 
+// headerEnd returns where the header of a file ends, in bytes.
+func headerEnd(b []byte) (int, error) {
+	p := parser{scanner: scanner{b: b}, passing: true}
+	p.header()
+	return p.off, p.err
+}
+
 // parser has what the header says, as places in it.
 type parser struct {
 	scanner
+	passing bool // keep nothing
 	version uint32
 	keys    []keyInfo
 	tensors []tensorInfo
@@ -69,7 +95,14 @@ func (p *parser) header() {
 	p.preamble()
 	tensorsAt := p.off
 	tensors := p.count(minTensorInfoSize, "number of tensors")
+	keysAt := p.off
 	keys := p.count(minKeySize, "number of metadata keys")
+	if tensors > maxTensors {
+		p.fail(tensorsAt, "there are %d tensors, more than %d", tensors, maxTensors)
+	}
+	if keys > maxKeys {
+		p.fail(keysAt, "there are %d metadata keys, more than %d", keys, maxKeys)
+	}
 	if used := keys * minKeySize; p.err == nil && tensors > (p.left()-used)/minTensorInfoSize {
 		p.fail(tensorsAt, "%d tensors and %d keys are more than %d bytes can hold", tensors, keys, p.left())
 	}
@@ -106,7 +139,9 @@ func (p *parser) key() {
 	k.value.off = p.off
 	p.value(k.typ, 0)
 	k.value.end = p.off
-	p.keys = append(p.keys, k)
+	if !p.passing {
+		p.keys = append(p.keys, k)
+	}
 }
 
 func (p *parser) tensorInfo() {
@@ -123,7 +158,9 @@ func (p *parser) tensorInfo() {
 	}
 	t.typ = GGMLType(p.u32("tensor type"))
 	t.offset = p.u64("tensor offset")
-	p.tensors = append(p.tensors, t)
+	if !p.passing {
+		p.tensors = append(p.tensors, t)
+	}
 }
 
 // quote returns a name for an error message.
@@ -145,7 +182,8 @@ func (p *parser) buildMetadata(f *File, text string) error {
 	return nil
 }
 
-func (p *parser) buildTensors(f *File, text string) error {
+// buildTensors finds the tensors' data in the file's bytes.
+func (p *parser) buildTensors(f *File, text string, file []byte) error {
 	alignment, err := alignmentOf(f.Value(alignmentKey))
 	if err != nil {
 		return &format.OffsetError{Offset: p.valueOffset(text, alignmentKey), Err: err}
@@ -154,7 +192,7 @@ func (p *parser) buildTensors(f *File, text string) error {
 	f.tensors = make([]Tensor, len(p.tensors))
 	f.byName = make(map[string]int, len(p.tensors))
 	for i, info := range p.tensors {
-		t, err := p.build(info, base, int(alignment))
+		t, err := p.build(info, file, base, int(alignment))
 		if err != nil {
 			return format.Errorf(int64(info.at), "tensor %q: %w", p.quote(info.name), err)
 		}
@@ -168,7 +206,7 @@ func (p *parser) buildTensors(f *File, text string) error {
 }
 
 // build checks one tensor's geometry and finds its data, which the section that begins at base holds.
-func (p *parser) build(info tensorInfo, base, alignment int) (Tensor, error) {
+func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tensor, error) {
 	t := Tensor{DType: info.typ.DType(), Type: info.typ, Shape: make([]int, info.ndim)}
 	for i := range t.Shape {
 		n := info.ne[info.ndim-1-i]
@@ -177,21 +215,21 @@ func (p *parser) build(info tensorInfo, base, alignment int) (Tensor, error) {
 		}
 		t.Shape[i] = int(n)
 	}
-	size, err := info.typ.size(t.Shape)
+	size, err := info.typ.Size(t.Shape)
 	if err != nil {
 		return t, err
 	}
 	if info.offset%uint64(alignment) != 0 {
 		return t, fmt.Errorf("offset %d is no multiple of the alignment %d", info.offset, alignment)
 	}
-	available := uint64(max(len(p.b)-base, 0))
+	available := uint64(max(len(file)-base, 0))
 	if info.offset > available || uint64(size) > available-info.offset {
 		return t, fmt.Errorf("its %d bytes at offset %d pass the end of the data, which has %d: is the file complete?",
 			size, info.offset, available)
 	}
 	start := base + int(info.offset)
 	if size > 0 {
-		t.Data = p.b[start : start+size : start+size]
+		t.Data = file[start : start+size : start+size]
 	}
 	t.Offset = int64(start)
 	return t, nil

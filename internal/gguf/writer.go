@@ -75,7 +75,7 @@ func appendTensorInfos(b []byte, tensors []TensorInfo, alignment int64) ([]byte,
 	sections := make([]format.Section, len(tensors))
 	seen := make(map[string]bool, len(tensors))
 	for i, t := range tensors {
-		size, err := t.Type.size(t.Shape)
+		size, err := t.Type.Size(t.Shape)
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
 		}

@@ -1,9 +1,13 @@
-// Package hftok reads the kinds of tokenizer.json that package bpe does not implement, WordPiece, WordLevel and Unigram, by
-// way of github.com/sugarme/tokenizer.
+// Package hftok reads the kinds of tokenizer.json that package bpe does not implement: WordPiece, WordLevel and Unigram.
 //
-// It is a package of its own because the library behind it weighs on a program. The library is not fast, panics on input
-// that it does not expect, and is not meant for concurrent use; here its panics become errors and its calls take turns.
-// Where it ends the process (log.Fatal, when a normalizer fails on an added token), that cannot be prevented.
+// A text goes through the stages of Hugging Face's tokenizers library: added tokens are cut out of it; a normalizer changes
+// its characters; a pre-tokenizer splits it into pieces; the model makes tokens of each piece. Every stage takes time linear
+// in the text, so nothing bounds a text's length; what is bounded is how much a normalizer may make a text grow (maxGrowth).
 //
-// Known differences from Hugging Face's tokenizers, all of them the library's: BertNormalizer does not strip accents.
+// It is a package of its own, which package llama does not import, because Unicode's normal forms and grapheme clusters
+// weigh on a program.
+//
+// Known differences from Hugging Face's library: a character with more than 30 combining marks gets a combining grapheme
+// joiner among them in the normal forms, as golang.org/x/text has it, and tokens of the model's vocabulary that are special
+// are never made from text.
 package hftok

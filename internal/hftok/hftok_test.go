@@ -2,6 +2,7 @@ package hftok
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -21,13 +22,14 @@ type methods interface {
 	IsSpecial(id int32) bool
 	ID(text string) (int32, bool)
 	Text(id int32) string
-	Specials() []string
+	EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32
+	Added() []string
 	BOS() (int32, bool)
 }
 
 var _, _ methods = (*Tokenizer)(nil), (*bpe.Tokenizer)(nil)
 
-const wordPiece = `{
+const wordPieceFile = `{
 "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}, {"id": 1, "content": "[CLS]", "special": true}, {"id": 2, "content": "[SEP]", "special": true}],
 "truncation": {"max_length": 2, "strategy": "LongestFirst", "stride": 0},
 "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
@@ -39,7 +41,7 @@ const wordPiece = `{
 "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
 	"vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "un": 3, "##aff": 4, "##able": 5, "hello": 6, ",": 7, "[": 8, "]": 9, "cls": 10}}}`
 
-const unigram = `{
+const unigramFile = `{
 "added_tokens": [{"id": 0, "content": "<unk>", "special": true}, {"id": 1, "content": "<s>", "special": true}],
 "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true},
 "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true},
@@ -51,13 +53,13 @@ func TestEncode(t *testing.T) {
 		inert, special   []int32 // without and with added tokens recognised
 		decoded          string
 	}{
-		{"word pieces", wordPiece, "Unaffable, hello", []int32{3, 4, 5, 7, 6}, []int32{1, 3, 4, 5, 7, 6}, "unaffable, hello"},
-		{"special tokens", wordPiece, "[CLS] hello", []int32{8, 10, 9, 6}, []int32{1, 1, 6}, "hello"},
-		{"unknown", wordPiece, "xyz", []int32{0}, []int32{1, 0}, ""},
-		{"empty", wordPiece, "", nil, []int32{1}, ""},
-		{"not UTF-8", wordPiece, "hello \xff\xfe", []int32{6}, []int32{1, 6}, "hello"},
-		{"unigram", unigram, "hello world", []int32{2, 6}, []int32{2, 6}, "hello world"},
-		{"unigram special tokens", unigram, "<s>hello", []int32{3, 0, 5, 4}, []int32{1, 2}, "hello"},
+		{"word pieces", wordPieceFile, "Unaffable, hello", []int32{3, 4, 5, 7, 6}, []int32{1, 3, 4, 5, 7, 6}, "unaffable, hello"},
+		{"special tokens", wordPieceFile, "[CLS] hello", []int32{8, 10, 9, 6}, []int32{1, 1, 6}, "hello"},
+		{"unknown", wordPieceFile, "xyz", []int32{0}, []int32{1, 0}, ""},
+		{"empty", wordPieceFile, "", nil, []int32{1}, ""},
+		{"not UTF-8", wordPieceFile, "hello \xff\xfe", []int32{6}, []int32{1, 6}, "hello"},
+		{"unigram", unigramFile, "hello world", []int32{2, 6}, []int32{2, 6}, "hello world"},
+		{"unigram special tokens", unigramFile, "<s>hello", []int32{3, 0, 5, 4}, []int32{1, 2}, "hello"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tok, err := ParseJSON([]byte(c.file))
@@ -79,7 +81,7 @@ func TestEncode(t *testing.T) {
 }
 
 func TestVocabulary(t *testing.T) {
-	tok, err := ParseJSON([]byte(wordPiece))
+	tok, err := ParseJSON([]byte(wordPieceFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +91,8 @@ func TestVocabulary(t *testing.T) {
 	if bos, ok := tok.BOS(); bos != 1 || !ok || !tok.IsSpecial(2) || tok.IsSpecial(3) {
 		t.Errorf("BOS %d, %v", bos, ok)
 	}
-	if got := tok.Specials(); !slices.Equal(got, []string{"[UNK]", "[CLS]", "[SEP]"}) {
-		t.Errorf("Specials %q", got)
+	if got := tok.Added(); !slices.Equal(got, []string{"[UNK]", "[CLS]", "[SEP]"}) {
+		t.Errorf("Added %q", got)
 	}
 	var b []byte
 	for _, id := range []int32{1, 3, 4, 5, 6, 99} {
@@ -113,9 +115,9 @@ func TestParseErrors(t *testing.T) {
 		{"no vocabulary", `{"model": {"type": "WordPiece"}}`, false},
 		{"vocabulary of another type", `{"model": {"type": "Unigram", "vocab": {"a": 1}}}`, false},
 		{"normalizer without type", `{"normalizer": {}, "model": {"type": "WordPiece", "vocab": {"a": 1}}}`, false},
-		{"an added token of another id", strings.Replace(wordPiece, `"id": 2,`, `"id": 20,`, 1), false},
-		{"a negative id", strings.Replace(wordPiece, `"un": 3`, `"un": -3`, 1), false},
-		{"an id twice", strings.Replace(wordPiece, `"un": 3`, `"un": 4`, 1), false},
+		{"an added token of another id", strings.Replace(wordPieceFile, `"id": 2,`, `"id": 20,`, 1), false},
+		{"a negative id", strings.Replace(wordPieceFile, `"un": 3`, `"un": -3`, 1), false},
+		{"an id twice", strings.Replace(wordPieceFile, `"un": 3`, `"un": 4`, 1), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := ParseJSON([]byte(c.file)); err == nil || errors.Is(err, ErrUnsupported) != c.unsupported {

@@ -38,13 +38,22 @@ func arm() bool { return debug.SetPanicOnFault(true) }
 
 func disarm(panicked any, err *error, armed bool) {
 	debug.SetPanicOnFault(armed)
-	switch v := panicked.(type) {
-	case nil:
-	case fault:
-		*err = &FaultError{Addr: v.Addr()}
-	default:
-		panic(v)
+	if panicked == nil {
+		return
 	}
+	fault := Fault(panicked)
+	if fault == nil {
+		panic(panicked)
+	}
+	*err = fault
+}
+
+// Fault returns the error for what recover gave: a *FaultError for a memory fault, nil for every other panic.
+func Fault(panicked any) error {
+	if f, ok := panicked.(fault); ok {
+		return &FaultError{Addr: f.Addr()}
+	}
+	return nil
 }
 
 // fault is what the runtime panics with on a fault at an address that is no nil pointer's, see debug.SetPanicOnFault.

@@ -12,8 +12,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-
-	"github.com/antigravity-go/antigravity/internal/mmap"
 )
 
 // Task is work that can be done in pieces, in any order and at the same time.
@@ -58,7 +56,7 @@ type pool struct {
 	wake    chan struct{} // wakes the caller
 
 	failed  atomic.Bool
-	failure any // the first panic of a worker
+	failure error // the first panic of a piece
 
 	closed atomic.Bool
 }
@@ -101,11 +99,12 @@ func (p *pool) close() {
 	}
 }
 
-// Run computes the pieces 0 … n-1 of a task and returns when all are done. A memory fault in a piece, such as a mapped file
-// that was cut short, comes back as an error; any other panic of a piece continues on the caller's goroutine.
+// Run computes the pieces 0 … n-1 of a task and returns when all are done. A panic of a piece, wherever it is computed, comes
+// back as an error: a memory fault, such as a mapped file that was cut short, as a *mmap.FaultError, any other as a
+// *PanicError. The workers survive it; of the other pieces some may not have been computed.
 func (p *Pool) Run(task Task, n int) (err error) {
 	defer runtime.KeepAlive(p)
-	defer mmap.Catch(&err)()
+	defer Catch(&err)()
 	helpers := min(p.size, n, runtime.GOMAXPROCS(0)) - 1
 	if helpers < 1 || n > MaxPieces || p.closed.Load() || !p.busy.TryLock() {
 		for piece := range n {
@@ -114,12 +113,11 @@ func (p *Pool) Run(task Task, n int) (err error) {
 		return nil
 	}
 	defer p.busy.Unlock()
-	p.run(task, n, helpers)
-	return nil
+	return p.run(task, n, helpers)
 }
 
 // run shares a task with the helpers, who are the first workers.
-func (p *pool) run(task Task, n, helpers int) {
+func (p *pool) run(task Task, n, helpers int) error {
 	p.task = task
 	p.done.Store(0)
 	p.failed.Store(false)
@@ -132,9 +130,7 @@ func (p *pool) run(task Task, n, helpers int) {
 	p.compute(0)
 	p.await(int64(n))
 	p.task = nil
-	if p.failed.Load() {
-		panic(p.failure) // Run catches it where it is a memory fault
-	}
+	return p.failure
 }
 
 // compute takes pieces until none is left.
@@ -152,8 +148,8 @@ func (p *pool) compute(worker int) {
 // piece computes one piece and counts it, whatever happens.
 func (p *pool) piece(worker, piece, n int) {
 	defer func() {
-		if failure := recover(); failure != nil && !p.failed.Swap(true) {
-			p.failure = failure
+		if panicked := recover(); panicked != nil && !p.failed.Swap(true) {
+			p.failure = panicError(panicked)
 		}
 		if p.done.Add(1) == int64(n) && p.waiting.CompareAndSwap(true, false) {
 			p.wake <- struct{}{}

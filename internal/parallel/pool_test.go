@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,25 +107,60 @@ func TestClosedPoolComputesOnTheCaller(t *testing.T) {
 	}
 }
 
-func TestPanicReachesTheCaller(t *testing.T) {
-	pool := New(3)
-	defer pool.Close()
-	func() {
-		defer func() {
-			if r := recover(); r != "piece 7" {
-				t.Errorf("recovered %v", r)
+// TestPanicBecomesError lets every piece panic in turn, on pools of several sizes, busy and closed ones: the call returns an
+// error that tells the place, and the pool goes on.
+func TestPanicBecomesError(t *testing.T) {
+	closed := New(3)
+	closed.Close()
+	for _, pool := range []*Pool{New(1), New(2), New(3), New(8), closed} {
+		defer pool.Close()
+		for bad := range 20 {
+			err := pool.Run(task(func(_, piece int) {
+				if piece == bad {
+					var none []int
+					none[piece]++
+				}
+			}), 20)
+			var panicked *PanicError
+			if !errors.As(err, &panicked) || !strings.Contains(err.Error(), "index out of range") {
+				t.Fatalf("piece %d of a pool of %d panicked: %v", bad, pool.Size(), err)
 			}
-		}()
-		pool.Run(task(func(_, piece int) {
-			if piece == 7 {
-				panic("piece 7")
+			if !strings.Contains(panicked.place(), "TestPanicBecomesError") {
+				t.Fatalf("the place of the panic is %q in\n%s", panicked.place(), panicked.Stack)
 			}
-		}), 20)
-	}()
-	var n atomic.Int32
-	pool.Run(task(func(_, _ int) { n.Add(1) }), 20)
-	if n.Load() != 20 {
-		t.Fatalf("after a panic %d of 20 pieces", n.Load())
+			var n atomic.Int32
+			if err := pool.Run(task(func(_, _ int) { n.Add(1) }), 20); err != nil || n.Load() != 20 {
+				t.Fatalf("after a panic %d of 20 pieces, %v", n.Load(), err)
+			}
+		}
+	}
+}
+
+func TestGroupCollectsErrorsAndPanics(t *testing.T) {
+	var g Group
+	g.Go(func() error { return nil })
+	g.Go(func() error { return os.ErrClosed })
+	g.Go(func() error { panic(os.ErrInvalid) })
+	err := errors.Join(g.Wait()...)
+	var panicked *PanicError
+	if !errors.Is(err, os.ErrClosed) || !errors.Is(err, os.ErrInvalid) || !errors.As(err, &panicked) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCatch(t *testing.T) {
+	call := func(v any) (err error) {
+		defer Catch(&err)()
+		if v != nil {
+			panic(v)
+		}
+		return os.ErrExist
+	}
+	if err := call(nil); err != os.ErrExist {
+		t.Errorf("without a panic: %v", err)
+	}
+	if err := call("trouble"); err == nil || !strings.Contains(err.Error(), "internal error: trouble (in ") {
+		t.Errorf("got %v", err)
 	}
 }
 

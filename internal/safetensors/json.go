@@ -10,7 +10,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/format"
 )
 
-// reader reads JSON of a known structure token by token. What it does not expect it refuses, so that nothing nests deeper
+// Bounds that real files stay far below, so that what is built of a header stays in proportion to a file: a member takes more
+// memory than its few bytes in the file.
+const (
+	maxMembers = 1 << 16 // of an object: tensors, and entries of the metadata
+	maxInts    = 64      // of a list: dimensions
+)
+
+// reader reads JSON of a known structure token by token, and each byte once, since the bytes may be those of a mapped file that
+// another program writes to meanwhile: what has been checked is a copy. What it does not expect it refuses, so that nothing nests deeper
 // than the structure, and it refuses repeated keys, which encoding/json would silently let win.
 type reader struct {
 	*json.Decoder
@@ -41,6 +49,9 @@ func (r reader) object(what string, member func(key string) error) error {
 		if seen[key] {
 			return r.errorf("%s has the key %.100q twice", what, key)
 		}
+		if len(seen) == maxMembers {
+			return r.errorf("%s has more than %d members", what, maxMembers)
+		}
 		seen[key] = true
 		if err := member(key); err != nil {
 			return err
@@ -64,6 +75,9 @@ func (r reader) ints(what string) ([]int, error) {
 		n, err := strconv.ParseUint(string(number), 10, 64)
 		if err != nil || n > math.MaxInt {
 			return nil, r.errorf("%s holds %.100v, which is no count that this system can hold", what, token)
+		}
+		if len(list) == maxInts {
+			return nil, r.errorf("%s has more than %d numbers", what, maxInts)
 		}
 		list = append(list, int(n))
 	}

@@ -16,7 +16,8 @@ const (
 )
 
 // Parse reads a file. The tensors' Data are views of b; names and metadata are copies. A tensor of an unknown element type
-// is kept, unchecked but for its place. Every error is a *format.OffsetError.
+// is kept, unchecked but for its place. Every error is a *format.OffsetError. Like gguf.Parse it can read a mapped file that another
+// program writes to: only the tensors' Data can still change.
 func Parse(b []byte) (*File, error) {
 	f, err := parse(b)
 	if err != nil {
@@ -55,7 +56,7 @@ func split(b []byte) (header, data []byte, err error) {
 		return nil, nil, format.Errorf(0, "the header's length %d passes the end of the file, which has %d more: is it complete?",
 			n, len(b))
 	}
-	if n == 0 || b[0] != '{' {
+	if n == 0 || b[0] != '{' { // as the reference implementation has it: no white space comes first
 		return nil, nil, format.Errorf(lengthSize, "the header does not begin with {")
 	}
 	return b[:n], b[n:], nil

@@ -1,9 +1,9 @@
-// Package tokenizers adds the kinds of tokenizer.json that package llama does not read itself, WordPiece, WordLevel and
-// Unigram, by way of github.com/sugarme/tokenizer. Import it for its effect:
+// Package tokenizers adds the kinds of tokenizer.json that package llama does not read itself: WordPiece, WordLevel and
+// Unigram. Import it for its effect:
 //
 //	import _ "github.com/antigravity-go/antigravity/llama/tokenizers"
 //
-// No Llama model needs it, and it adds some 4 MB to a program, which is why package llama does not import it.
+// No Llama model needs it, and Unicode's normal forms make a program larger, which is why package llama does not import it.
 package tokenizers
 
 import (

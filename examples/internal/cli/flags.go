@@ -73,8 +73,12 @@ func (f *Flags) help(w io.Writer) {
 
 func printFlag(w io.Writer, g *flag.Flag) {
 	kind, usage := flag.UnquoteUsage(g)
-	if g.DefValue != "" && g.DefValue != "0" && g.DefValue != "false" {
-		usage += " (default " + g.DefValue + ")"
+	switch def := g.DefValue; {
+	case def == "", def == "0", def == "false":
+	case strings.Contains(def, " "):
+		usage += fmt.Sprintf(" (default %q)", def)
+	default:
+		usage += " (default " + def + ")"
 	}
 	fmt.Fprintf(w, "  %-26s %s\n", strings.TrimRight("-"+g.Name+" "+kind, " "), usage)
 }

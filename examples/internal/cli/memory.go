@@ -36,11 +36,11 @@ func (m *Memory) Flags(f *Flags, kv tensor.DType) {
 	f.Group("Memory", func() {
 		sessionFlags(f, &m.SessionOptions, kv)
 		f.StringVar(&m.Policy, "eviction-policy", "none", "`name` of what decides which tokens the cache forgets: "+strings.Join(eviction.Names(), ", "))
-		f.IntVar(&m.Window, "eviction-window", 512, "`tokens` that stay beside the protected prefix")
-		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: as the policy likes, 4 for sliding and none for the others")
-		f.BoolVar(&m.EvictAfterPrompt, "evict-after-prompt", false, "read a whole prompt before forgetting, for a better choice at a higher peak")
+		f.IntVar(&m.Window, "eviction-window", 512, "`tokens` that stay beside the protected prefix when -eviction-policy forgets")
+		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: 4 with the policy sliding, none with the others")
+		f.BoolVar(&m.EvictAfterPrompt, "evict-after-prompt", false, "forget nothing before a prompt is read to its end: the choice is better, and more memory is needed for a while")
 		f.BoolVar(&m.Endless, "endless", false, "go on beyond the model's context, with -eviction-policy sliding")
-		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when less `memory` than this many MB is available; 0: nobody watches")
+		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when less memory than so many `MB` is available; 0: available memory is not watched")
 	})
 }
 

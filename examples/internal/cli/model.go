@@ -30,11 +30,11 @@ type Model struct {
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
 		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder; none: Pebble, the embedded model")
-		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", "))
-		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one a processor")
-		f.DType(&m.Weights, "weights", "to convert the weights to while loading, as stored unless given",
+		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
+		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
+		f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)",
 			tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
-		f.BoolVar(&m.Verbose, "v", false, "tell what is loaded, on stderr")
+		f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
 	})
 }
 
@@ -74,4 +74,38 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 		return nil, nil, errors.Join(err, b.Close())
 	}
 	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
+}
+
+// Open loads the model and opens a session of it. The function that it returns closes both.
+func Open(ctx context.Context, m *Model, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
+	model, closeModel, err := m.Load(ctx, stderr)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	session, closeSession, err := memory.Session(model)
+	if err != nil {
+		closeModel()
+		return nil, nil, nil, err
+	}
+	return model, session, func() {
+		closeSession()
+		closeModel()
+	}, nil
+}
+
+// Parameters returns how many numbers a model of the Llama family learnt.
+func Parameters(c llama.Config) int64 {
+	hidden, attention, keys := c.HiddenSize, c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	layer := 2*hidden*attention + 2*hidden*keys + 3*hidden*c.IntermediateSize + 2*hidden // q and o, k and v, feed-forward, norms
+	if c.AttentionBias {
+		layer += attention + 2*keys + hidden
+	}
+	if c.MLPBias {
+		layer += 2*c.IntermediateSize + hidden
+	}
+	tables := c.VocabSize * hidden
+	if !c.TiedEmbeddings {
+		tables *= 2
+	}
+	return int64(tables) + int64(c.Layers)*int64(layer) + int64(hidden)
 }

@@ -10,12 +10,12 @@ import (
 func SamplingFlags(f *Flags, p *llama.Params, answer int) {
 	f.Group("Sampling", func() {
 		f.IntVar(&p.MaxTokens, "n", answer, "`number` of tokens to generate at most; 0: until the model or the context ends")
-		f.Float32(&p.Temperature, "temperature", "`t` divides the logits before a token is drawn; 0: always the likeliest token")
+		f.Float32(&p.Temperature, "temperature", "the higher `t`, the freer the choice: it divides the logits; 0: always the likeliest token")
 		f.IntVar(&p.TopK, "top-k", 0, "draw among the `k` likeliest tokens; 0: all")
-		f.Float32(&p.TopP, "top-p", "draw among the likeliest tokens that have probability `p` together; 0: all")
+		f.Float32(&p.TopP, "top-p", "draw among the likeliest tokens whose probabilities reach `p` together; 0: all")
 		f.Float32(&p.MinP, "min-p", "draw among tokens at least `p` times as likely as the likeliest; 0: all")
-		f.Float32(&p.RepeatPenalty, "repeat-penalty", "`factor` against tokens that occurred lately; 0 or 1: none")
-		f.Uint64Var(&p.Seed, "seed", 0, "`seed` of the draws; a random one unless given")
+		f.Float32(&p.RepeatPenalty, "repeat-penalty", "`factor` that makes tokens less likely which occurred lately; 0 or 1: none")
+		f.Uint64Var(&p.Seed, "seed", 0, "`number` that the draws start from: the same one gives the same answer; random unless given")
 		f.Strings(&p.Stop, "stop", "`text` that ends an answer and is not part of it; may be repeated")
 	})
 }

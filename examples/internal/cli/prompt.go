@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// Prompt is what a program is asked.
+type Prompt struct {
+	Text   string // a user's message, or a text to continue
+	System string // a system's message before it; "": none
+	Raw    bool   // continue the text instead of answering it
+	JSON   bool   // the answer is wanted as one JSON object
+}
+
+// Flags defines the flags; text is the default prompt.
+func (p *Prompt) Flags(f *Flags, text string) {
+	f.Group("Prompt and answer", func() {
+		f.StringVar(&p.Text, "prompt", text, "`text` to answer; -: read from stdin")
+		f.StringVar(&p.System, "system", "", "`text` of the system message, which says how to answer")
+		f.BoolVar(&p.Raw, "raw", false, "continue the prompt instead of answering it")
+		f.BoolVar(&p.JSON, "json", false, "print one JSON object: text, stop, and measurements")
+	})
+}
+
+// maxPrompt bounds what is read from stdin, in bytes; no context is that long.
+const maxPrompt = 64 << 20
+
+// Read checks the flags, and reads the text from stdin if it is to come from there.
+func (p *Prompt) Read(stdin io.Reader) error {
+	if p.Raw && p.System != "" {
+		return Usagef("-raw has no messages, so it cannot have a -system message")
+	}
+	if p.Text != "-" {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, maxPrompt+1))
+	if err != nil {
+		return fmt.Errorf("read the prompt from stdin: %w", err)
+	}
+	if len(text) > maxPrompt {
+		return fmt.Errorf("read the prompt from stdin: it must be no longer than %d bytes", maxPrompt)
+	}
+	p.Text = string(text)
+	return nil
+}
+
+// Ask starts the answer. The prompt becomes a user's message where the model has a chat template; without one it is continued.
+func (p *Prompt) Ask(ctx context.Context, m *llama.Model, s *llama.Session, params llama.Params) iter.Seq2[llama.Piece, error] {
+	if p.Raw || !m.Tokenizer().HasTemplate() {
+		return s.Generate(ctx, m.Tokenizer().EncodeSpecial(p.Text, true), params)
+	}
+	var history []llama.Message
+	if p.System != "" {
+		history = append(history, llama.Message{Role: "system", Content: p.System})
+	}
+	return s.Chat(ctx, append(history, llama.Message{Role: "user", Content: p.Text}), params)
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+)
+
+// profile is where the time of one test went, all repetitions together.
+type profile struct {
+	test    string
+	runs    int
+	entries []*entry
+	elapsed time.Duration
+}
+
+// profiled is one operation of a profile, in the form of -json.
+type profiled struct {
+	Test    string  `json:"test"`
+	Op      string  `json:"op"`
+	Shape   string  `json:"shape"`
+	DType   string  `json:"dtype"`
+	Calls   int     `json:"calls"`   // in all repetitions together
+	Seconds float64 `json:"seconds"` // of all calls
+	Share   float64 `json:"share"`   // of the test's time
+	machine.Figures
+}
+
+// elsewhere is the op for what is left of a test's time: everything that is no operation of the backend.
+const elsewhere = "elsewhere"
+
+// json writes an object for each operation, and one for the rest.
+func (p *profile) json(w io.Writer, limits machine.Limits) error {
+	encoder := json.NewEncoder(w)
+	rest := p.elapsed
+	for _, e := range p.entries {
+		rest -= e.took
+		if err := encoder.Encode(profiled{
+			Test: p.test, Op: e.name, Shape: e.shape("x"), DType: e.dtype.String(), Calls: e.calls,
+			Seconds: e.took.Seconds(), Share: share(e.took, p.elapsed), Figures: limits.Figures(e.work, e.took),
+		}); err != nil {
+			return err
+		}
+	}
+	return encoder.Encode(profiled{Test: p.test, Op: elsewhere, Seconds: rest.Seconds(), Share: share(rest, p.elapsed)})
+}
+
+// tiny is the share of a test's time below which operations have no row of their own in a table.
+const tiny = 0.0005
+
+// rows adds the profile to a table.
+func (p *profile) rows(table *cli.Table, limits machine.Limits) {
+	table.Row("")
+	table.Row(p.test, "shape", "type", "calls", "ms", "share", "µs/call", "GB/s", "GMAC/s", "of limit", "bound by")
+	var (
+		rest         = p.elapsed // what no operation took
+		floor, small time.Duration
+		smallCalls   int
+		all          machine.Work
+	)
+	for _, e := range p.entries {
+		least, _ := limits.Floor(e.work)
+		rest, floor, all = rest-e.took, floor+least, all.Plus(e.work)
+		if share(e.took, p.elapsed) < tiny {
+			small, smallCalls = small+e.took, smallCalls+e.calls
+			continue
+		}
+		f := limits.Figures(e.work, e.took)
+		table.Row(e.name, e.shape("×"), e.dtype.String(), fmt.Sprint(e.calls/p.runs), milliseconds(e.took, p.runs), percent(share(e.took, p.elapsed)),
+			fmt.Sprintf("%.1f", float64(e.took.Nanoseconds())/1e3/float64(e.calls)), f.GB(), f.GMAC(), f.Limit(), string(f.BoundBy))
+	}
+	if smallCalls > 0 {
+		table.Row("others", "", "", fmt.Sprint(smallCalls/p.runs), milliseconds(small, p.runs), percent(share(small, p.elapsed)))
+	}
+	table.Row(elsewhere, "", "", "", milliseconds(rest, p.runs), percent(share(rest, p.elapsed)))
+	f := limits.Figures(all, p.elapsed)
+	f.OfLimit = share(floor, p.elapsed)
+	table.Row("all", "", "", "", milliseconds(p.elapsed, p.runs), percent(1), "", f.GB(), f.GMAC(), f.Limit())
+}
+
+func share(part, whole time.Duration) float64 { return part.Seconds() / max(whole.Seconds(), 1e-9) }
+
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+// milliseconds writes a duration divided by a number of runs.
+func milliseconds(d time.Duration, runs int) string {
+	return fmt.Sprintf("%.2f", float64(d.Microseconds())/1e3/float64(runs))
+}
+
+// writeProfiles measures the machine's limits, where they apply to the backend, and writes the profiles beside them.
+func (o *options) writeProfiles(w io.Writer, profiles []*profile) (err error) {
+	var limits machine.Limits
+	if o.model.Backend == "cpu" {
+		if limits, err = machine.Measure(o.model.Threads, o.span<<20, machine.DefaultWindow); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		for _, p := range profiles {
+			if err := p.json(w, limits); err != nil {
+				return err
+			}
+		}
+		if limits == (machine.Limits{}) {
+			return nil
+		}
+		return json.NewEncoder(w).Encode(limits.JSON())
+	}
+	table := cli.Table{Left: 3}
+	for _, p := range profiles {
+		p.rows(&table, limits)
+	}
+	if _, err := table.WriteTo(w); err != nil || limits == (machine.Limits{}) {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nCalls and times are of one repetition; %q is what the backend did not compute.\n%s", elsewhere, limits.Legend())
+	return err
+}

@@ -1,0 +1,83 @@
+// Checkmodel tells what a model is, and compares its logits with a golden file that a reference implementation computed.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const about = `
+checkmodel tells what a model is and, with -golden, compares its logits with those of a reference.
+
+  go run ./examples/tools/checkmodel -model model.gguf
+  go run ./examples/tools/checkmodel -model model/ -golden model/golden.safetensors
+
+A golden file has input_ids and logits, one row a token, and perhaps greedy_ids, a prompt with its greedy continuation; or
+ids.0, logits.0, ids.1, … with the logits after the last token. A difference is relative to the largest logit of its row.`
+
+func main() { cli.Main("checkmodel", run) }
+
+// options are the command line's.
+type options struct {
+	model     cli.Model
+	session   llama.SessionOptions
+	golden    string
+	prompt    int
+	tolerance float64
+}
+
+func parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{}
+	f := cli.NewFlags("checkmodel", about)
+	f.Group("Comparison", func() {
+		f.StringVar(&o.golden, "golden", "", "`path` of a safetensors file with what the reference computed")
+		f.Float64Var(&o.tolerance, "tolerance", 1e-3, "relative `difference` above which the check fails; quantised weights need more")
+		f.IntVar(&o.prompt, "prompt-tokens", 8, "`number` of greedy_ids that are the prompt")
+	})
+	o.model.Flags(f)
+	cli.SessionFlags(f, &o.session, tensor.F32)
+	if err := f.Parse(args, stdout); err != nil {
+		return nil, err
+	}
+	if !(o.tolerance >= 0) || o.prompt < 1 {
+		return nil, cli.Usagef("-tolerance must be 0 or more, -prompt-tokens 1 or more")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	var g *golden
+	if o.golden != "" {
+		if g, err = readGolden(o.golden); err != nil {
+			return err
+		}
+	}
+	model, closeModel, err := o.model.Load(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	defer closeModel()
+	stored, err := inspect(o.model.Path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s\n", o.model.Name())
+	describe(stdout, model, stored)
+	if g == nil {
+		return nil
+	}
+	c := &comparison{model: model, options: &o.session}
+	if err := c.run(ctx, g, o.prompt); err != nil {
+		return err
+	}
+	return c.judge(stdout, o.tolerance)
+}

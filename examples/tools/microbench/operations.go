@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// operation is something to measure.
+type operation struct {
+	name    string
+	about   string         // what it computes, in terms of m, n and k
+	m, n, k int            // the dimensions unless given; 0: it has no such dimension
+	types   []tensor.DType // that -dtype may be, the first unless given
+	setUp   func(l *lab, c testCase) (*subject, error)
+}
+
+// subject is an operation with its operands.
+type subject struct {
+	run  func(i int) error // computes call i, with the operands whose turn it is
+	work machine.Work      // of one call
+}
+
+// The names of operations with dimensions of their own kind.
+const (
+	attentionName = "attention"
+	ropeName      = "rope"
+)
+
+var (
+	f32Only   = []tensor.DType{tensor.F32}
+	stored    = []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.F32, tensor.F16, tensor.BF16}
+	cached    = []tensor.DType{tensor.F16, tensor.F32, tensor.Q8_0, tensor.Q4_0}
+	quantized = []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0}
+	narrow    = []tensor.DType{tensor.F16, tensor.BF16}
+)
+
+// operations returns the operations.
+func operations() []operation {
+	return []operation{
+		{"matmul", "x [m, k] times weights [n, k] of -dtype, transposed", 1, 2048, 2048, stored, matmul},
+		{attentionName, "m tokens attend to n slots of a cache of -dtype, with -heads of length k", 1, 1024, 64, cached, attention},
+		{"rmsnorm", "norm of the rows of x [m, k]", 256, 0, 2048, f32Only, rmsNorm},
+		{ropeName, "rotation of x [m tokens, n heads, k]", 256, 32, 64, f32Only, rope},
+		{"silu", "a = silu(a)·b of [m, k]", 256, 0, 8192, f32Only, silu},
+		{"add", "a += b of [m, k]", 256, 0, 2048, f32Only, add},
+		{"scale", "x *= v of [m, k]", 256, 0, 2048, f32Only, scale},
+		{"softmax", "softmax of the rows of x [m, k]", 256, 0, 2048, f32Only, softmax},
+		{"cast", "conversion of x [m, k] from f32 to -dtype", 256, 0, 512, narrow, cast},
+		{"quantize", "conversion of x [m, k] from f32 to -dtype", 256, 0, 2048, quantized, cast},
+		{"gather", "m rows, here and there, of a table [n, k] of -dtype", 256, 128256, 2048, stored, gather},
+	}
+}
+
+// find returns the operation of a name, nil where there is none.
+func find(name string) *operation {
+	for _, op := range operations() {
+		if op.name == name {
+			return &op
+		}
+	}
+	return nil
+}
+
+func operationNames() (list []string) {
+	for _, op := range operations() {
+		list = append(list, op.name)
+	}
+	return list
+}
+
+// describeOperations lists the operations for the help.
+func describeOperations() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "Operations")
+	for _, op := range operations() {
+		types := ""
+		if len(op.types) > 1 {
+			types = " (" + typeNames(op.types) + ")"
+		}
+		fmt.Fprintf(&b, "  %-10s %s%s\n", op.name, op.about, types)
+	}
+	return b.String()
+}
+
+func typeNames(types []tensor.DType) string {
+	list := make([]string, len(types))
+	for i, d := range types {
+		list[i] = d.String()
+	}
+	return strings.Join(list, ", ")
+}
+
+func matmul(l *lab, c testCase) (*subject, error) {
+	w, err := l.weights(c.dtype, c.n, c.k)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.activations(random(c.m, c.k), random(c.m, c.n))
+	if err != nil {
+		return nil, err
+	}
+	x, out := t[0], t[1]
+	return &subject{
+		func(i int) error { return l.MatMulTransposed(x, w[i%len(w)], out) },
+		machine.Weighing(c.m, w[0]).Plus(machine.Moving(x, out)),
+	}, nil
+}
+
+func attention(l *lab, c testCase) (*subject, error) {
+	caches, err := l.caches(c.dtype, c.n, c.kvHeads, c.k)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.activations(random(c.m, c.heads, c.k), random(c.m, c.heads, c.k))
+	if err != nil {
+		return nil, err
+	}
+	q, out, attend := t[0], t[1], l.Attention
+	if c.m == 1 {
+		attend = l.AttentionGen
+	}
+	return &subject{
+		func(i int) error {
+			kv := caches[i%len(caches)]
+			return attend(q, kv[0], kv[1], out, c.n)
+		},
+		machine.Attending(q, caches[0][0], c.n),
+	}, nil
+}
+
+func gather(l *lab, c testCase) (*subject, error) {
+	tables, err := l.weights(c.dtype, c.n, c.k)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.activations(random(c.m, c.k))
+	if err != nil {
+		return nil, err
+	}
+	work := machine.Moving(t[0])
+	work.Memory = int64(c.m) * int64(tables[0].RowBytes())
+	indices := make([]int32, c.m)
+	return &subject{func(i int) error {
+		for j := range indices {
+			indices[j] = int32(uint64(i*c.m+j) * 0x9e3779b97f4a7c15 >> 16 % uint64(c.n)) // far from each other
+		}
+		return l.Gather(tables[i%len(tables)], indices, t[0])
+	}, work}, nil
+}
+
+func cast(l *lab, c testCase) (*subject, error) {
+	y, err := l.zeros(c.dtype, c.m, c.k)
+	if err != nil {
+		return nil, err
+	}
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.Cast(t[0], y) }, machine.Moving(t[0], y)
+	}, random(c.m, c.k))
+}
+
+func rmsNorm(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.RMSNorm(t[0], t[1], 1e-5) }, machine.Moving(t[0], t[0], t[1])
+	}, random(c.m, c.k), all(1, c.k))
+}
+
+// rope rotates in place, by 45° each time.
+func rope(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.RoPE(t[0], t[1]) }, machine.Moving(t[0], t[0], t[1])
+	}, random(c.m, c.n, c.k), all(math.Sqrt2/2, c.m, c.k))
+}
+
+// silu computes in place: the float32 nearest to silu(x) is x for a large x, so that the numbers stay what they are.
+func silu(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.SiLUMul(t[0], t[1]) }, machine.Moving(t[0], t[0], t[1])
+	}, all(40, c.m, c.k), all(1, c.m, c.k))
+}
+
+func add(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.AddAssign(t[0], t[1]) }, machine.Moving(t[0], t[0], t[1])
+	}, random(c.m, c.k), random(c.m, c.k))
+}
+
+func scale(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.Scale(t[0], 1) }, machine.Moving(t[0], t[0])
+	}, random(c.m, c.k))
+}
+
+func softmax(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.Softmax(t[0]) }, machine.Moving(t[0], t[0])
+	}, random(c.m, c.k))
+}

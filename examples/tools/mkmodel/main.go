@@ -1,0 +1,123 @@
+// Mkmodel makes a model of random weights in the shape of a published one: it computes as fast as the real model and says
+// nothing, which is what a benchmark needs. The same flags give the same bytes on every machine.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const about = `
+mkmodel makes a model of random weights in the shape of a published one, for benchmarks.
+
+  go run ./examples/tools/mkmodel -shape llama-3.2-1b -type q4_0 -out model.gguf
+  go run ./examples/tools/mkmodel -shape llama-3.2-1b -type bf16 -format hf -out model/`
+
+func main() { cli.Main("mkmodel", run) }
+
+// options are the command line's.
+type options struct {
+	shape, kind, format, out string
+	head                     tensor.DType
+	vocab, context, shards   int
+	seed                     uint64
+}
+
+func parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{}
+	f := cli.NewFlags("mkmodel", about)
+	f.Group("What", func() {
+		f.StringVar(&o.shape, "shape", "llama-3.2-1b", "`name` of the shape: "+shapeNames())
+		f.StringVar(&o.kind, "type", "q4_0", "`type` of the weights: "+recipeNames())
+		f.DType(&o.head, "head", "of the output head, as -type's usual mixture has it unless given", tensor.F32, tensor.F16,
+			tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K)
+		f.IntVar(&o.vocab, "vocab", 0, "`tokens` in the vocabulary; the shape's unless given")
+		f.IntVar(&o.context, "context", 0, "context to declare, in `tokens`; the shape's unless given")
+		f.Uint64Var(&o.seed, "seed", 1, "`number` that the random weights start from")
+	})
+	f.Group("Where", func() {
+		f.StringVar(&o.format, "format", "gguf", "`format` to write: gguf, one file, or hf, a Hugging Face folder")
+		f.StringVar(&o.out, "out", "", "`path` to write; SHAPE-TYPE.gguf or SHAPE-TYPE unless given")
+		f.IntVar(&o.shards, "shards", 1, "`number` of files that hold the weights of -format hf, at most 1000")
+	})
+	if err := f.Parse(args, stdout); err != nil {
+		return nil, err
+	}
+	if o.format != "gguf" && o.format != "hf" {
+		return nil, cli.Usagef("unknown -format %q: known are gguf and hf", o.format)
+	}
+	if o.shards < 1 || o.shards > 1000 {
+		return nil, cli.Usagef("-shards %d must be between 1 and 1000", o.shards)
+	}
+	return o, nil
+}
+
+// model builds what the options describe.
+func (o *options) model() (*model, error) {
+	shape, err := shapeOf(o.shape, o.vocab, o.context)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := recipes[strings.ToLower(o.kind)]
+	if !ok {
+		return nil, cli.Usagef("unknown -type %q: known are %s", o.kind, recipeNames())
+	}
+	if o.head != 0 {
+		r.head = o.head
+	}
+	name := fmt.Sprintf("%s %s, random weights", o.shape, o.kind)
+	return &model{name: name, shape: shape, recipe: r, seed: o.seed, vocabulary: newVocabulary(shape.Vocab)}, nil
+}
+
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	m, err := o.model()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	progress := cli.Progress(stderr, "writing")
+	out := o.out
+	if out == "" {
+		out = strings.ToLower(o.shape + "-" + o.kind)
+	}
+	if o.format == "gguf" {
+		if o.out == "" {
+			out += ".gguf"
+		}
+		err = m.writeGGUF(ctx, out, progress)
+	} else {
+		err = m.writeHuggingFace(ctx, out, o.shards, progress)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := bytesUnder(out)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: %d bytes in %.1f s\n", out, n, time.Since(began).Seconds())
+	return nil
+}
+
+// bytesUnder returns the size of a file, or of the files in a folder.
+func bytesUnder(path string) (n int64, err error) {
+	err = filepath.Walk(path, func(_ string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,190 @@
+// Package added finds added tokens in a text: those that are looked for as they stand, before the text is normalised, split
+// and turned into tokens of a vocabulary. "<|eot_id|>" is one, as a rule.
+package added
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/trie"
+)
+
+// maxLen bounds the text of an added token, and maxTotal that of all of them, in bytes. The automaton that looks for them
+// takes 17 bytes for each byte of their texts.
+const (
+	maxLen   = 1024
+	maxTotal = 2 << 20
+)
+
+// A Token is an added token, as tokenizer.json describes it.
+type Token struct {
+	ID         int32  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"` // not next to a letter, digit or underscore
+	LStrip     bool   `json:"lstrip"`      // takes the white space on its left along
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"` // looked for in the normalised text, and normalised itself
+	Special    bool   `json:"special"`
+}
+
+// A Matcher finds added tokens: the leftmost first, and the longest of those that begin at one place. It is immutable.
+//
+// It is the automaton of Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", 1975), run from a
+// text's end to its beginning over the contents written backwards. So it sees at every place, in time linear in the text,
+// the longest content that begins there.
+type Matcher struct {
+	tokens  []Token
+	trie    *trie.Trie // of the contents, backwards
+	fail    []uint32   // the node of the longest proper suffix of a node's string
+	longest []int32    // by node, of the contents that its string ends with the longest, an index of tokens; -1 for none
+	last    [256]bool  // the bytes that contents end with
+}
+
+// NewMatcher returns the matcher of tokens, each of which has an id of its own. Of tokens with one content that of the lowest
+// id counts; tokens without content are never found.
+func NewMatcher(tokens []Token) (*Matcher, error) {
+	m := &Matcher{}
+	total := 0
+	backwards := make(map[int32]string, len(tokens))
+	for _, t := range tokens {
+		if t.Content == "" {
+			continue
+		}
+		if len(t.Content) > maxLen {
+			return nil, fmt.Errorf("added token %d, %.40q…, has %d bytes; at most %d would be right", t.ID, t.Content, len(t.Content), maxLen)
+		}
+		if total += len(t.Content); total > maxTotal {
+			return nil, fmt.Errorf("the texts of %d added tokens have more than %d bytes together", len(tokens), maxTotal)
+		}
+		m.last[t.Content[len(t.Content)-1]] = true
+		b := []byte(t.Content)
+		slices.Reverse(b)
+		backwards[t.ID] = string(b)
+		m.tokens = append(m.tokens, t)
+	}
+	slices.SortFunc(m.tokens, func(a, b Token) int {
+		return cmp.Or(cmp.Compare(backwards[a.ID], backwards[b.ID]), cmp.Compare(a.ID, b.ID))
+	})
+	m.tokens = slices.CompactFunc(m.tokens, func(a, b Token) bool { return a.Content == b.Content })
+	keys := make([]string, len(m.tokens))
+	for i, t := range m.tokens {
+		keys[i] = backwards[t.ID]
+	}
+	var err error
+	if m.trie, err = trie.New(keys); err != nil {
+		return nil, err
+	}
+	m.link()
+	return m, nil
+}
+
+// link fills fail and longest. A node's come after those of nodes nearer to the root, which have lower numbers.
+func (m *Matcher) link() {
+	m.fail = make([]uint32, m.trie.Len())
+	m.longest = make([]int32, m.trie.Len())
+	for node := range uint32(m.trie.Len()) {
+		if m.longest[node] = m.trie.Key(node); m.longest[node] < 0 && node > 0 {
+			m.longest[node] = m.longest[m.fail[node]]
+		}
+		first, _, labels := m.trie.Children(node)
+		for i, c := range labels {
+			if node > 0 {
+				m.fail[first+uint32(i)] = m.step(m.fail[node], c)
+			}
+		}
+	}
+}
+
+// step returns the node of the longest suffix that a node's string and c have.
+func (m *Matcher) step(node uint32, c byte) uint32 {
+	for {
+		if child := m.trie.Child(node, c); child != 0 || node == 0 {
+			return child
+		}
+		node = m.fail[node]
+	}
+}
+
+// Empty tells whether there are no tokens to be found.
+func (m *Matcher) Empty() bool { return len(m.tokens) == 0 }
+
+// match is an added token, an index of tokens, whose content begins at byte start.
+type match struct {
+	start int
+	token int32
+}
+
+// matches returns the longest token at each byte of text where a trusted one begins, the last first.
+func (m *Matcher) matches(text Text) []match {
+	var found []match
+	text.trustedSpans(func(start, end int) {
+		node := uint32(0)
+		for i := end - 1; i >= start; i-- {
+			c := text.s[i]
+			if node == 0 && !m.last[c] {
+				continue
+			}
+			node = m.step(node, c)
+			if token := m.longest[node]; token >= 0 {
+				found = append(found, match{i, token})
+			}
+		}
+	})
+	return found
+}
+
+// Split cuts text at its added tokens. It calls yield for each stretch of other text, which begins at byte start, and each
+// added token, in turn; token is nil for other text, which is never empty. The time is linear in the text.
+func (m *Matcher) Split(text Text, yield func(start int, part Text, token *Token)) {
+	s := text.s
+	found := m.matches(text)
+	done := 0 // s[:done] has been yielded
+	next := 0 // what begins before overlaps the last match
+	for k := len(found) - 1; k >= 0; k-- {
+		if found[k].start < next {
+			continue
+		}
+		token := &m.tokens[found[k].token]
+		start, end := found[k].start, found[k].start+len(token.Content)
+		next = end
+		if token.SingleWord && (endsWithWord(s[:start]) || startsWithWord(s[end:])) {
+			continue
+		}
+		if token.LStrip {
+			start = done + len(strings.TrimRightFunc(s[done:start], unicode.IsSpace))
+		}
+		if token.RStrip {
+			end = len(s) - len(strings.TrimLeftFunc(s[end:], unicode.IsSpace))
+			next = end
+		}
+		if done < start {
+			yield(done, text.slice(done, start), nil)
+		}
+		yield(start, text.slice(start, end), token)
+		done = end
+	}
+	if done < len(s) {
+		yield(done, text.slice(done, len(s)), nil)
+	}
+}
+
+func endsWithWord(s string) bool {
+	r, n := utf8.DecodeLastRuneInString(s)
+	return n > 0 && IsWord(r)
+}
+
+func startsWithWord(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	return n > 0 && IsWord(r)
+}
+
+// IsWord reports whether r is what regular expressions call \w, in Unicode's definition (UTS #18, annex C).
+func IsWord(r rune) bool {
+	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200C', '\u200D'
+	return unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.M, unicode.Nd, unicode.Pc) ||
+		r == zeroWidthNonJoiner || r == zeroWidthJoiner
+}

@@ -1,0 +1,121 @@
+package added
+
+import (
+	"iter"
+	"sort"
+	"strings"
+)
+
+// A Text is a text, and which of its bytes are trusted. An added token is recognised only where all of its bytes are: a chat
+// template's own words are trusted, what came into it from outside is not.
+type Text struct {
+	s     string
+	base  int    // where s begins in the text that spans is about
+	spans []span // the trusted bytes: not empty, in order, and never touching
+}
+
+type span struct{ start, end int }
+
+// Trusted returns a text of which all bytes are trusted.
+func Trusted(s string) Text {
+	if s == "" {
+		return Text{}
+	}
+	return Text{s: s, spans: []span{{0, len(s)}}}
+}
+
+// Join puts a text together from stretches, each of them trusted or not as a whole. How a run of stretches of one kind is cut
+// makes no difference.
+func Join(segments iter.Seq2[string, bool]) Text {
+	var b textBuilder
+	for s, trusted := range segments {
+		b.write(s, trusted)
+	}
+	return b.text()
+}
+
+// String returns the text alone.
+func (t Text) String() string { return t.s }
+
+// trustedSpans calls yield with each run of trusted bytes, the last run first.
+func (t Text) trustedSpans(yield func(start, end int)) {
+	for i := len(t.spans) - 1; i >= 0; i-- {
+		start, end := max(t.spans[i].start-t.base, 0), min(t.spans[i].end-t.base, len(t.s))
+		if start < end {
+			yield(start, end)
+		}
+	}
+}
+
+// slice returns bytes start to end.
+func (t Text) slice(start, end int) Text {
+	cut := Text{s: t.s[start:end], base: t.base + start}
+	low := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].end > cut.base })
+	high := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].start >= cut.base+len(cut.s) })
+	if low < high {
+		cut.spans = t.spans[low:high]
+	}
+	return cut
+}
+
+// AllTrusted tells whether every byte is trusted.
+func (t Text) AllTrusted() bool {
+	return t.s == "" || len(t.spans) > 0 && t.spans[0].start <= t.base && t.spans[0].end >= t.base+len(t.s)
+}
+
+// Replace replaces each old, which is not empty. What takes its place is trusted where all of the old bytes were.
+func (t Text) Replace(old, by string) Text {
+	if !strings.Contains(t.s, old) {
+		return t
+	}
+	var b textBuilder
+	for at := 0; ; {
+		n := strings.Index(t.s[at:], old)
+		if n < 0 {
+			b.append(t.slice(at, len(t.s)))
+			return b.text()
+		}
+		b.append(t.slice(at, at+n))
+		b.write(by, t.slice(at+n, at+n+len(old)).AllTrusted())
+		at += n + len(old)
+	}
+}
+
+// Prefix puts a prefix before the text that a tokenizer adds of itself, and that is trusted therefore.
+func (t Text) Prefix(prefix string) Text {
+	var b textBuilder
+	b.write(prefix, true)
+	b.append(t)
+	return b.text()
+}
+
+// textBuilder builds a text.
+type textBuilder struct {
+	strings.Builder
+	spans []span
+}
+
+func (b *textBuilder) write(s string, trusted bool) {
+	start := b.Len()
+	b.WriteString(s)
+	switch last := len(b.spans) - 1; {
+	case !trusted || s == "":
+	case last >= 0 && b.spans[last].end == start:
+		b.spans[last].end = b.Len()
+	default:
+		b.spans = append(b.spans, span{start, b.Len()})
+	}
+}
+
+func (b *textBuilder) append(t Text) {
+	at := 0
+	for _, s := range t.spans {
+		start, end := max(s.start-t.base, at), min(s.end-t.base, len(t.s))
+		b.write(t.s[at:start], false)
+		b.write(t.s[start:end], true)
+		at = end
+	}
+	b.write(t.s[at:], false)
+}
+
+func (b *textBuilder) text() Text { return Text{s: b.String(), spans: b.spans} }

@@ -1,0 +1,124 @@
+package hftok
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A decoder puts tokens together. Its zero value writes a space before each but the first.
+type decoder struct {
+	marks      bool // a space mark is a space; none is written between tokens
+	dropFirst  bool // of the first token's, all are dropped
+	strip      int  // spaces to take off the beginning of the text
+	bytes      bool // <0xNN> is a byte
+	pieces     bool // WordPiece's: no space comes before a token that begins with continuing
+	continuing string
+	tidy       bool // spaces before punctuation are dropped
+}
+
+// Decode returns the text of tokens. Special tokens and ids that are not in use are skipped. Bytes that are no characters
+// become U+FFFD, one for each of a run of byte tokens.
+func (t *Tokenizer) Decode(tokens []int32) string {
+	var b []byte
+	run := 0 // byte tokens at the end of b
+	first := true
+	for _, id := range tokens {
+		e := t.entry(id)
+		if e == nil || e.special {
+			continue
+		}
+		if c, ok := byteToken(e.text); ok && t.decoder.bytes {
+			b = append(b, c)
+			run++
+		} else {
+			b = replaceRun(b, run)
+			run = 0
+			b = t.decoder.appendToken(b, e.text, first)
+		}
+		first = false
+	}
+	text := string(replaceRun(b, run))
+	for i := 0; i < t.decoder.strip && strings.HasPrefix(text, " "); i++ {
+		text = text[1:]
+	}
+	return text
+}
+
+// appendToken appends a token's text.
+func (d *decoder) appendToken(b []byte, text string, first bool) []byte {
+	switch {
+	case d.marks && first && d.dropFirst:
+		return append(b, strings.ReplaceAll(text, spaceMark, "")...)
+	case d.marks:
+		return append(b, strings.ReplaceAll(text, spaceMark, " ")...)
+	case !first && d.pieces && strings.HasPrefix(text, d.continuing):
+		text = text[len(d.continuing):]
+	case !first:
+		text = " " + text
+	}
+	if d.tidy {
+		text = tidy(text)
+	}
+	return append(b, text...)
+}
+
+// tidy drops spaces that English does not write, as the WordPiece decoder's "cleanup" does.
+func tidy(s string) string {
+	for _, pair := range [][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
+		{" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {
+		s = strings.ReplaceAll(s, pair[0], pair[1])
+	}
+	return s
+}
+
+// byteToken returns the byte that a text of the form <0xNN> names.
+func byteToken(text string) (b byte, ok bool) {
+	if len(text) != 6 || text[:3] != "<0x" || text[5] != '>' {
+		return 0, false
+	}
+	for _, c := range []byte(text[3:5]) {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		b = b<<4 | c
+	}
+	return b, true
+}
+
+// replaceRun replaces the n byte tokens at the end of b by as many U+FFFD, unless they are UTF-8.
+func replaceRun(b []byte, n int) []byte {
+	start := len(b) - n
+	if utf8.Valid(b[start:]) {
+		return b
+	}
+	b = b[:start]
+	for range n {
+		b = utf8.AppendRune(b, utf8.RuneError)
+	}
+	return b
+}
+
+// AppendBytes appends the text of one token, with the space that goes before a word, to dst. It appends nothing for special
+// tokens and ids that are not in use. WordPiece's cleaning up ("a ," to "a,") needs a whole text and is left to Decode.
+func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
+	e := t.entry(id)
+	if e == nil || e.special {
+		return dst
+	}
+	if c, ok := byteToken(e.text); ok && t.decoder.bytes {
+		return append(dst, c)
+	}
+	d := t.decoder
+	d.tidy = false
+	return d.appendToken(dst, e.text, false)
+}
+
+// LeadingSpace reports whether the first token of a text has a space before it by AppendBytes, which Decode leaves out.
+func (t *Tokenizer) LeadingSpace() bool {
+	return !t.decoder.marks || t.decoder.dropFirst || t.decoder.strip > 0
+}

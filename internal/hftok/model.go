@@ -1,0 +1,198 @@
+package hftok
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// maxPieceLen bounds a token's text in bytes where texts are cut into tokens, and with it the time that takes for each byte
+// of a text. SentencePiece's own default bound is 16 characters.
+const maxPieceLen = 256
+
+// A model makes tokens of pieces.
+type model interface {
+	// encode appends the tokens of a piece, which is not empty.
+	encode(e *encoder, dst []int32, piece string) []int32
+}
+
+// wordLevel takes every piece as a token.
+type wordLevel struct{}
+
+func (wordLevel) encode(e *encoder, dst []int32, piece string) []int32 {
+	if node, ok := e.walk(piece); ok {
+		if token := e.ordinary(node); token != nil {
+			return append(dst, token.id)
+		}
+	}
+	return e.unknownToken(dst)
+}
+
+// wordPiece takes from a word's beginning the longest token, again and again; a token that continues a word has a prefix. A
+// word that does not come out even is one unknown token.
+type wordPiece struct {
+	continuing string
+	from       uint32 // the trie's node of continuing
+	continues  bool   // there is such a node: some token continues words
+	maxChars   int    // of a word; a longer one is an unknown token
+}
+
+func newWordPiece(v *vocabulary, continuing string, maxChars int) (wordPiece, error) {
+	w := wordPiece{continuing: continuing, maxChars: maxChars}
+	w.from, w.continues = v.walk(continuing)
+	return w, v.checkLengths(len(continuing))
+}
+
+// checkLengths refuses a vocabulary with tokens that are too long, a prefix not counted.
+func (v *vocabulary) checkLengths(prefix int) error {
+	for _, e := range v.entries {
+		if n := len(e.text) - prefix; n > maxPieceLen && !e.special && !e.added {
+			return fmt.Errorf("token %d, %.40q…, has %d bytes; at most %d would be right", e.id, e.text, n, maxPieceLen)
+		}
+	}
+	return nil
+}
+
+func (w wordPiece) encode(e *encoder, dst []int32, word string) []int32 {
+	before := len(dst)
+	if len(word) > w.maxChars && utf8.RuneCountInString(word) > w.maxChars {
+		return e.unknownToken(dst)
+	}
+	for at := 0; at < len(word); {
+		id, n := e.longest(word[at:], at > 0, w)
+		if n == 0 {
+			return e.unknownToken(dst[:before])
+		}
+		dst = append(dst, id)
+		at += n
+	}
+	return dst
+}
+
+// longest returns the longest token that s begins with, and its length without the prefix; 0 for none.
+func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, n int) {
+	node := uint32(0)
+	if continuing {
+		if node = w.from; !w.continues {
+			return 0, 0
+		}
+	}
+	for i := 0; i < min(len(s), maxPieceLen); i++ {
+		if node = v.trie.Child(node, s[i]); node == 0 {
+			break
+		}
+		if token := v.ordinary(node); token != nil {
+			id, n = token.id, i+1
+		}
+	}
+	return id, n
+}
+
+// unigram cuts a piece into the tokens whose probabilities have the greatest product (Kudo, "Subword Regularization", 2018).
+type unigram struct {
+	scores       []float64 // by id, logarithms of probabilities
+	unknownScore float64   // of a character that is no token
+	bytes        [256]int32
+	byteFallback bool // neighbouring unknown characters become their bytes' tokens, where all of these exist, not one unknown token
+}
+
+// unknownPenalty is how far below the least likely token a character that is no token lies.
+const unknownPenalty = 10
+
+func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, error) {
+	u := &unigram{scores: scores, unknownScore: math.Inf(1), byteFallback: byteFallback}
+	for _, s := range scores {
+		u.unknownScore = min(u.unknownScore, s-unknownPenalty)
+	}
+	for b := range u.bytes {
+		u.bytes[b] = -1
+		if node, ok := v.walk(fmt.Sprintf("<0x%02X>", b)); ok {
+			if token := v.ordinary(node); token != nil {
+				u.bytes[b] = token.id
+			}
+		}
+	}
+	return u, v.checkLengths(0)
+}
+
+// step is the last step of the best way to a byte of a piece: what it scores from the beginning, and the token, -1 for an
+// unknown character, that leads there over length bytes, 0 where no way leads.
+type step struct {
+	score  float64
+	token  int32
+	length int32
+}
+
+// encode finds the best way by Viterbi's algorithm, which takes at each character the tokens that begin there.
+func (u *unigram) encode(e *encoder, dst []int32, piece string) []int32 {
+	path := e.path[:0]
+	for range len(piece) + 1 {
+		path = append(path, step{})
+	}
+	e.path = path
+	for at := 0; at < len(piece); {
+		_, char := utf8.DecodeRuneInString(piece[at:])
+		known := false // the character is a token
+		node := uint32(0)
+		for n := 1; n <= min(len(piece)-at, maxPieceLen); n++ {
+			if node = e.trie.Child(node, piece[at+n-1]); node == 0 {
+				break
+			}
+			if token := e.ordinary(node); token != nil && int(token.id) < len(u.scores) {
+				path[at+n].offer(path[at].score+u.scores[token.id], token.id, n)
+				known = known || n == char
+			}
+		}
+		if !known {
+			path[at+char].offer(path[at].score+u.unknownScore, -1, char)
+		}
+		at += char
+	}
+	return u.trace(e, dst, piece)
+}
+
+// offer makes a way the best one if it is.
+func (s *step) offer(score float64, token int32, length int) {
+	if s.length == 0 || score > s.score {
+		*s = step{score, token, int32(length)}
+	}
+}
+
+// trace appends the tokens of the best way to the end of a piece.
+func (u *unigram) trace(e *encoder, dst []int32, piece string) []int32 {
+	ends := e.ends[:0] // of the way's steps, the last first
+	for at := len(piece); at > 0; at -= int(e.path[at].length) {
+		ends = append(ends, int32(at))
+	}
+	e.ends = ends
+	at := 0
+	for i := len(ends) - 1; i >= 0; i-- {
+		token := e.path[ends[i]].token
+		if token >= 0 {
+			dst = append(dst, token)
+		} else {
+			for i > 0 && e.path[ends[i-1]].token < 0 {
+				i--
+			}
+			dst = u.unknown(e, dst, piece[at:ends[i]])
+		}
+		at = int(ends[i])
+	}
+	return dst
+}
+
+// unknown appends the tokens of characters that are no tokens.
+func (u *unigram) unknown(e *encoder, dst []int32, chars string) []int32 {
+	if !u.byteFallback {
+		return e.unknownToken(dst)
+	}
+	before := len(dst)
+	for i := range len(chars) {
+		id := u.bytes[chars[i]]
+		if id < 0 {
+			return e.unknownToken(dst[:before])
+		}
+		dst = append(dst, id)
+	}
+	return dst
+}

@@ -1,0 +1,324 @@
+package hftok
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
+const maxSteps = 32
+
+// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json; which fields count depends on
+// the type.
+type component struct {
+	Type string `json:"type"`
+
+	// Sequence
+	Normalizers   []component `json:"normalizers"`
+	PreTokenizers []component `json:"pretokenizers"`
+	Processors    []component `json:"processors"`
+	Decoders      []component `json:"decoders"`
+
+	// BertNormalizer
+	CleanText     *bool `json:"clean_text"`
+	SpaceChinese  *bool `json:"handle_chinese_chars"`
+	StripAccents  *bool `json:"strip_accents"`
+	LowercaseText *bool `json:"lowercase"`
+
+	// Replace, Prepend, Strip, Precompiled, Split
+	Pattern    pattern `json:"pattern"`
+	Content    string  `json:"content"`
+	Prepend    string  `json:"prepend"`
+	StripLeft  bool    `json:"strip_left"`
+	StripRight bool    `json:"strip_right"`
+	Start      int     `json:"start"`
+	Stop       int     `json:"stop"`
+	Charsmap   string  `json:"precompiled_charsmap"`
+	Behavior   string  `json:"behavior"`
+	Invert     bool    `json:"invert"`
+
+	// Digits, CharDelimiterSplit, Metaspace
+	IndividualDigits bool   `json:"individual_digits"`
+	Delimiter        string `json:"delimiter"`
+	Replacement      string `json:"replacement"`
+	AddPrefixSpace   *bool  `json:"add_prefix_space"`
+	PrependScheme    string `json:"prepend_scheme"`
+	Split            *bool  `json:"split"`
+
+	// WordPiece
+	Prefix  *string `json:"prefix"`
+	Cleanup *bool   `json:"cleanup"`
+
+	// TemplateProcessing
+	Single        []templatePart `json:"single"`
+	SpecialTokens map[string]struct {
+		IDs []int32 `json:"ids"`
+	} `json:"special_tokens"`
+
+	// BertProcessing, RobertaProcessing: ["[CLS]", 101]
+	CLS []json.RawMessage `json:"cls"`
+}
+
+type pattern struct {
+	String string
+	Regex  string
+}
+
+// templatePart is a special token or a text.
+type templatePart struct {
+	SpecialToken *struct {
+		ID string `json:"id"`
+	}
+}
+
+// flatten returns the parts of a Sequence, of Sequences in it too, or the component itself; none for null.
+func flatten(c *component) []component {
+	var flat []component
+	var visit func(c *component)
+	visit = func(c *component) {
+		if c.Type != "Sequence" {
+			flat = append(flat, *c)
+			return
+		}
+		for _, list := range [][]component{c.Normalizers, c.PreTokenizers, c.Processors, c.Decoders} {
+			for i := range list {
+				visit(&list[i])
+			}
+		}
+	}
+	if c != nil {
+		visit(c)
+	}
+	return flat
+}
+
+// orDefault returns *p, or byDefault where the file does not say.
+func orDefault[T any](p *T, byDefault T) T {
+	if p == nil {
+		return byDefault
+	}
+	return *p
+}
+
+// unsupported returns the error for a component.
+func unsupported(kind string, c component, implemented string) error {
+	if c.Type == "" {
+		return fmt.Errorf("%s without a type", kind)
+	}
+	return fmt.Errorf("%w: %s %q as configured; implemented are %s", ErrUnsupported, kind, c.Type, implemented)
+}
+
+// pipeline reads the normalizers, the pre-tokenizers and the decoder.
+func (t *Tokenizer) pipeline(f *file) error {
+	normalizers, err := readComponents("normalizer", f.Normalizer)
+	if err != nil {
+		return err
+	}
+	splits, err := readComponents("pre_tokenizer", f.PreTokenizer)
+	if err != nil {
+		return err
+	}
+	decoders, err := readComponents("decoder", f.Decoder)
+	if err != nil {
+		return err
+	}
+	if len(normalizers) > maxSteps || len(splits) > maxSteps {
+		return fmt.Errorf("%w: %d normalizers and %d pre-tokenizers; at most %d of each are implemented", ErrUnsupported, len(normalizers), len(splits), maxSteps)
+	}
+	for _, c := range normalizers {
+		ns, err := c.normalizer()
+		if err != nil {
+			return err
+		}
+		t.normalize = append(t.normalize, ns...)
+	}
+	for _, c := range splits {
+		steps, err := c.splitSteps()
+		if err != nil {
+			return err
+		}
+		t.split = append(t.split, steps...)
+	}
+	return t.decoder.read(decoders)
+}
+
+// simple are the normalizers that have no settings.
+var simple = map[string]normalizer{
+	"NFC": form(norm.NFC), "NFD": form(norm.NFD), "NFKC": form(norm.NFKC), "NFKD": form(norm.NFKD),
+	"Lowercase": lowercase, "StripAccents": mapping(stripAccents), "Nmt": mapping(nmt),
+}
+
+func (c component) normalizer() (normalizers, error) {
+	if n := simple[c.Type]; n != nil {
+		return normalizers{n}, nil
+	}
+	switch c.Type {
+	case "BertNormalizer":
+		lower := orDefault(c.LowercaseText, true)
+		return bert(orDefault(c.CleanText, true), orDefault(c.SpaceChinese, true), orDefault(c.StripAccents, lower), lower), nil
+	case "Strip":
+		return normalizers{strip(c.StripLeft, c.StripRight)}, nil
+	case "Prepend":
+		return normalizers{prepend(c.Prepend)}, nil
+	case "Replace":
+		if find := c.Pattern.finder(); find != nil {
+			return normalizers{replace(find, c.Content)}, nil
+		}
+	case "Precompiled":
+		m, err := newCharsmap(c.Charsmap)
+		if err != nil {
+			return nil, fmt.Errorf("normalizer: %w", err)
+		}
+		return normalizers{m.normalize}, nil
+	}
+	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled, "+
+		`and Replace of a text or of a regular expression without \, ^, $ and groups with a question mark`)
+}
+
+// maxExpression bounds a regular expression in bytes.
+const maxExpression = 200
+
+// finder returns what finds a pattern, nil for one that is not implemented. Of regular expressions those are that mean the
+// same to Go's package regexp, whose time is linear, as to Hugging Face's.
+func (p pattern) finder() finder {
+	if p.String != "" && p.Regex == "" {
+		return literal(p.String)
+	}
+	if p.String != "" || p.Regex == "" || len(p.Regex) > maxExpression || strings.ContainsAny(p.Regex, `\^$`) || strings.Contains(p.Regex, "(?") || strings.Contains(p.Regex, "[:") {
+		return nil
+	}
+	e, err := regexp.Compile(p.Regex)
+	if err != nil || e.MatchString("") {
+		return nil
+	}
+	return expression(e)
+}
+
+// splitSteps returns the steps of a pre-tokenizer.
+func (c component) splitSteps() ([]splitStep, error) {
+	switch c.Type {
+	case "BertPreTokenizer":
+		return []splitStep{splitAt(class(unicode.IsSpace), removed), splitAt(class(isPunctuation), isolated)}, nil
+	case "Whitespace":
+		return []splitStep{splitWhitespace}, nil
+	case "WhitespaceSplit":
+		return []splitStep{splitAt(class(unicode.IsSpace), removed)}, nil
+	case "Punctuation":
+		if b, ok := behaviorNames[c.Behavior]; ok || c.Behavior == "" {
+			if c.Behavior == "" {
+				b = isolated
+			}
+			return []splitStep{splitAt(class(isPunctuation), b)}, nil
+		}
+	case "Digits":
+		b := contiguous
+		if c.IndividualDigits {
+			b = isolated
+		}
+		return []splitStep{splitAt(class(unicode.IsNumber), b)}, nil
+	case "CharDelimiterSplit":
+		if c.Delimiter != "" {
+			return []splitStep{splitAt(literal(c.Delimiter), removed)}, nil
+		}
+	case "Split":
+		if b, ok := behaviorNames[c.Behavior]; ok && !c.Invert && c.Pattern.String != "" && c.Pattern.Regex == "" {
+			return []splitStep{splitAt(literal(c.Pattern.String), b)}, nil
+		}
+	case "Metaspace":
+		if scheme, ok := c.scheme(); ok && c.Replacement == spaceMark {
+			steps := []splitStep{markSpaces(scheme)}
+			if orDefault(c.Split, true) {
+				steps = append(steps, splitAt(literal(spaceMark), mergedWithNext))
+			}
+			return steps, nil
+		}
+	}
+	return nil, unsupported("pre-tokenizer", c, `BertPreTokenizer, Whitespace, WhitespaceSplit, Punctuation, Digits, CharDelimiterSplit, Split at a text, and Metaspace with "▁"`)
+}
+
+// scheme reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
+func (c component) scheme() (s prefixScheme, ok bool) {
+	switch c.PrependScheme {
+	case "always", "":
+		s = always
+	case "first":
+		s = onlyFirst
+	case "never":
+	default:
+		return never, false
+	}
+	if !orDefault(c.AddPrefixSpace, true) {
+		s = never
+	}
+	return s, true
+}
+
+// read reads the decoder.
+func (d *decoder) read(parts []component) error {
+	const implemented = `WordPiece, Metaspace or Replace "▁" by " ", then ByteFallback, Fuse and Strip " " at the start`
+	for i, c := range parts {
+		switch {
+		case c.Type == "WordPiece" && len(parts) == 1:
+			d.pieces, d.continuing, d.tidy = true, orDefault(c.Prefix, "##"), orDefault(c.Cleanup, true)
+		case c.Type == "Metaspace" && c.Replacement == spaceMark && !d.marks:
+			scheme, ok := c.scheme()
+			if !ok {
+				return unsupported("decoder", c, implemented)
+			}
+			d.marks, d.dropFirst = true, scheme != never
+		case c.Type == "Replace" && c.Pattern == pattern{String: spaceMark} && c.Content == " " && !d.marks:
+			d.marks = true
+		case c.Type == "ByteFallback" && !d.bytes:
+			d.bytes = true
+		case c.Type == "Fuse":
+		case c.Type == "Strip" && i > 0 && parts[i-1].Type == "Fuse" && c.Content == " " && c.Start >= 0 && c.Stop == 0:
+			d.strip = c.Start
+		default:
+			return unsupported("decoder", c, implemented)
+		}
+	}
+	if len(parts) > 0 && !d.pieces && !d.marks {
+		return unsupported("decoder", parts[0], implemented)
+	}
+	return nil
+}
+
+// readPrefix finds what the post-processor puts before a text.
+func (t *Tokenizer) readPrefix(parts []component) error {
+	for _, c := range parts {
+		switch c.Type {
+		case "ByteLevel":
+		case "BertProcessing", "RobertaProcessing":
+			var id int32
+			if len(c.CLS) != 2 || json.Unmarshal(c.CLS[1], &id) != nil {
+				return fmt.Errorf(`post_processor: the "cls" of %s is no text and id`, c.Type)
+			}
+			t.prefix = append(t.prefix, id)
+		case "TemplateProcessing":
+			for _, part := range c.Single {
+				if part.SpecialToken == nil {
+					break
+				}
+				name := part.SpecialToken.ID
+				token, ok := c.SpecialTokens[name]
+				if !ok {
+					return fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
+				}
+				t.prefix = append(t.prefix, token.IDs...)
+			}
+		default:
+			return unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
+		}
+	}
+	for _, id := range t.prefix {
+		if t.entry(id) == nil {
+			return fmt.Errorf("post_processor: no token has id %d", id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package hftok
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/added"
+)
+
+// A piece is a stretch of text on its way through the pre-tokenizers.
+type piece struct {
+	text  string
+	first bool // it begins the whole text
+}
+
+// A splitStep is a pre-tokenizer: it splits pieces further.
+type splitStep func(pieces []piece) []piece
+
+// A finder returns where in s, at byte i or later, the next delimiter lies; start == len(s) for none.
+type finder func(s string, i int) (start, end int)
+
+// behaviors say what becomes of the delimiters that a text is split at: each returns the pieces' ends, given the delimiter's
+// place and where the piece before it begins.
+type behavior uint8
+
+const (
+	removed behavior = iota
+	isolated
+	contiguous // isolated, and neighbouring delimiters are one
+	mergedWithPrevious
+	mergedWithNext
+)
+
+var behaviorNames = map[string]behavior{
+	"Removed": removed, "Isolated": isolated, "Contiguous": contiguous,
+	"MergedWithPrevious": mergedWithPrevious, "MergedWithNext": mergedWithNext,
+}
+
+// splitAt returns the step that splits at delimiters.
+func splitAt(find finder, b behavior) splitStep {
+	return func(pieces []piece) []piece {
+		var out []piece
+		for _, p := range pieces {
+			from := 0 // what comes before is in out
+			cut := func(to int) {
+				if from < to {
+					out = append(out, piece{p.text[from:to], p.first && from == 0})
+				}
+				from = to
+			}
+			for i := 0; i < len(p.text); {
+				start, end := find(p.text, i)
+				if start == len(p.text) {
+					break
+				}
+				for b == contiguous && end < len(p.text) {
+					next, after := find(p.text, end)
+					if next != end {
+						break
+					}
+					end = after
+				}
+				if b != mergedWithPrevious {
+					cut(start)
+				}
+				switch b {
+				case removed:
+					from = end
+				case mergedWithNext:
+				default:
+					cut(end)
+				}
+				i = end
+			}
+			cut(len(p.text))
+		}
+		return out
+	}
+}
+
+// class returns the finder of single characters.
+func class(is func(rune) bool) finder {
+	return func(s string, i int) (start, end int) {
+		n := strings.IndexFunc(s[i:], is)
+		if n < 0 {
+			return len(s), len(s)
+		}
+		_, size := utf8.DecodeRuneInString(s[i+n:])
+		return i + n, i + n + size
+	}
+}
+
+// literal returns the finder of a text.
+func literal(text string) finder {
+	return func(s string, i int) (start, end int) {
+		n := strings.Index(s[i:], text)
+		if n < 0 {
+			return len(s), len(s)
+		}
+		return i + n, i + n + len(text)
+	}
+}
+
+// isPunctuation is what Hugging Face's library takes for punctuation: Unicode's, and all of ASCII's that is no letter, digit
+// or space.
+func isPunctuation(r rune) bool {
+	if r < utf8.RuneSelf {
+		return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~'
+	}
+	return unicode.IsPunct(r)
+}
+
+// splitWhitespace is \w+|[^\w\s]+: words, and runs of what is neither word nor white space.
+func splitWhitespace(pieces []piece) []piece {
+	kind := func(r rune) int {
+		switch {
+		case unicode.IsSpace(r):
+			return 0
+		case added.IsWord(r):
+			return 1
+		}
+		return 2
+	}
+	var out []piece
+	for _, p := range pieces {
+		start, current := 0, 0
+		for i, r := range p.text {
+			if k := kind(r); k != current {
+				if current != 0 {
+					out = append(out, piece{p.text[start:i], p.first && start == 0})
+				}
+				start, current = i, k
+			}
+		}
+		if current != 0 {
+			out = append(out, piece{p.text[start:], p.first && start == 0})
+		}
+	}
+	return out
+}
+
+// prefixScheme says where Metaspace puts a space mark before a text that has none.
+type prefixScheme uint8
+
+const (
+	never prefixScheme = iota
+	always
+	onlyFirst
+)
+
+// markSpaces is Metaspace without its splitting.
+func markSpaces(scheme prefixScheme) splitStep {
+	return func(pieces []piece) []piece {
+		for i, p := range pieces {
+			text := strings.ReplaceAll(p.text, " ", spaceMark)
+			if (scheme == always || scheme == onlyFirst && p.first) && !strings.HasPrefix(text, spaceMark) {
+				text = spaceMark + text
+			}
+			pieces[i].text = text
+		}
+		return pieces
+	}
+}

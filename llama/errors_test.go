@@ -1,0 +1,103 @@
+package llama_test
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// packagePrefix finds the names of packages that an error's text begins with, or one of the errors that it wraps.
+var packagePrefix = regexp.MustCompile(`(?:^|: )(llama|kvcache|eviction|backend|tensor|quant|gguf|safetensors|bpe|chat|jinja|mmap): `)
+
+// checkStutter fails when an error names a package twice.
+func checkStutter(t *testing.T, text string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, match := range packagePrefix.FindAllStringSubmatch(text, -1) {
+		if seen[match[1]] {
+			t.Errorf("an error names %s twice: %s", match[1], text)
+		}
+		seen[match[1]] = true
+	}
+}
+
+// TestWrappingAddsNoPrefix holds the package to its rule: the error that is wrapped names its package, what wraps it says what was
+// being done.
+func TestWrappingAddsNoPrefix(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := token.NewFileSet()
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, entry.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			if text, err := strconv.Unquote(literal.Value); err == nil && strings.HasPrefix(text, "llama: ") && strings.Contains(text, "%w") {
+				t.Errorf("%s: %q wraps an error that names its package: leave llama: out", files.Position(literal.Pos()), text)
+			}
+			return true
+		})
+	}
+}
+
+// TestMistakesAreParamErrors makes mistakes of every kind that a caller can make. The error must say which, by type.
+func TestMistakesAreParamErrors(t *testing.T) {
+	m := pebbleModel(t)
+	s := newSession(t, m, nil)
+	generate := func(prompt []llama.Token, p llama.Params) error {
+		for _, err := range s.Generate(t.Context(), prompt, p) {
+			return err
+		}
+		return nil
+	}
+	options := func(o llama.SessionOptions) error { _, err := m.NewSession(&o); return err }
+	move := func() error { _, err := s.Move(t.Context(), nil); return err }
+	embed := func() error { _, err := m.Embed(t.Context(), ""); return err }
+	for field, err := range map[string]error{
+		"Params.Temperature":              generate(nil, llama.Params{Temperature: -1}),
+		"Params.TopP":                     generate(nil, llama.Params{TopP: 2}),
+		"Params.Stop":                     generate(nil, llama.Params{Stop: []string{"\xff"}}),
+		"token 1":                         s.Prefill(t.Context(), []llama.Token{0, 1 << 30}),
+		"the prompt":                      generate(nil, llama.Params{}),
+		"Truncate's n":                    s.Truncate(3),
+		"Move's model":                    move(),
+		"SessionOptions.Chunk":            options(llama.SessionOptions{Chunk: -1}),
+		"SessionOptions.EvictAfterPrompt": options(llama.SessionOptions{EvictAfterPrompt: true}),
+	} {
+		var mistake *llama.ParamError
+		if !errors.As(err, &mistake) || mistake.Field != field || mistake.Want == "" {
+			t.Errorf("%v, want a ParamError about %s", err, field)
+			continue
+		}
+		checkStutter(t, err.Error())
+	}
+	if err := embed(); err != nil { // Pebble has a begin-of-text token, so that no text is empty
+		t.Error(err)
+	}
+	var full *llama.ContextFullError
+	capacity := s.Capacity()
+	if err := s.Prefill(t.Context(), make([]llama.Token, capacity+3)); !errors.As(err, &full) || *full != (llama.ContextFullError{Have: 0, Want: capacity + 3, Room: capacity}) {
+		t.Errorf("%v, want a ContextFullError of 3 tokens too many", err)
+	}
+	if !errors.Is(llama.ErrUnsupported, errors.ErrUnsupported) {
+		t.Error("ErrUnsupported is not errors.ErrUnsupported")
+	}
+}

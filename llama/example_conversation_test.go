@@ -1,0 +1,44 @@
+package llama_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+)
+
+// A conversation of several turns: Chat takes the whole history each time, and computes only what the cache does not hold yet.
+func ExampleSession_Chat_severalTurns() {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	var history []llama.Message
+	for _, text := range []string{"My favorite color is orange.", "I have a parrot called Comet.", "What is my favorite color?"} {
+		history = append(history, llama.Message{Role: "user", Content: text})
+		var answer strings.Builder
+		var last llama.Piece
+		for piece, err := range session.Chat(context.Background(), history, llama.Params{}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			answer.WriteString(piece.Text)
+			last = piece
+		}
+		history = append(history, llama.Message{Role: "assistant", Content: answer.String()})
+		fmt.Printf("%s (%d tokens, %d of them known)\n", answer.String(), last.Stats.PromptTokens, last.Stats.ReusedTokens)
+	}
+	// Output:
+	// I will remember that your favorite color is orange. (19 tokens, 0 of them known)
+	// Comet is a lovely name for a parrot. (49 tokens, 29 of them known)
+	// Your favorite color is orange. (77 tokens, 58 of them known)
+}

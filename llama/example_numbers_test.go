@@ -1,0 +1,74 @@
+package llama_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+
+	"github.com/antigravity-go/antigravity/llama/pebble"
+)
+
+// Score tells how likely a text is. Here it compares continuations of a text that is computed once.
+func ExampleSession_Score() {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	ctx, tokenizer := context.Background(), model.Tokenizer()
+	beginning := tokenizer.EncodeSpecial("Once upon a time there was a", true)
+	if err := session.Prefill(ctx, beginning); err != nil {
+		log.Fatal(err)
+	}
+	for _, words := range []string{" brave otter", " sleepy fox", " sleepy opposite"} {
+		logprobs, err := session.Score(ctx, tokenizer.Encode(words))
+		if err != nil {
+			log.Fatal(err)
+		}
+		var sum float64
+		for _, x := range logprobs {
+			sum += float64(x)
+		}
+		fmt.Printf("%.2g%s\n", math.Exp(sum), words)
+		if err := session.Truncate(len(beginning)); err != nil { // take the words back
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 0.018 brave otter
+	// 0.017 sleepy fox
+	// 2.6e-09 sleepy opposite
+}
+
+// Embed turns texts into vectors of unit length, whose inner product tells how much alike they are.
+func ExampleModel_Embed() {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	embed := func(text string) []float32 {
+		vector, err := model.Embed(context.Background(), text)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return vector
+	}
+	query := embed("What noise does a dog make?")
+	for _, text := range []string{"What sound does a cow make?", "Thank you for your help."} {
+		var likeness float32
+		for i, x := range embed(text) {
+			likeness += x * query[i]
+		}
+		fmt.Printf("%.2f %s\n", likeness, text)
+	}
+	// Output:
+	// 0.85 What sound does a cow make?
+	// 0.63 Thank you for your help.
+}
