@@ -3,6 +3,7 @@ package jinja
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -87,7 +88,17 @@ func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (V
 	var ranges [][2]int
 	switch {
 	case separator == nil:
-		ranges = words(t.s)
+		n := 0
+		for range words(t.s) {
+			n++
+		}
+		if err := e.takeValues(n / 2); err != nil {
+			return nil, err
+		}
+		ranges = make([][2]int, 0, n)
+		for from, to := range words(t.s) {
+			ranges = append(ranges, [2]int{from, to})
+		}
 	case separator.s == "":
 		return nil, errors.New("an empty separator")
 	default:
@@ -98,7 +109,7 @@ func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (V
 		if err := e.takeValues(n / 2); err != nil {
 			return nil, err
 		}
-		ranges = fields(t.s, separator.s, fromRight)
+		ranges = fields(make([][2]int, 0, n+1), t.s, separator.s, fromRight)
 	}
 	if cuts := len(ranges) - 1; limit >= 0 && cuts > limit {
 		if fromRight { // the rest is in front
@@ -117,9 +128,8 @@ func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (V
 	return e.parts(t, ranges)
 }
 
-// fields are the ranges between occurrences of a separator, which are looked for from the left or from the right.
-func fields(s, separator string, fromRight bool) [][2]int {
-	var out [][2]int
+// fields appends the ranges between occurrences of a separator, which are looked for from the left or from the right.
+func fields(out [][2]int, s, separator string, fromRight bool) [][2]int {
 	if fromRight {
 		to := len(s)
 		for {
@@ -147,21 +157,23 @@ func fields(s, separator string, fromRight bool) [][2]int {
 	}
 }
 
-// words are the ranges between white space.
-func words(s string) [][2]int {
-	var out [][2]int
-	from := -1
-	for i, c := range s {
-		switch space := isSpace(c); {
-		case space && from >= 0:
-			out = append(out, [2]int{from, i})
-			from = -1
-		case !space && from < 0:
-			from = i
+// words yields the ranges between white space.
+func words(s string) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		from := -1
+		for i, c := range s {
+			switch space := isSpace(c); {
+			case space && from >= 0:
+				if !yield(from, i) {
+					return
+				}
+				from = -1
+			case !space && from < 0:
+				from = i
+			}
+		}
+		if from >= 0 {
+			yield(from, len(s))
 		}
 	}
-	if from >= 0 {
-		out = append(out, [2]int{from, len(s)})
-	}
-	return out
 }
