@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
 
-// The roles that chat templates know. A template may know others, and some know no system or tool: an unknown role is a
-// *ParamError.
+// The roles of messages. A model's chat template may name others, which can be used, and may have no place for some of these:
+// any role that it cannot serve is a *ParamError.
 const (
 	RoleSystem    = "system"    // instructions, first in a conversation
 	RoleUser      = "user"      // who asks
@@ -62,6 +63,9 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 	}
 	messages := make([]chat.Message, len(history))
 	for i, m := range history {
+		if !slices.Contains(roles, m.Role) && !t.template.Names(m.Role) {
+			return nil, roleError(i, m.Role)
+		}
 		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
 		for _, call := range m.ToolCalls {
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
@@ -90,11 +94,19 @@ func templateError(err error) error {
 	case errors.Is(err, chat.ErrEmpty):
 		return &ParamError{"history", "empty", "at least one message"}
 	case errors.As(err, &ignored):
-		return &ParamError{fmt.Sprintf("history[%d].Role", ignored.Index), fmt.Sprintf("%q", ignored.Role), "one that the model's chat template knows: it leaves this message out"}
+		return roleError(ignored.Index, ignored.Role)
 	case errors.Is(err, chat.ErrUnsupported):
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return err
+}
+
+// roles are those that a template need not name: many print whatever role a message has.
+var roles = []string{RoleSystem, RoleUser, RoleAssistant, RoleTool}
+
+// roleError tells that the template has no place for a message, or that nobody knows what its role is.
+func roleError(i int, role string) error {
+	return &ParamError{fmt.Sprintf("history[%d].Role", i), fmt.Sprintf("%q", role), "a role that the model's chat template has a place for"}
 }
 
 // HasTemplate tells whether Template, and so Chat, work.

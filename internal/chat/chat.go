@@ -104,6 +104,10 @@ func Parse(source string, specials []string, bos, eos string) (*Template, error)
 	return &Template{newSpecials(append([]string{bos, eos}, specials...)...), bos, eos, t}, nil
 }
 
+// Names reports whether the template says a role by name, so that it has something in mind for such a message. Many templates
+// print any role.
+func (t *Template) Names(role string) bool { return role != "" && t.jinja.Mentions(role) }
+
 // Render returns the conversation's segments: joined, they are the text that Hugging Face renders. No two neighbours are
 // both plain, and none is empty.
 //
