@@ -71,7 +71,7 @@ type Segment struct {
 // The mistakes of a conversation that callers may want to tell apart.
 var (
 	// ErrUnsupported: the template has no place for tools, or for calls of them.
-	ErrUnsupported = errors.New("the chat template does not support this")
+	ErrUnsupported = errors.New("the chat template has no place for that")
 	// ErrEmpty: there are no messages.
 	ErrEmpty = errors.New("the conversation has no messages")
 )
