@@ -38,5 +38,6 @@
 //
 //  8. Register it, in an init function: backend.Register("toy", func(o backend.Options) (backend.Backend, error) { … }).
 //
-// Operations may be called from several goroutines; they may come in any order, and after Close they return errors.
+// Operations may be called from several goroutines, and at any time: who closes a backend while another computes must get errors
+// from a device that has gone, not a crash. A buffer may be unmapped and freed after Close.
 package backendtest

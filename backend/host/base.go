@@ -70,20 +70,24 @@ func (serial) Run(task Task, n int) (err error) {
 // mapped is a set of tensors that the host may touch until unmap. It keeps them from being collected, which would give up
 // their memory: an operation has only slices of that.
 type mapped struct {
-	few  [16]*tensor.Tensor
-	n    int              // how many are in few
-	more []*tensor.Tensor // those that are too many for few
+	few    [16]*tensor.Tensor
+	n      int              // how many are in few
+	more   []*tensor.Tensor // those that are too many for few
+	device bool             // among them are some of a device's memory, which must be unmapped
 }
 
 // add maps tensors. After an error, none is mapped any more.
 func (m *mapped) add(op string, tensors ...*tensor.Tensor) error {
 	for _, t := range tensors {
-		if err := t.Buffer().Map(); err != nil {
-			m.unmap()
-			return fmt.Errorf("host: %s: map %v: %w", op, t, err)
+		if _, host := t.Buffer().(*tensor.SharedBuffer); !host { // which is always mapped
+			if err := t.Buffer().Map(); err != nil {
+				m.unmap()
+				return fmt.Errorf("host: %s: map %v: %w", op, t, err)
+			}
+			m.device = true
 		}
 		m.hold(t)
-		if t.Size() > 0 && t.Data() == nil {
+		if t.Data() == nil && t.Size() > 0 {
 			m.unmap()
 			return fmt.Errorf("host: %s: map %v: the buffer has been freed", op, t)
 		}
@@ -114,13 +118,15 @@ func (m *mapped) hold(t *tensor.Tensor) {
 
 // unmap gives the tensors back.
 func (m *mapped) unmap() {
-	for _, tensors := range [2][]*tensor.Tensor{m.few[:m.n], m.more} {
-		for _, t := range tensors {
-			t.Buffer().Unmap()
+	if m.device {
+		for _, tensors := range [2][]*tensor.Tensor{m.few[:m.n], m.more} {
+			for _, t := range tensors {
+				t.Buffer().Unmap()
+			}
 		}
 	}
+	m.n, m.more, m.device = 0, nil, false
 	runtime.KeepAlive(m)
-	m.n, m.more = 0, nil
 }
 
 // floats returns the data of a mapped F32 tensor.

@@ -69,27 +69,6 @@ func values(t testing.TB, x *tensor.Tensor) []float32 {
 	return v
 }
 
-func clone(t testing.TB, x *tensor.Tensor) *tensor.Tensor {
-	t.Helper()
-	c, err := host.NewReference().CopyFrom(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// sameBits compares two tensors' floats.
-func sameBits(t *testing.T, what string, got, want *tensor.Tensor) {
-	t.Helper()
-	g, w := values(t, got), values(t, want)
-	for i := range w {
-		if math.Float32bits(g[i]) != math.Float32bits(w[i]) {
-			t.Errorf("%s: element %d is %g, want %g", what, i, g[i], w[i])
-			return
-		}
-	}
-}
-
 // TestAttentionByDefinition compares with softmax(q·kᵀ/√d)·v in float64.
 func TestAttentionByDefinition(t *testing.T) {
 	const heads, kvHeads, headDim, n = 4, 2, 16, 300
