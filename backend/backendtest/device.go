@@ -54,6 +54,9 @@ func (d plain) Name() string { return d.Backend.Name() + "-test" }
 // BitExact passes on.
 func (d plain) BitExact() bool { return backend.BitExact(d.Backend) }
 
+// ScratchBytes passes on.
+func (d plain) ScratchBytes() int64 { return backend.Scratch(d.Backend) }
+
 // Memory is the other backend's, whose Alloc may fail.
 func (d plain) Memory() tensor.Memory { return memoryOf{d.Backend.Memory(), d.before} }
 

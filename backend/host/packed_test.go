@@ -87,7 +87,7 @@ func TestFreedOperandsAreErrors(t *testing.T) {
 		"ReadBuffer":         c.ReadBuffer(freed, make([]byte, freed.Size())),
 		"NormMatMul":         c.NormMatMul(x, norm, 1e-5, freed, []*tensor.Tensor{w}, []*tensor.Tensor{out}),
 		"MatMulAdd":          c.MatMulAdd(freed, w, out, out),
-		"Attention":          c.AttentionGen(s.floats(2, 32), s.floats(3, 2, 32), s.floats(3, 2, 32), freed, 3),
+		"Attention":          c.AttentionGen(s.floats(2, 64), s.floats(3, 2, 64), s.floats(3, 2, 64), freed, 3),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
