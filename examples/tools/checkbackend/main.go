@@ -21,9 +21,9 @@ const about = `
 checkbackend compares every operation of a backend with the portable reference, over element types, shapes and extreme
 values, and finds whatever changes memory that is not its output.
 
-  go run ./examples/checkbackend
-  go run -tags opencl ./examples/checkbackend -backend opencl -op MatMulTransposed,Attention -v
-  go run ./examples/checkbackend -list
+  go run ./examples/tools/checkbackend
+  go run -tags opencl ./examples/tools/checkbackend -backend opencl -op MatMulTransposed,Attention -v
+  go run ./examples/tools/checkbackend -list
 
 A backend that promises the reference's bits, as cpu does, and opencl on devices whose arithmetic allows it, is held to them:
 its tolerance is 0 unless -tolerant is given. Other devices may round differently. Their errors are relative to the magnitude
@@ -56,7 +56,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Group("Backend", func() {
 		f.StringVar(&o.backend, "backend", "cpu", "`name` of the backend to check: "+strings.Join(backend.Names(), ", "))
 		f.StringVar(&o.device, "device", "", "`device` of the backend, in its own terms; none: its choice")
-		f.IntVar(&o.threads, "threads", 0, "`number` of threads of a backend on the host; 0: one a processor")
+		f.IntVar(&o.threads, "threads", 0, "`number` of threads of a backend on the host; 0: one for each processor")
 		f.BoolVar(&o.list, "list", false, "list the backends and what they run on, and check nothing")
 	})
 	f.Group("Checks", func() {
