@@ -1,51 +1,104 @@
 package asm
 
-import "github.com/antigravity-go/antigravity/quant"
+import (
+	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+	"github.com/antigravity-go/antigravity/asm/internal/vectors"
+	"github.com/antigravity-go/antigravity/quant"
+)
 
-// Kernels is the set of kernels of one tier of processors. Every function has the meaning, and gives the bits, of its
-// portable form; slices must have the lengths that the portable form's comment says, which the callers in package backend
-// have checked. The values must not be changed.
+// Kernels is the set of kernels of one tier of processors. Every method has the meaning, and gives the bits, of its portable
+// form; slices must have the lengths that the method's comment says, which the callers have checked. A set never changes, and
+// may be used by any number of goroutines.
 type Kernels struct {
-	// Tier names the instructions used: "generic" is portable Go.
-	Tier string
-
-	Add     func(dst, src []float32)                         // dst += src
-	Scale   func(x []float32, v float32)                     // x *= v
-	Axpy    func(dst []float32, a float32, x []float32)      // dst += a·x
-	SiLUMul func(dst, gate, up []float32)                    // dst = silu(gate)·up
-	RMSNorm func(dst, x, w []float32, eps float32)           // dst = x/rms(x)·w
-	Softmax func(x []float32)                                // x = softmax(x)
-	RoPE    func(x, cos, sin []float32)                      // one head, in place
-	Prepare func(a *quant.Activation, t int, x []float32)    // a.Prepare(t, x)
-	Narrow  func(f *quant.Format, dst []byte, src []float32) // f.Quantize(dst, src), whole blocks
-	Widen   func(f *quant.Format, dst []float32, src []byte) // f.Dequantize(dst, src), whole blocks
-	Attend  func(t *AttentionTile)                           // one tile of keys for some query heads
-	Merge   func(dst, src *Partial)                          // joins two tiles' results
-	Panels  []*Panels                                        // weight layouts of the tier's products
+	tier       string
+	vectors    vectors.Kernels
+	quantize   func(f *quant.Format, dst []byte, src []float32)
+	dequantize func(f *quant.Format, dst []float32, src []byte)
+	attend     func(t *AttentionTile)
+	merge      func(dst, src *Partial)
+	panels     []*Panels
 }
 
-// generic is the portable tier.
-var generic = Kernels{
-	Tier:    "generic",
-	Add:     add,
-	Scale:   scale,
-	Axpy:    axpy,
-	SiLUMul: siluMul,
-	RMSNorm: rmsNorm,
-	Softmax: softmax,
-	RoPE:    rope,
-	Prepare: (*quant.Activation).Prepare,
-	Narrow:  narrow,
-	Widen:   widen,
-	Attend:  attend,
-	Merge:   merge,
+// portable is the tier in portable Go.
+var portable = Kernels{
+	tier:       "generic",
+	vectors:    vectors.Portable(),
+	quantize:   convert.Quantize,
+	dequantize: convert.Dequantize,
+	attend:     attention.Attend,
+	merge:      attention.Merge,
 }
-
-// narrow rounds src to a format; the lengths fit, and the format can be written.
-func narrow(f *quant.Format, dst []byte, src []float32) { _ = f.Quantize(dst, src) }
-
-// widen reads a format; the lengths fit.
-func widen(f *quant.Format, dst []float32, src []byte) { _ = f.Dequantize(dst, src) }
 
 // Portable returns the kernels in portable Go: the reference for all others.
-func Portable() *Kernels { return &generic }
+func Portable() *Kernels { return &portable }
+
+// Tier names the instructions used: "generic" is portable Go.
+func (k *Kernels) Tier() string { return k.tier }
+
+// Add computes dst[i] += src[i]. The slices have one length and do not overlap partly.
+func (k *Kernels) Add(dst, src []float32) { k.vectors.Add(dst, src) }
+
+// Scale computes x[i] *= v.
+func (k *Kernels) Scale(x []float32, v float32) { k.vectors.Scale(x, v) }
+
+// Axpy computes dst[i] = fma(a, x[i], dst[i]). The slices have one length.
+func (k *Kernels) Axpy(dst []float32, a float32, x []float32) { k.vectors.Axpy(dst, a, x) }
+
+// SiLUMul computes dst[i] = silu(gate[i])·up[i], the activation of SwiGLU. The slices have one length; dst may be gate or up.
+func (k *Kernels) SiLUMul(dst, gate, up []float32) { k.vectors.SiLUMul(dst, gate, up) }
+
+// RMSNorm computes dst[i] = x[i]/rms(x)·w[i], with eps added to the mean of squares. The slices have one length; dst may be x.
+func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) { k.vectors.RMSNorm(dst, x, w, eps) }
+
+// Softmax replaces a row by its softmax.
+func (k *Kernels) Softmax(x []float32) { k.vectors.Softmax(x) }
+
+// RoPE rotates one head vector in place: element i, with element i+len(x)/2, by the angle whose cosine and sine are cos[i] and
+// sin[i].
+func (k *Kernels) RoPE(x, cos, sin []float32) { k.vectors.RoPE(x, cos, sin) }
+
+// Prepare brings x into the activation's form, as row t: see quant.Activation.Prepare.
+func (k *Kernels) Prepare(a *quant.Activation, t int, x []float32) { k.vectors.Prepare(a, t, x) }
+
+// Quantize rounds src, whole blocks, into dst: see quant.Format.Quantize.
+func (k *Kernels) Quantize(f *quant.Format, dst []byte, src []float32) { k.quantize(f, dst, src) }
+
+// Dequantize reads src, whole blocks, into dst: see quant.Format.Dequantize.
+func (k *Kernels) Dequantize(f *quant.Format, dst []float32, src []byte) { k.dequantize(f, dst, src) }
+
+// Attend computes the attention of some query rows to one tile of keys.
+func (k *Kernels) Attend(t *AttentionTile) { k.attend(t) }
+
+// Merge joins the result of the next tile to that of the tiles before.
+func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
+
+// PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
+func (k *Kernels) PanelsFor(f *quant.Format) *Panels { return panels.Find(k.panels, f) }
+
+// The data that the kernels work on, and its sizes.
+type (
+	// AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
+	AttentionTile = attention.Tile
+	// Partial is a row's attention to some of the slots.
+	Partial = attention.Partial
+	// Panels is how a tier stores the weights of one format for its products.
+	Panels = panels.Panels
+	// PanelProduct is the product of neighbouring panels with the rows of an activation.
+	PanelProduct = panels.Product
+)
+
+const (
+	// Lanes is the number of virtual lanes in which a sum over a row is accumulated.
+	Lanes = vectors.Lanes
+	// TileKeys is the number of cache slots of one tile of attention.
+	TileKeys = attention.TileKeys
+	// PanelKeys is how many keys an AttentionTile's Panel has room for.
+	PanelKeys = attention.PanelKeys
+	// PanelRows is how many rows of weights a panel interleaves.
+	PanelRows = panels.Rows
+)
+
+// QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.
+func QueryScale(headDim int) float32 { return attention.QueryScale(headDim) }

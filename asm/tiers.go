@@ -17,7 +17,7 @@ var best = choose(os.Getenv(EnvTier))
 func choose(name string) *Kernels {
 	tiers := Tiers()
 	for _, k := range tiers {
-		if strings.EqualFold(k.Tier, name) {
+		if strings.EqualFold(k.tier, name) {
 			return k
 		}
 	}
@@ -28,7 +28,7 @@ func choose(name string) *Kernels {
 func Best() *Kernels { return best }
 
 // Tier returns the name of the tier in use, for reports.
-func Tier() string { return best.Tier }
+func Tier() string { return best.tier }
 
 // tier is a set of instructions that some processors have.
 type tier struct {
@@ -40,13 +40,13 @@ type tier struct {
 // Tiers returns the tiers that this processor can run, the portable one first and the highest last. Each starts as a copy of
 // the one below: not all processors have all tiers below their highest.
 func Tiers() []*Kernels {
-	tiers := []*Kernels{&generic}
+	tiers := []*Kernels{&portable}
 	for _, t := range processorTiers {
 		if !cpuid.CPU.Supports(t.features...) {
 			continue
 		}
 		k := *tiers[len(tiers)-1]
-		k.Tier = t.name
+		k.tier = t.name
 		t.improve(&k)
 		tiers = append(tiers, &k)
 	}

@@ -2,32 +2,45 @@
 
 package asm
 
-import "github.com/klauspost/cpuid/v2"
+import (
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/panels/amd64"
+	"github.com/antigravity-go/antigravity/asm/internal/vectors"
+)
 
 // The instructions of the tiers.
 var (
-	featuresAVX2    = []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
-	featuresAVXVNNI = append([]cpuid.FeatureID{cpuid.AVXVNNI}, featuresAVX2...)
-	featuresAVX512  = []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ}
-	featuresVNNI    = append([]cpuid.FeatureID{cpuid.AVX512VNNI}, featuresAVX512...)
+	featuresAVX2       = []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
+	featuresAVXVNNI    = append([]cpuid.FeatureID{cpuid.AVXVNNI}, featuresAVX2...)
+	featuresAVX512     = []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ}
+	featuresAVX512VNNI = append([]cpuid.FeatureID{cpuid.AVX512VNNI}, featuresAVX512...)
 )
 
 // processorTiers are the amd64 tiers, the lowest first.
 var processorTiers = append([]tier{
 	{"avx2", featuresAVX2, improveAVX2},
-	{"avxvnni", featuresAVXVNNI, panelsAVXVNNI},
+	{"avxvnni", featuresAVXVNNI, func(k *Kernels) { k.replacePanels(amd64.AVXVNNI()) }},
 	{"avx512", featuresAVX512, improveAVX512},
-	{"avx512vnni", featuresVNNI, panelsVNNI},
+	{"avx512vnni", featuresAVX512VNNI, func(k *Kernels) { k.replacePanels(amd64.AVX512VNNI()) }},
 }, amxTiers()...)
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {
-	vectorAVX2(k)
-	panelsAVX2(k)
+	k.useVectors(&vectors.AVX2, convert.AVX2, &attention.AVX2)
+	k.replacePanels(amd64.AVX2())
 }
 
 // improveAVX512 replaces the kernels that AVX-512 F, BW, VL and DQ do better.
 func improveAVX512(k *Kernels) {
-	vectorAVX512(k)
-	panelsAVX512(k)
+	k.useVectors(&vectors.AVX512, convert.AVX512, &attention.AVX512)
+	k.replacePanels(amd64.AVX512())
+}
+
+// useVectors replaces all kernels but the products with panels.
+func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit, a *attention.Unit) {
+	k.vectors, k.quantize, k.dequantize = v.Kernels(), c.Quantize, c.Dequantize
+	k.attend, k.merge = a.Attend, attention.MergeBy(v)
 }

@@ -6,18 +6,20 @@ import (
 	"syscall"
 
 	"github.com/klauspost/cpuid/v2"
+
+	"github.com/antigravity-go/antigravity/asm/internal/panels/amd64"
 )
 
 // amxTiers returns the tier of AMX, if the processor has it and the system lets the program use it: Linux asks that a program
 // wants the tile registers, 8 KB more for each of its threads that comes to use them.
 func amxTiers() []tier {
 	const requestPermission, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-	features := append([]cpuid.FeatureID{cpuid.AMXTILE, cpuid.AMXINT8}, featuresVNNI...)
+	features := append([]cpuid.FeatureID{cpuid.AMXTILE, cpuid.AMXINT8}, featuresAVX512VNNI...)
 	if !cpuid.CPU.Supports(features...) {
 		return nil
 	}
 	if _, _, refused := syscall.RawSyscall(syscall.SYS_ARCH_PRCTL, requestPermission, tileData, 0); refused != 0 {
 		return nil
 	}
-	return []tier{{"amx", features, panelsAMX}}
+	return []tier{{"amx", features, func(k *Kernels) { k.replacePanels(amd64.AMX()) }}}
 }

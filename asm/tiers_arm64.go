@@ -2,25 +2,31 @@
 
 package asm
 
-import "github.com/klauspost/cpuid/v2"
+import (
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/panels/arm64"
+	"github.com/antigravity-go/antigravity/asm/internal/vectors"
+)
 
 // processorTiers are the arm64 tiers, the lowest first.
 var processorTiers = []tier{
 	{"neon", []cpuid.FeatureID{cpuid.ASIMD}, improveNEON},
 	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, improveSDOT},
-	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, panelsI8MM},
+	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, func(k *Kernels) { k.replacePanels(arm64.I8MM()) }},
 }
 
 // improveNEON replaces the kernels that Advanced SIMD does better.
 func improveNEON(k *Kernels) {
-	vectorNEON(k)
-	convertNEON(k)
-	attendNEON(k)
-	panelsNEON(k)
+	k.vectors, k.quantize, k.dequantize = vectors.NEON.Kernels(), convert.NEON.Quantize, convert.NEON.Dequantize
+	k.attend, k.merge = attention.AttendNEON(), attention.MergeBy(&vectors.NEON)
+	k.replacePanels(arm64.NEON())
 }
 
 // improveSDOT replaces the kernels of integers.
 func improveSDOT(k *Kernels) {
-	panelsSDOT(k)
-	attendSDOT(k)
+	k.attend = attention.AttendSDOT()
+	k.replacePanels(arm64.SDOT())
 }

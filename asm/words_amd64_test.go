@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,13 +15,9 @@ import (
 // spelled are the instructions of the generated files that are spelled out as bytes, by the comments above them.
 func spelled(t *testing.T) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob("*_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
 	directive := regexp.MustCompile(`^\t(LONG|WORD|BYTE) +\$0x([0-9a-f]+)$`)
 	instructions := make(map[string][]byte)
-	for _, name := range files {
+	for _, name := range filesNamed(t, "_amd64.s") {
 		file, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -6,46 +6,67 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// definition is a line of words_arm64.h that defines an instruction.
+// definition is a line of a words_arm64.h that defines an instruction.
 var definition = regexp.MustCompile(`^#define \w+\(([\w, ]+)\) WORD \$(.*)$`)
 
 // limits are how many values operands have that are not numbers of any register.
 var limits = map[string]int{"i": 4, "h": 8, "e": 16}
 
-// word is an instruction of words_arm64.h with some operands.
+// word is an instruction of a words_arm64.h with some operands.
 type word struct {
 	assembly string // in Arm's language
 	bits     uint64
 }
 
-// expandWords reads words_arm64.h and gives each instruction's operands some values. An operand called i is the number of an
+// expandWords reads all words_arm64.h and gives each instruction's operands some values. An operand called i is the number of an
 // element, of four, and one called h of eight; e is a register of the lower sixteen.
 func expandWords(t *testing.T) (words []word) {
 	t.Helper()
-	file, err := os.ReadFile("words_arm64.h")
+	seen := make(map[string]bool) // definitions with their comments: several folders have the same
+	for _, name := range filesNamed(t, "words_arm64.h") {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment := ""
+		for line := range strings.Lines(string(file)) {
+			line = strings.TrimSpace(line)
+			if m := definition.FindStringSubmatch(line); m != nil && !seen[comment+line] {
+				seen[comment+line] = true
+				for _, start := range []int{0, 5, 21, 29} {
+					words = append(words, expandWord(t, comment, strings.Split(m[1], ", "), m[2], start))
+				}
+			} else if m == nil && strings.HasPrefix(line, "#define") {
+				t.Errorf("%s: %q is not a word as this test understands it", name, line)
+			}
+			comment = strings.TrimPrefix(line, "// ")
+		}
+	}
+	return words
+}
+
+// filesNamed returns the files below internal whose names end so.
+func filesNamed(t *testing.T, ending string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir("internal", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(name, ending) {
+			names = append(names, name)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	comment := ""
-	for line := range strings.Lines(string(file)) {
-		line = strings.TrimSpace(line)
-		if m := definition.FindStringSubmatch(line); m != nil {
-			for _, start := range []int{0, 5, 21, 29} {
-				words = append(words, expandWord(t, comment, strings.Split(m[1], ", "), m[2], start))
-			}
-		} else if strings.HasPrefix(line, "#define") {
-			t.Errorf("%q is not a word as this test understands it", line)
-		}
-		comment = strings.TrimPrefix(line, "// ")
-	}
-	return words
+	return names
 }
 
 // expandWord replaces operands by values that differ from each other.
@@ -71,7 +92,7 @@ func expandWord(t *testing.T, assembly string, operands []string, expression str
 func TestWords(t *testing.T) {
 	words := expandWords(t)
 	if len(words) == 0 {
-		t.Fatal("words_arm64.h defines no instruction")
+		t.Fatal("no words_arm64.h defines an instruction")
 	}
 	llvm, err := exec.LookPath("llvm-mc")
 	if err != nil {

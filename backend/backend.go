@@ -1,10 +1,13 @@
 // Package backend is the contract between a model and the device that computes it.
 //
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
-// movement of data. Base has a portable, bit-exact reference of every one of them over any memory that the host can map, so
-// a new device embeds Base, is right from the first day, and gets faster one operation at a time. Faster or fused forms are
-// the optional interfaces Preparer, ContextPreparer, Fuser, PrefillAttender and Selector; callers obtain them through
-// PrepareContext, Fused, Attender and Selecting, which fall back on the plain operations.
+// movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute
+// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser, PrefillAttender and
+// Selector; callers obtain them through Prepare, Fused, Attender and Selecting, which fall back on the plain operations.
+//
+// Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
+// first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and tells how
+// to write one.
 //
 // Tensors named x, a, q are activations of type F32 unless said otherwise. Every operation checks shapes and types first,
 // returns an error that names both, and writes nothing outside its output. Operations may be called from several goroutines
@@ -85,16 +88,9 @@ type Backend interface {
 // Preparer is a backend that wants weights in a layout of its own.
 type Preparer interface {
 	// Prepare returns the weights w [N, K] as the backend wants them for MatMulTransposed and Gather. The result may be w
-	// itself; where it is not, w is no longer needed.
-	Prepare(w *tensor.Tensor) (*tensor.Tensor, error)
-}
-
-// ContextPreparer is a Preparer that can be stopped: a large table may take seconds.
-type ContextPreparer interface {
-	Preparer
-	// PrepareContext is Prepare that looks at the context every few megabytes. When that has ended, the error wraps its own
-	// and nothing stays allocated.
-	PrepareContext(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error)
+	// itself; where it is not, w is no longer needed. A large table may take seconds: the context is looked at every few
+	// megabytes, and when it has ended, the error wraps the context's and nothing stays allocated.
+	Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // Fuser offers the phases of a transformer layer as single operations, so that a device can share a quantised activation
@@ -115,7 +111,7 @@ type Fuser interface {
 	RoPECast(q, k, v, table, keys, values *tensor.Tensor) error
 }
 
-// Exact is a backend that can tell whether it gives the bits of Base's portable reference. Where backends do, it does not show
+// Exact is a backend that can tell whether it gives the bits of the portable reference, host.Reference. Where backends do, it does not show
 // in a result which of them computed it.
 type Exact interface {
 	BitExact() bool

@@ -2,29 +2,20 @@ package backend
 
 import (
 	"context"
+	"sync"
 
+	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them.
-func Prepare(b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
-	return PrepareContext(context.Background(), b, w)
-}
-
-// PrepareContext is Prepare that gives up with the context's error when that ends: within the weights where the backend is a
-// ContextPreparer, else before them.
-func PrepareContext(ctx context.Context, b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
-	switch p := b.(type) {
-	case ContextPreparer:
-		return p.PrepareContext(ctx, w)
-	case Preparer:
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return p.Prepare(w)
-	}
+// Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them: in a layout of its own
+// where it is a Preparer, else as they are on its device. It gives up with the context's error when that ends.
+func Prepare(ctx context.Context, b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if p, ok := b.(Preparer); ok {
+		return p.Prepare(ctx, w)
 	}
 	return w.ToDevice(b)
 }
@@ -41,7 +32,7 @@ func Fused(b Backend) Fuser {
 // these do not take.
 func Composed(b Backend) Fuser { return composed{b} }
 
-// BitExact tells whether the backend promises the bits of Base's portable reference.
+// BitExact tells whether the backend promises the bits of the portable reference, host.Reference.
 func BitExact(b Backend) bool {
 	e, ok := b.(Exact)
 	return ok && e.BitExact()
@@ -148,5 +139,31 @@ func (c composed) Attention(q, k, v, out *tensor.Tensor, n int) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// reading is a Selector for backends without one.
+type reading struct {
+	backend Backend
+
+	mu  sync.Mutex // guards row
+	row []float32
+}
+
+// Largest reads the row and searches it.
+func (r *reading) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+	if err := CheckLargest(x, indices, values); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := x.Shape().NumElements()
+	if len(r.row) < n {
+		r.row = make([]float32, n)
+	}
+	if err := ReadFloats(r.backend, x, r.row[:n]); err != nil {
+		return err
+	}
+	selection.Largest(r.row[:n], indices, values)
 	return nil
 }

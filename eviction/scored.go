@@ -2,8 +2,8 @@ package eviction
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
@@ -90,68 +90,18 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 }
 
 // highest lists n slots in order: the first prefix, the latest recent, and between them those of the highest scores, the later
-// of equals.
+// of equals: the lowest go, NaN before them, and of equals the earlier.
 func highest(scores []float32, prefix, recent, n int) []int {
-	keys := make([]uint32, len(scores)-prefix-recent)
-	for i := range keys {
-		keys[i] = ascendingKey(scores[prefix+i])
-	}
-	least, wanted := nthLargest(keys, n-prefix-recent)
-	skip := -wanted // of the equals of least, the first are not wanted
-	for _, k := range keys {
-		if k == least {
-			skip++
-		}
-	}
 	slots := make([]int, 0, n)
 	for slot := range prefix {
 		slots = append(slots, slot)
 	}
-	for i, k := range keys {
-		if k < least {
-			continue
-		}
-		if k == least && skip > 0 {
-			skip--
-			continue
-		}
-		slots = append(slots, prefix+i)
+	slots = selection.WithoutSmallest(slots, scores[prefix:len(scores)-recent], len(scores)-n)
+	for i := range slots[prefix:] {
+		slots[prefix+i] += prefix
 	}
 	for slot := len(scores) - recent; slot < len(scores); slot++ {
 		slots = append(slots, slot)
 	}
 	return slots
-}
-
-// ascendingKey maps a number to one whose order is that of numbers, with both zeros equal and NaN below all.
-func ascendingKey(x float32) uint32 {
-	switch bits := math.Float32bits(x); {
-	case x != x:
-		return 0
-	case x == 0:
-		return 1 << 31
-	case bits>>31 == 1:
-		return ^bits
-	default:
-		return bits | 1<<31
-	}
-}
-
-// nthLargest returns the n-th largest key, n from 1 on, and how many keys that equal it are among the n largest. It finds the
-// key digit by digit, counting how many have each digit, in time linear in the number of keys whatever they are.
-func nthLargest(keys []uint32, n int) (key uint32, equals int) {
-	for shift := 24; shift >= 0; shift -= 8 {
-		var count [256]int
-		for _, k := range keys {
-			if uint64(k)>>(shift+8) == uint64(key) {
-				count[byte(k>>shift)]++
-			}
-		}
-		digit := 255
-		for ; n > count[digit]; digit-- {
-			n -= count[digit]
-		}
-		key = key<<8 | uint32(digit)
-	}
-	return key, n
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -15,19 +16,6 @@ import (
 
 // unfused hides what a backend has beside the plain operations.
 type unfused struct{ backend.Backend }
-
-// lossy is a backend that fails to cast when told to.
-type lossy struct {
-	unfused
-	lost bool
-}
-
-func (l *lossy) Cast(src, dst *tensor.Tensor) error {
-	if l.lost {
-		return errDevice
-	}
-	return l.unfused.Cast(src, dst)
-}
 
 // state returns all that a cache holds.
 func state(t testing.TB, c *kvcache.Cache) []byte {
@@ -85,8 +73,8 @@ func TestAppend(t *testing.T) {
 // TestFailedAppend sees that an error leaves the cache as it was, what it recorded included.
 func TestFailedAppend(t *testing.T) {
 	a := newAccount(t, tensor.F16, 6, kvcache.Tracking{Anchors: 5})
-	device := &lossy{unfused: unfused{a.backend}}
-	c, err := kvcache.New(device, tensor.F16, 6, kvHeads, headDim)
+	fault := &backendtest.Fault{Err: errDevice, In: []string{"Cast"}}
+	c, err := kvcache.New(backendtest.NewDevice(unfused{a.backend}, fault.Before), tensor.F16, 6, kvHeads, headDim)
 	a.ok(err)
 	defer c.Free()
 	a.ok(c.Track(a.track, heads, angles))
@@ -108,9 +96,11 @@ func TestFailedAppend(t *testing.T) {
 		q, queries := a.normal(e.n, heads)
 		k, keys := a.normal(e.n, kvHeads)
 		before := state(t, c)
-		device.lost = e.lost
+		if e.lost {
+			fault.Arm(0)
+		}
 		err := c.Append(q, k, k, e.table)
-		device.lost = false
+		fault.Disarm()
 		if err == nil || (e.is != nil && !errors.Is(err, e.is)) {
 			t.Errorf("%s: %v", e.name, err)
 		}

@@ -5,47 +5,12 @@ import (
 	"io"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 var errDevice = errors.New("the device is lost")
-
-// failing is a device that fails once, after so many calls that move slots or sums.
-type failing struct {
-	*cpu.Backend
-	left int // negative: never
-}
-
-func (f *failing) step() error {
-	f.left--
-	if f.left == -1 {
-		return errDevice
-	}
-	return nil
-}
-
-func (f *failing) CopySlice(src, dst *tensor.Tensor, from, to, n int) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.Backend.CopySlice(src, dst, from, to, n)
-}
-
-func (f *failing) Compact(t *tensor.Tensor, keep []int32) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.Backend.Compact(t, keep)
-}
-
-func (f *failing) ReadBuffer(t *tensor.Tensor, dst []byte) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.Backend.ReadBuffer(t, dst)
-}
 
 // TestBroken lets a device fail at each call of what moves slots: a cache that may hold something wrong refuses to be used
 // until it begins anew, and never says that it holds what it does not.
@@ -64,16 +29,16 @@ func TestBroken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for calls := 0; ; calls++ {
 				a := newAccount(t, tensor.F16, 32, kvcache.Tracking{Queries: 4, Attention: true})
-				device := &failing{Backend: a.backend, left: -1}
-				cache, err := kvcache.New(device, tensor.F16, 32, kvHeads, headDim)
+				fault := &backendtest.Fault{Err: errDevice, In: []string{"CopySlice", "Compact", "ReadBuffer"}, Once: true}
+				cache, err := kvcache.New(backendtest.NewDevice(a.backend, fault.Before), tensor.F16, 32, kvHeads, headDim)
 				a.ok(err)
 				defer cache.Free()
 				a.ok(cache.Track(a.track, heads, angles))
 				a.cache = cache
 				a.add(20, 7)
-				device.left = calls
+				fault.Arm(calls)
 				err = c.run(cache)
-				device.left = -1
+				fault.Disarm()
 				if err == nil {
 					if calls == 0 || cache.Len() != c.left {
 						t.Fatalf("%d slots after %d calls", cache.Len(), calls)

@@ -1,6 +1,7 @@
 package kvcache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -49,7 +50,7 @@ func NewHadamard(b backend.Backend, d tensor.DType, tokens, heads, kvHeads, head
 	if err != nil {
 		return h, err
 	}
-	if h.matrix, err = backend.Prepare(b, host); err != nil {
+	if h.matrix, err = backend.Prepare(context.Background(), b, host); err != nil {
 		return h, err
 	}
 	for _, t := range []struct {

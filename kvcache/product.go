@@ -1,6 +1,7 @@
 package kvcache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -40,7 +41,7 @@ func (c *Cache) NewProduct(matrices [][]float32, d, n int) (p *Product, err erro
 		if err != nil {
 			return p, err
 		}
-		prepared, err := backend.Prepare(c.backend, host)
+		prepared, err := backend.Prepare(context.Background(), c.backend, host)
 		if prepared != host {
 			host.Free()
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -568,19 +569,20 @@ func TestChunkIsTakenBack(t *testing.T) {
 		for _, before := range []int{0, 1, 5, 30} {
 			for _, n := range []int{1, 7, 8, 20} {
 				for _, calls := range []int{0, 1, 2, 3, 4, 5, 100} {
-					device := &lost{failing: failing{Backend: cpu.New(1), left: -1}}
-					c, err := kvcache.New(device, tensor.F32, 60, kvHeads, headDim)
+					device := cpu.New(1)
+					fault := &backendtest.Fault{Err: errDevice, In: []string{"CopySlice", "Weigh"}, Lost: true}
+					c, err := kvcache.New(backendtest.NewDevice(device, fault.Before), tensor.F32, 60, kvHeads, headDim)
 					if err != nil {
 						t.Fatal(err)
 					}
-					a := &account{TB: t, backend: device.Backend, cache: c, random: rand.New(rand.NewPCG(3, 4)), track: track}
+					a := &account{TB: t, backend: device, cache: c, random: rand.New(rand.NewPCG(3, 4)), track: track}
 					a.ok(c.Track(track, heads, angles))
 					a.add(before, 3)
 					var want, got bytes.Buffer
 					a.ok(c.WriteState(&want))
 					k, _ := a.normal(n, kvHeads)
 					q, _ := a.normal(n, heads)
-					device.left = calls
+					fault.Arm(calls)
 					err = c.Anchor(k)
 					for _, step := range []func() error{func() error { return c.Update(k, k) }, func() error { return c.Observe(q) }} {
 						if err == nil {
@@ -588,12 +590,12 @@ func TestChunkIsTakenBack(t *testing.T) {
 						}
 					}
 					if err == nil && calls < 100 {
-						device.left = 0
+						fault.Arm(0)
 					}
 					if err := c.TakeBack(before); err != nil {
 						t.Errorf("%+v, %d tokens after %d, %d calls: %v", track, n, before, calls, err)
 					}
-					device.left = -1
+					fault.Disarm()
 					if a.ok(c.WriteState(&got)); !bytes.Equal(got.Bytes(), want.Bytes()) {
 						t.Errorf("%+v, %d tokens after %d, %d calls: another state", track, n, before, calls)
 					}
@@ -603,31 +605,6 @@ func TestChunkIsTakenBack(t *testing.T) {
 			}
 		}
 	}
-}
-
-// lost is a device that fails at every call after some.
-type lost struct{ failing }
-
-func (l *lost) call() error {
-	if l.left == 0 {
-		return errDevice
-	}
-	l.left--
-	return nil
-}
-
-func (l *lost) CopySlice(src, dst *tensor.Tensor, from, to, n int) error {
-	if err := l.call(); err != nil {
-		return err
-	}
-	return l.Backend.CopySlice(src, dst, from, to, n)
-}
-
-func (l *lost) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	if err := l.call(); err != nil {
-		return err
-	}
-	return l.Backend.Weigh(q, k, sums, n)
 }
 
 func TestObserveAllocatesNothing(t *testing.T) {

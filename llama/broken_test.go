@@ -5,34 +5,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama"
-	"github.com/antigravity-go/antigravity/tensor"
 )
-
-// slippery is a device that fails once to move slots, after so many times.
-type slippery struct {
-	*cpu.Backend
-	left int
-}
-
-func (s *slippery) Name() string { return "slippery" }
-
-func (s *slippery) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) { return s.Backend.Prepare(w) }
-
-func (s *slippery) Compact(t *tensor.Tensor, keep []int32) error {
-	if s.left--; s.left == -1 {
-		return errDevice
-	}
-	return s.Backend.Compact(t, keep)
-}
 
 // TestFailedEviction lets an eviction fail in the midst of each layer: the session says that its cache is broken, whatever is
 // asked of it, until it begins anew.
 func TestFailedEviction(t *testing.T) {
-	device := &slippery{Backend: cpu.New(1), left: -1}
-	m := otherModel(t, device)
+	fault := &backendtest.Fault{Err: errDevice, In: []string{"Compact"}, Once: true}
+	m := otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 	options := &llama.SessionOptions{Eviction: policyOf(t, "snapkv", 64)}
 	want := newSession(t, m, options)
 	if err := want.Prefill(t.Context(), stream(50)); err != nil {
@@ -43,7 +26,7 @@ func TestFailedEviction(t *testing.T) {
 		if err := s.Prefill(t.Context(), stream(50)); err != nil {
 			t.Fatal(err)
 		}
-		device.left = calls
+		fault.Arm(calls)
 		if _, err := s.Evict(40); !errors.Is(err, errDevice) {
 			t.Fatalf("call %d: %v", calls, err)
 		}

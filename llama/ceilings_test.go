@@ -274,7 +274,7 @@ func hostileTemplates() (list []hostileTemplate) {
 }
 
 func hostileTexts() map[string]string {
-	const n = 1 << 20
+	const n = 1 << 18
 	texts := linear.Texts(n)
 	for name, piece := range map[string]string{
 		"many letters": "abcdefghij", "many digits": "0123456789", "Korean": "안녕하세요", "marks": "e\u0301\u0302\u0303",

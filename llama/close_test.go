@@ -3,12 +3,16 @@ package llama_test
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // TestCloseAtAnyMoment closes a model and moves its sessions while they are made, copied, moved and computing.
@@ -134,5 +138,34 @@ func TestCloseAtAnyMoment(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCloseWaitsForTheDevice: a session that was forgotten is closed by nobody, and what the device still computes for it uses the
+// weights that Close is about to free.
+func TestCloseWaitsForTheDevice(t *testing.T) {
+	waits := 0
+	device := backendtest.NewDevice(cpu.New(1), func(call string, _ *tensor.Tensor) error {
+		if call == "Synchronize" {
+			waits++
+		}
+		return nil
+	})
+	m, err := pebble.Load(&llama.LoadOptions{Backend: device})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := m.NewSession(nil); err != nil || s.Prefill(t.Context(), stream(9)) != nil {
+		t.Fatal("a prompt failed")
+	}
+	for range 3 {
+		runtime.GC() // so that the session is gone
+	}
+	before := waits
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if waits == before {
+		t.Error("the weights were freed while the device may have been computing with them")
 	}
 }

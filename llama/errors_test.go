@@ -1,6 +1,7 @@
 package llama_test
 
 import (
+	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -88,6 +89,31 @@ func TestMistakesAreParamErrors(t *testing.T) {
 			continue
 		}
 		checkStutter(t, err.Error())
+	}
+	template := func(roles ...string) error {
+		var history []llama.Message
+		for _, role := range roles {
+			history = append(history, llama.Message{Role: role, Content: "x"})
+		}
+		_, err := m.Tokenizer().Template(history, llama.TemplateOptions{})
+		return err
+	}
+	for field, err := range map[string]error{
+		"history":         template(),
+		"history[0].Role": template(""),
+		"history[1].Role": template(llama.RoleUser, "wizard"),
+	} {
+		var mistake *llama.ParamError
+		if !errors.As(err, &mistake) || mistake.Field != field {
+			t.Errorf("%v, want a ParamError about %s", err, field)
+		}
+	}
+	if err := template(llama.RoleSystem, llama.RoleUser, llama.RoleAssistant, llama.RoleUser); err != nil {
+		t.Error(err)
+	}
+	_, err := m.Tokenizer().Template(user("hi"), llama.TemplateOptions{Tools: []json.RawMessage{json.RawMessage(`{"type":"function"}`)}})
+	if !errors.Is(err, llama.ErrUnsupported) {
+		t.Errorf("tools for a template that never looks at them: %v, want ErrUnsupported", err)
 	}
 	if err := embed(); err != nil { // Pebble has a begin-of-text token, so that no text is empty
 		t.Error(err)

@@ -235,7 +235,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 // it. The sequence behaves as Generate's does.
 func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
 	return s.sequence(func(yield func(Piece) bool) (Piece, error) {
-		prompt, err := s.model.tokenizer.Template(history, TemplateOptions{})
+		prompt, err := s.model.tokenizer.render(ctx, history, TemplateOptions{})
 		if err != nil {
 			return Piece{}, err
 		}

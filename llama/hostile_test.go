@@ -481,11 +481,7 @@ type clumsy struct{ *cpu.Backend }
 
 func (clumsy) Name() string { return "clumsy" }
 
-func (clumsy) Prepare(*tensor.Tensor) (*tensor.Tensor, error) { panic("dropped it") }
-
-func (clumsy) PrepareContext(context.Context, *tensor.Tensor) (*tensor.Tensor, error) {
-	panic("dropped it")
-}
+func (clumsy) Prepare(context.Context, *tensor.Tensor) (*tensor.Tensor, error) { panic("dropped it") }
 
 // ggufOf returns a valid file.
 func ggufOf(s *mutantShape) []byte {

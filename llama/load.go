@@ -345,7 +345,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 	if role == checkpoint.Vector {
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
-		ready, err = backend.PrepareContext(ctx, m.device.Backend, converted)
+		ready, err = backend.Prepare(ctx, m.device.Backend, converted)
 	}
 	if err != nil {
 		return nil, false, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -14,40 +15,35 @@ import (
 
 // distant is a device that counts how often logits are read or searched there, and fails to do so when told.
 type distant struct {
-	*cpu.Backend
+	*backendtest.Device
 	reads, searches       int
 	unreadable, blind     bool
 	late                  bool // what it has computed turns out to have failed when it is waited for
 	unreadableIn, blindIn int  // reads and searches that still succeed
 }
 
-func (d *distant) Name() string { return "distant" }
+func newDistant() *distant {
+	d := new(distant)
+	d.Device = backendtest.NewDevice(cpu.New(1), d.before)
+	return d
+}
 
-func (d *distant) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) { return d.Backend.Prepare(w) }
-
-func (d *distant) ReadBuffer(t *tensor.Tensor, dst []byte) error {
-	if t.Shape().Dim(-1) == vocabulary && t.DType() == tensor.F32 {
+func (d *distant) before(call string, x *tensor.Tensor) error {
+	fails := false
+	switch {
+	case call == "ReadBuffer" && x.Shape().Dim(-1) == vocabulary && x.DType() == tensor.F32:
 		d.reads++
-		if d.unreadable && d.reads > d.unreadableIn {
-			return errDevice
-		}
+		fails = d.unreadable && d.reads > d.unreadableIn
+	case call == "Largest":
+		d.searches++
+		fails = d.blind && d.searches > d.blindIn
+	case call == "Synchronize":
+		fails = d.late
 	}
-	return d.Backend.ReadBuffer(t, dst)
-}
-
-func (d *distant) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
-	d.searches++
-	if d.blind && d.searches > d.blindIn {
+	if fails {
 		return errDevice
 	}
-	return d.Backend.Largest(x, indices, values)
-}
-
-func (d *distant) Synchronize() error {
-	if d.late {
-		return errDevice
-	}
-	return d.Backend.Synchronize()
+	return nil
 }
 
 // vocabulary is Pebble's.
@@ -78,7 +74,7 @@ func nothing(int) {}
 
 // TestLogitsTravelOnlyWhenWanted counts, and compares answers with those of a session whose logits are always asked for.
 func TestLogitsTravelOnlyWhenWanted(t *testing.T) {
-	device := &distant{Backend: cpu.New(1)}
+	device := newDistant()
 	m := otherModel(t, device)
 	if m.Config().VocabSize != vocabulary {
 		t.Fatalf("Pebble has %d tokens", m.Config().VocabSize)
@@ -122,7 +118,7 @@ func TestLogitsTravelOnlyWhenWanted(t *testing.T) {
 
 // TestLogitsInsideTheLoop asks for the logits in the midst of an answer.
 func TestLogitsInsideTheLoop(t *testing.T) {
-	device := &distant{Backend: cpu.New(1)}
+	device := newDistant()
 	s := newSession(t, otherModel(t, device), nil)
 	want := told(t, newSession(t, pebbleModel(t), nil), llama.Params{}, nothing)
 	got := told(t, s, llama.Params{}, func(i int) {
@@ -155,7 +151,7 @@ func TestFailingChoiceGoesBack(t *testing.T) {
 		want := told(t, newSession(t, m, nil), c.p, nothing)
 		for _, at := range []int{0, 1, 5} {
 			t.Run(fmt.Sprintf("%s, %d", c.name, at), func(t *testing.T) {
-				device := &distant{Backend: cpu.New(1)}
+				device := newDistant()
 				other := otherModel(t, device)
 				s := newSession(t, m, nil)
 				got := told(t, s, c.p, func(i int) {
@@ -201,7 +197,7 @@ func TestUnreadableLogits(t *testing.T) {
 	} {
 		for _, moved := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, moved %t", name, moved), func(t *testing.T) {
-				device := &distant{Backend: cpu.New(1)}
+				device := newDistant()
 				other := otherModel(t, device)
 				start := other
 				if moved {
@@ -241,7 +237,7 @@ func TestUnreadableLogits(t *testing.T) {
 // TestLateFailure has a device tell of a failure only when it is waited for, which the call that computed must do.
 func TestLateFailure(t *testing.T) {
 	for _, moved := range []bool{true, false} {
-		device := &distant{Backend: cpu.New(1)}
+		device := newDistant()
 		other := otherModel(t, device)
 		start := other
 		if moved {
@@ -267,7 +263,8 @@ func TestMoveBringsLogits(t *testing.T) {
 	home := pebbleModel(t)
 	want := told(t, newSession(t, home, nil), llama.Params{}, nothing)
 	for _, unreadable := range []bool{false, true} {
-		device := &distant{Backend: cpu.New(1), unreadable: unreadable}
+		device := newDistant()
+		device.unreadable = unreadable
 		s := newSession(t, otherModel(t, device), nil)
 		got := told(t, s, llama.Params{}, func(i int) {
 			if i == 6 {

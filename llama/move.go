@@ -7,6 +7,8 @@ import (
 	"io"
 	"reflect"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/parallel"
 )
 
 // Migration tells of a session's move to another device.
@@ -121,7 +123,7 @@ func copyState(write func(io.Writer) error, read func(io.Reader) error) error {
 	r, w := io.Pipe()
 	done := make(chan error)
 	go func() {
-		err := write(w)
+		err := parallel.Call(func() error { return write(w) })
 		w.CloseWithError(err)
 		done <- err
 	}()

@@ -9,53 +9,13 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// fragile is a device that begins to fail at some call.
-type fragile struct {
-	*cpu.Backend
-	calls    int // until it fails; negative: it does not
-	readable bool
-}
-
 var errDevice = errors.New("the device is lost")
-
-func (f *fragile) step() error {
-	if f.calls == 0 {
-		return errDevice
-	}
-	f.calls--
-	return nil
-}
-
-func (f *fragile) Name() string { return "fragile" }
-
-func (f *fragile) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) { return f.Backend.Prepare(w) }
-
-func (f *fragile) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.Backend.AttentionGen(q, k, v, out, n)
-}
-
-func (f *fragile) MatMulTransposed(a, w, out *tensor.Tensor) error { // the output head
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.Backend.MatMulTransposed(a, w, out)
-}
-
-func (f *fragile) ReadBuffer(t *tensor.Tensor, dst []byte) error {
-	if f.calls == 0 && !f.readable {
-		return errDevice
-	}
-	return f.Backend.ReadBuffer(t, dst)
-}
 
 func otherModel(t testing.TB, b backend.Backend) *llama.Model {
 	t.Helper()
@@ -165,15 +125,15 @@ func TestDeviceFailureGoesBack(t *testing.T) {
 	want, text := answer(t, newSession(t, m, nil), func(int) {})
 	for _, readable := range []bool{true, false} {
 		for _, calls := range []int{0, 1, 5, 6, 7, 8, 20, 50} {
-			device := &fragile{Backend: cpu.New(1), calls: -1, readable: readable}
-			other := otherModel(t, device)
+			fault := &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "MatMulTransposed"}, Lost: !readable} // the latter is the output head
+			other := otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 			s := newSession(t, m, nil)
 			got, gotText := answer(t, s, func(i int) {
 				if i == 4 {
 					if _, err := s.Move(t.Context(), other); err != nil {
 						t.Fatal(err)
 					}
-					device.calls = calls
+					fault.Arm(calls)
 				}
 			})
 			if !slices.Equal(got, want) || gotText != text {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -52,22 +52,22 @@ func (s *sampler) drawRanked(r ranking, vocab int) (t Token, ok bool, err error)
 // likely as MinP asks.
 func (s *sampler) amongAll(probabilities []float32, u float64) Token {
 	least := s.MinP * slices.Max(probabilities)
-	o := order{tokens: s.ordered[:0], weights: probabilities}
+	o := selection.Heaviest{Indices: s.ordered[:0], Weights: probabilities}
 	for t := range probabilities {
-		o.tokens = append(o.tokens, int32(t))
+		o.Indices = append(o.Indices, int32(t))
 	}
-	s.ordered = o.tokens
+	s.ordered = o.Indices
 	whole := 1.0
-	if s.TopK > 0 && s.TopK < len(o.tokens) {
-		o.tokens = o.tokens[:o.first(float64(s.TopK), one)]
-		whole = o.sum()
+	if s.TopK > 0 && s.TopK < len(o.Indices) {
+		o.Indices = o.Indices[:o.First(float64(s.TopK), selection.One)]
+		whole = o.Sum()
 	}
 	if s.TopP > 0 && s.TopP < 1 {
-		o.tokens = o.tokens[:o.first(float64(s.TopP)*whole, o.weight)]
+		o.Indices = o.Indices[:o.First(float64(s.TopP)*whole, o.Weight)]
 	}
-	o.tokens = slices.DeleteFunc(o.tokens, func(t int32) bool { return probabilities[t] < least })
-	n := o.first(u*o.sum(), o.weight)
-	return Token(o.tokens[max(n, 1)-1])
+	o.Indices = slices.DeleteFunc(o.Indices, func(t int32) bool { return probabilities[t] < least })
+	n := o.First(u*o.Sum(), o.Weight)
+	return Token(o.Indices[max(n, 1)-1])
 }
 
 // hostRanking ranks logits that are on the host.
@@ -89,7 +89,7 @@ func (s *sampler) rank(logits []float32) *hostRanking {
 
 func (r *hostRanking) likeliest(n int) (*choices, error) {
 	c := r.memory.reserve(n)
-	largest.Find(r.probabilities, c.tokens, c.values)
+	selection.Largest(r.probabilities, c.tokens, c.values)
 	return c, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
-	"github.com/antigravity-go/antigravity/internal/largest"
+	"github.com/antigravity-go/antigravity/internal/selection"
 )
 
 // Params says how to generate. The zero value is greedy, until the end of the turn or a full context.
@@ -167,7 +167,7 @@ func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
 		s.penalise(logits, context)
 	}
 	if few := s.few(len(logits)); few != nil {
-		largest.Find(logits, few.tokens, few.values)
+		selection.Largest(logits, few.tokens, few.values)
 		return s.pick(few)
 	}
 	if s.tempers() {
@@ -220,7 +220,7 @@ func (s *sampler) pickAny(logits []float32) (Token, error) {
 		n = min(n, s.TopK)
 	}
 	from := s.deciding.reserve(n)
-	largest.Find(likely.values, from.tokens, from.values)
+	selection.Largest(likely.values, from.tokens, from.values)
 	for i, at := range from.tokens {
 		from.tokens[i] = likely.tokens[at]
 	}
@@ -309,7 +309,7 @@ func logprobs(logits []float32, chosen Token, n int) Logprobs {
 	result := Logprobs{Chosen: at(chosen)}
 	n = min(n, len(logits))
 	top := make([]int32, n)
-	largest.Find(logits, top, make([]float32, n))
+	selection.Largest(logits, top, make([]float32, n))
 	for _, t := range top {
 		result.Top = append(result.Top, at(Token(t)))
 	}

@@ -9,62 +9,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// lossy is a device that is lost at a call of any operation that caches need. What it holds can then still be read, or not.
-type lossy struct {
-	*cpu.Backend
-	left     int // calls until it is lost; negative: it never is
-	calls    int
-	readable bool
+// lossy returns a fault of a device that is lost at a call of any operation that caches need. What it holds can then still be
+// read, or not.
+func lossy() *backendtest.Fault {
+	return &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "Compact", "CopySlice", "Weigh", "Cast", "RoPE", "ReadBuffer"}}
 }
 
-func (l *lossy) Name() string { return "lossy" }
-
-func (l *lossy) call(run func() error) error {
-	l.calls++
-	if l.left == 0 {
-		return errDevice
+// spare tells whether what a lost device holds can be read.
+func spare(fault *backendtest.Fault, readable bool) {
+	if fault.Spared = nil; readable {
+		fault.Spared = []string{"ReadBuffer"}
 	}
-	l.left--
-	return run()
-}
-
-func (l *lossy) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) { return l.Backend.Prepare(w) }
-
-func (l *lossy) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	return l.call(func() error { return l.Backend.AttentionGen(q, k, v, out, n) })
-}
-
-func (l *lossy) Compact(t *tensor.Tensor, keep []int32) error {
-	return l.call(func() error { return l.Backend.Compact(t, keep) })
-}
-
-func (l *lossy) CopySlice(src, dst *tensor.Tensor, from, to, n int) error {
-	return l.call(func() error { return l.Backend.CopySlice(src, dst, from, to, n) })
-}
-
-func (l *lossy) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	return l.call(func() error { return l.Backend.Weigh(q, k, sums, n) })
-}
-
-func (l *lossy) Cast(src, dst *tensor.Tensor) error {
-	return l.call(func() error { return l.Backend.Cast(src, dst) })
-}
-
-func (l *lossy) RoPE(x, angles *tensor.Tensor) error {
-	return l.call(func() error { return l.Backend.RoPE(x, angles) })
-}
-
-func (l *lossy) ReadBuffer(t *tensor.Tensor, dst []byte) error {
-	if l.left == 0 && l.readable {
-		return l.Backend.ReadBuffer(t, dst)
-	}
-	return l.call(func() error { return l.Backend.ReadBuffer(t, dst) })
 }
 
 // evictors are policies that read, move and rotate in different ways.
@@ -95,17 +57,17 @@ func evictedBefore(t *testing.T, m *llama.Model, o *llama.SessionOptions, evicti
 
 // lose moves a copy of a session to a device that is lost after some calls, and runs something there. It tells whether so many
 // calls were made.
-func lose(t *testing.T, base *llama.Session, to *llama.Model, device *lossy, calls int, run func(s *llama.Session)) (lost bool) {
+func lose(t *testing.T, base *llama.Session, to *llama.Model, fault *backendtest.Fault, calls int, run func(s *llama.Session)) (lost bool) {
 	t.Helper()
-	device.left = -1
+	fault.Disarm()
 	s := fork(t, base)
 	defer s.Close()
 	if _, err := s.Move(t.Context(), to); err != nil {
 		t.Fatal(err)
 	}
-	device.left, device.calls = calls, 0
+	fault.Arm(calls)
 	run(s)
-	return device.calls > calls
+	return fault.Struck()
 }
 
 // stride returns n, the distance of moments that are tried, or 1 where time does not matter.
@@ -119,8 +81,8 @@ func stride(n int) int {
 // TestDeviceLostDuringEviction loses the device that a session was moved to at each call of an eviction in turn. Where the
 // cache can be copied, or computed anew, the session goes on where it came from as if nothing had happened; else it says so.
 func TestDeviceLostDuringEviction(t *testing.T) {
-	device := &lossy{Backend: cpu.New(1), left: -1}
-	m, other := pebbleModel(t), otherModel(t, device)
+	fault := lossy()
+	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 	for name, options := range evictors(t, 48) {
 		for _, before := range []int{0, 1} {
 			base := evictedBefore(t, m, options, before)
@@ -132,15 +94,16 @@ func TestDeviceLostDuringEviction(t *testing.T) {
 			goOn(t, want, 2)
 			state, fresh := save(t, want), newSession(t, m, options)
 			anew := goOn(t, fresh, 2)
-			for _, device.readable = range []bool{true, false} {
+			for _, readable := range []bool{true, false} {
+				spare(fault, readable)
 				for calls, lost := 0, true; lost; calls += stride(5) {
-					what := fmt.Sprintf("%s after %d evictions, readable %v, lost at call %d", name, before, device.readable, calls)
-					lost = lose(t, base, other, device, calls, func(s *llama.Session) {
+					what := fmt.Sprintf("%s after %d evictions, readable %v, lost at call %d", name, before, readable, calls)
+					lost = lose(t, base, other, fault, calls, func(s *llama.Session) {
 						result, err := s.Evict(30)
 						result.Duration = wanted.Duration
-						lost := device.calls > calls
+						lost := fault.Struck()
 						if !lost {
-							device.left = -1
+							fault.Disarm()
 						}
 						switch {
 						case err != nil && before == 0:
@@ -185,8 +148,8 @@ func checkStuck(t *testing.T, what string, s *llama.Session, err error, anew []f
 // TestDeviceLostDuringAnswer loses the device at calls of a few tokens with an eviction among them. The answer stays the same;
 // only when nothing can be read back from the device, and the eviction was before, it ends with what has been delivered.
 func TestDeviceLostDuringAnswer(t *testing.T) {
-	device := &lossy{Backend: cpu.New(1), left: -1}
-	m, other := pebbleModel(t), otherModel(t, device)
+	fault := lossy()
+	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 	prompt, err := m.Tokenizer().Template(story, llama.TemplateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -211,15 +174,16 @@ func TestDeviceLostDuringAnswer(t *testing.T) {
 			t.Fatalf("%s: %v, %+v", name, err, undisturbed.CacheUsage())
 		}
 		state := save(t, undisturbed)
-		for _, device.readable = range []bool{true, false} {
+		for _, readable := range []bool{true, false} {
+			spare(fault, readable)
 			for calls, lost := 0, true; lost; calls += stride(21) {
-				what := fmt.Sprintf("%s, readable %v, lost at call %d", name, device.readable, calls)
-				lost = lose(t, base, other, device, calls, func(s *llama.Session) {
+				what := fmt.Sprintf("%s, readable %v, lost at call %d", name, readable, calls)
+				lost = lose(t, base, other, fault, calls, func(s *llama.Session) {
 					got, err := generate(s)
-					lost := device.calls > calls
-					device.left = -1
+					lost := fault.Struck()
+					fault.Disarm()
 					switch {
-					case err != nil && !device.readable && s.CacheUsage().Evictions == 1:
+					case err != nil && !readable && s.CacheUsage().Evictions == 1:
 						if !errors.Is(err, errDevice) || !slices.Equal(got, want[:len(got)]) {
 							t.Errorf("%s: %v, %v", what, got, err)
 						}

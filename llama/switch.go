@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -93,18 +94,13 @@ func NewSwitch(ctx context.Context, s *Session, o SwitchOptions) (*Switch, error
 func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 	defer close(w.ready)
 	began := time.Now()
-	err := func() (err error) {
-		defer func() {
-			if failure := recover(); failure != nil {
-				err = fmt.Errorf("llama: loading panicked: %v", failure)
-			}
-		}()
+	err := parallel.Call(func() (err error) {
 		if w.model, err = w.options.Load(ctx); err != nil {
 			return err
 		}
 		w.token, err = w.model.warmUp(ctx, kv, w.options.Warmup)
 		return err
-	}()
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.report.Ready, w.report.Load, w.report.There, w.report.Err = err == nil, time.Since(began), w.token, err

@@ -1,12 +1,10 @@
 package llama
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
@@ -91,80 +89,6 @@ func (t *Tokenizer) bytes(token Token) []byte {
 
 // leadingSpace tells whether the first token of a text carries a space that the text does not have.
 func (t *Tokenizer) leadingSpace() bool { return t.vocabulary.LeadingSpace() }
-
-// Message is one turn of a conversation.
-type Message struct {
-	Role, Content string     // roles are the template's: "system", "user", "assistant", "tool" for Llama 3
-	ToolCalls     []ToolCall // functions that an assistant's turn calls
-	Name          string     // who speaks, for templates that use it
-	ToolCallID    string     // the call that a tool's turn answers, for templates that use it
-}
-
-// ToolCall is a function call in an assistant's turn.
-type ToolCall struct {
-	ID        string
-	Name      string
-	Arguments json.RawMessage // a JSON object; its keys keep their order
-}
-
-// TemplateOptions say how a conversation is rendered. The zero value ends it with the opening of the assistant's turn.
-type TemplateOptions struct {
-	Complete bool              // end with the last message instead: the conversation is over
-	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
-	Date     time.Time         // today, for templates that tell the model; zero: the template's own fixed date
-	Vars     map[string]any    // more variables of the template
-}
-
-// Template renders a conversation with the model's own chat template, or with Llama 3's format for a Llama 3 vocabulary that
-// carries none, to tokens: those that EncodeSpecial makes of the rendered text, but only the template's own text gives added
-// tokens, such as "<|eot_id|>" and "<think>". In messages, names and tools they are inert, an assistant's messages included.
-func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
-	if t.template == nil {
-		return nil, fmt.Errorf("llama: the model has no chat template: %w", ErrUnsupported)
-	}
-	messages := make([]chat.Message, len(history))
-	for i, m := range history {
-		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
-		for _, call := range m.ToolCalls {
-			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
-		}
-	}
-	segments, err := t.template.Render(messages, chat.Options{
-		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("llama: render %d messages with the chat template: %w", len(history), err)
-	}
-	tokens := t.vocabulary.EncodeSegments(nil, func(yield func(string, bool) bool) {
-		for _, s := range segments {
-			if !yield(s.Text, s.Special) {
-				return
-			}
-		}
-	})
-	return fromInt32(tokens), nil
-}
-
-// HasTemplate tells whether Template, and so Chat, work.
-func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
-
-// setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else none. A template that does
-// not parse is an error, since answering in another format would silently be worse.
-func (t *Tokenizer) setTemplate(source, bos, eos string) error {
-	added := t.vocabulary.Added()
-	if source == "" {
-		if _, ok := t.vocabulary.ID("<|start_header_id|>"); ok {
-			t.template = chat.Llama3(added, bos, eos)
-		}
-		return nil
-	}
-	template, err := chat.Parse(source, added, bos, eos)
-	if err != nil {
-		return fmt.Errorf("chat template: %w", err)
-	}
-	t.template = template
-	return nil
-}
 
 // parsers holds what RegisterTokenizer was given; nothing changes it once the init functions have run.
 var parsers struct {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -103,7 +103,7 @@ func (c *Config) workingBytes() int64 {
 	row += max(hidden, q, wide) / 2 // quantised once more for the products
 	choosing := 4 * vocab           // logits on the host, probabilities and candidates
 	return floatBytes*(defaultChunk*row+headRows*(hidden+vocab)+choosing) +
-		backend.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, defaultMaxTokens, workers)
+		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, defaultMaxTokens, workers)
 }
 
 // checkWorkingBytes refuses a configuration whose working memory is out of proportion to its weights, of which there are

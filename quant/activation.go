@@ -1,25 +1,25 @@
 package quant
 
-// Partner is the form of activations that a format's rows are multiplied with.
-type Partner uint8
+// ActivationForm is the form of activations that a format's rows are multiplied with.
+type ActivationForm uint8
 
 // The forms.
 const (
-	Float    Partner = iota // the float32 themselves
-	Int8x32                 // 8 bits, a scale and a sum for each 32
-	Int8x256                // 8 bits, a scale for each 256 and a sum for each 16
+	Float    ActivationForm = iota // the float32 themselves
+	Int8x32                        // 8 bits, a scale and a sum for each 32
+	Int8x256                       // 8 bits, a scale for each 256 and a sum for each 16
 )
 
 // BlockLen returns how many elements share a scale, 1 for Float.
-func (p Partner) BlockLen() int { return [...]int{1, 32, 256}[p] }
+func (form ActivationForm) BlockLen() int { return [...]int{1, 32, 256}[form] }
 
 // GroupLen returns how many elements share a sum, 1 for Float, which has none.
-func (p Partner) GroupLen() int { return [...]int{1, 32, 16}[p] }
+func (form ActivationForm) GroupLen() int { return [...]int{1, 32, 16}[form] }
 
 // Activation is some rows of activations, [Rows, K], in one of the forms. Reserve makes room, and Prepare fills a row. The
 // zero value is ready for Reserve.
 type Activation struct {
-	Partner Partner
+	Form    ActivationForm
 	Rows, K int
 	X       []float32 // Float: [Rows, K], the caller's own memory
 	Q       []int8    // [Rows, K]: the elements, X ≈ Q·D
@@ -29,24 +29,24 @@ type Activation struct {
 
 // Reserve makes room for rows of k elements, whole blocks of the form. What was prepared before is lost. For Float the caller
 // sets X.
-func (a *Activation) Reserve(p Partner, rows, k int) {
-	a.Partner, a.Rows, a.K = p, rows, k
-	if p == Float {
+func (a *Activation) Reserve(form ActivationForm, rows, k int) {
+	a.Form, a.Rows, a.K = form, rows, k
+	if form == Float {
 		return
 	}
 	a.Q = resize(a.Q, rows*k)
-	a.D = resize(a.D, rows*(k/p.BlockLen()))
-	a.Sums = resize(a.Sums, rows*(k/p.GroupLen()))
+	a.D = resize(a.D, rows*(k/form.BlockLen()))
+	a.Sums = resize(a.Sums, rows*(k/form.GroupLen()))
 }
 
 // Row returns row t: views of the same memory.
 func (a *Activation) Row(t int) Activation {
-	row := Activation{Partner: a.Partner, Rows: 1, K: a.K}
-	if a.Partner == Float {
+	row := Activation{Form: a.Form, Rows: 1, K: a.K}
+	if a.Form == Float {
 		row.X = a.X[t*a.K : (t+1)*a.K]
 		return row
 	}
-	blocks, groups := a.K/a.Partner.BlockLen(), a.K/a.Partner.GroupLen()
+	blocks, groups := a.K/a.Form.BlockLen(), a.K/a.Form.GroupLen()
 	row.Q = a.Q[t*a.K : (t+1)*a.K]
 	row.D = a.D[t*blocks : (t+1)*blocks]
 	row.Sums = a.Sums[t*groups : (t+1)*groups]
@@ -59,10 +59,10 @@ func (a *Activation) Row(t int) Activation {
 // of zeros, or so small that 1/d overflows, has Q = 0. NaNs become 0, and infinities make the block's scale infinite, so that
 // they show in the result.
 func (a *Activation) Prepare(t int, x []float32) {
-	if a.Partner == Float {
+	if a.Form == Float {
 		return
 	}
-	row, block, group := a.Row(t), a.Partner.BlockLen(), a.Partner.GroupLen()
+	row, block, group := a.Row(t), a.Form.BlockLen(), a.Form.GroupLen()
 	for b := range row.D {
 		in, q := x[b*block:(b+1)*block], row.Q[b*block:(b+1)*block]
 		d := largest(in) / 127
@@ -89,8 +89,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// roundEven rounds to the nearest integer, halves to even, and limits it to ±127; NaN becomes 0. Adding 1.5·2²³ leaves the
-// rounded number in the lower bits.
+// roundEven rounds to the nearest integer, halves to even, and limits it to ±127; NaN becomes 0.
 func roundEven(v float32) int8 {
 	switch {
 	case v >= 127:
@@ -100,6 +99,8 @@ func roundEven(v float32) int8 {
 	case v != v:
 		return 0
 	}
-	const magic = 12582912
-	return int8(int32(v+magic) - magic)
+	// From 2²³ to 2²⁴ neighbouring float32 are 1 apart, so that adding 1.5·2²³ rounds v to an integer, in the way that all
+	// float32 are rounded: to nearest, ties to even. The half keeps negative v in this range, too.
+	const shift = 0x1.8p23
+	return int8(int32(v+shift) - shift)
 }

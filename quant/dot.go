@@ -20,7 +20,7 @@ func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int
 	for t := range a.Rows {
 		clear(out[t*stride : t*stride+rows])
 	}
-	switch f.Partner {
+	switch f.ActivationForm {
 	case Float:
 		f.dotFloats(out, stride, w, rowBytes, rows, a)
 	case Int8x32:

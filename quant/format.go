@@ -10,10 +10,10 @@ var ErrReadOnly = errors.New("the format is read, not written")
 
 // Format is a storage format for rows of numbers. The formats are the variables below; they never change.
 type Format struct {
-	Name       string
-	BlockLen   int     // elements of a block; 1 for the float formats
-	BlockBytes int     // bytes of a block
-	Partner    Partner // the form of the activations that the format is multiplied with
+	Name           string
+	BlockLen       int            // elements of a block; 1 for the float formats
+	BlockBytes     int            // bytes of a block
+	ActivationForm ActivationForm // the form of the activations that the format is multiplied with
 
 	layout layout
 }
@@ -97,7 +97,7 @@ func (f *Format) String() string { return f.Name }
 func (f *Format) Bytes(n int) int { return n / f.BlockLen * f.BlockBytes }
 
 // CanQuantize tells whether Quantize works.
-func (f *Format) CanQuantize() bool { return f.Partner != Int8x256 }
+func (f *Format) CanQuantize() bool { return f.ActivationForm != Int8x256 }
 
 // check returns an error unless bytes hold exactly n elements in whole blocks.
 func (f *Format) check(op string, n, bytes int) error {
@@ -113,14 +113,14 @@ func (f *Format) Dequantize(dst []float32, src []byte) error {
 	if err := f.check("dequantize", len(dst), len(src)); err != nil {
 		return err
 	}
-	if f.Partner == Float {
+	if f.ActivationForm == Float {
 		f.widen(dst, src)
 		return nil
 	}
 	var u unpacked
 	for ; len(dst) > 0; dst, src = dst[f.BlockLen:], src[f.BlockBytes:] {
 		f.unpack(src, &u)
-		if f.Partner == Int8x32 {
+		if f.ActivationForm == Int8x32 {
 			for i, q := range u.q[:32] {
 				dst[i] = float32(u.d*float32(q)) + u.m
 			}

@@ -330,7 +330,7 @@ func TestBlocksDequantize(t *testing.T) {
 func TestActivation(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	inf := float32(math.Inf(1))
-	for _, form := range []quant.Partner{quant.Int8x32, quant.Int8x256} {
+	for _, form := range []quant.ActivationForm{quant.Int8x32, quant.Int8x256} {
 		for _, c := range []struct {
 			name string
 			fill func(i int) float32
@@ -378,7 +378,7 @@ func TestActivation(t *testing.T) {
 
 // dotByContract computes a dot product from the contract in the package's documentation and the elements' definitions.
 func dotByContract(f *quant.Format, w []byte, a quant.Activation) (acc float32) {
-	if f.Partner == quant.Float {
+	if f.ActivationForm == quant.Float {
 		wide := make([]float32, a.K)
 		_ = f.Dequantize(wide, w)
 		for i, v := range wide {
@@ -435,7 +435,7 @@ func TestDotRowsKeepsTheContract(t *testing.T) {
 	for _, f := range quant.Formats() {
 		for _, tokens := range []int{1, 3} {
 			w := randomRow(r, f, rows*k)
-			if f.Partner == quant.Float {
+			if f.ActivationForm == quant.Float {
 				x := make([]float32, rows*k)
 				for i := range x {
 					x[i] = float32(r.NormFloat64())
@@ -445,7 +445,7 @@ func TestDotRowsKeepsTheContract(t *testing.T) {
 				}
 			}
 			var a quant.Activation
-			a.Reserve(f.Partner, tokens, k)
+			a.Reserve(f.ActivationForm, tokens, k)
 			x := make([]float32, tokens*k)
 			for i := range x {
 				x[i] = float32(r.NormFloat64())
@@ -507,7 +507,7 @@ func FuzzBlocks(f *testing.F) {
 				t.Fatal(err)
 			}
 			var a quant.Activation
-			a.Reserve(format.Partner, 1, n)
+			a.Reserve(format.ActivationForm, 1, n)
 			values[0] = x
 			a.X = values
 			a.Prepare(0, values)
@@ -531,7 +531,7 @@ func BenchmarkDotRows(b *testing.B) {
 		for _, tokens := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s/%d", f, tokens), func(b *testing.B) {
 				w := randomRow(r, f, rows*k)
-				if f.Partner == quant.Float {
+				if f.ActivationForm == quant.Float {
 					x := make([]float32, rows*k)
 					for i := range x {
 						x[i] = float32(r.NormFloat64())
@@ -541,7 +541,7 @@ func BenchmarkDotRows(b *testing.B) {
 					}
 				}
 				var a quant.Activation
-				a.Reserve(f.Partner, tokens, k)
+				a.Reserve(f.ActivationForm, tokens, k)
 				a.X = make([]float32, tokens*k)
 				for i := range a.X {
 					a.X[i] = float32(r.NormFloat64())

@@ -24,7 +24,7 @@ type Buffer interface {
 	// ReadOnly tells that the contents must not be written.
 	ReadOnly() bool
 	// Map makes the contents visible to the host and Bytes non-nil, waiting for the device where it must; Unmap gives them
-	// back to the device. Host memory is always mapped.
+	// back to the device. Each Map is undone by one Unmap: the host sees the memory until the last. Host memory is always mapped.
 	Map() error
 	Unmap() error
 	Mapped() bool

@@ -1,16 +1,21 @@
-// Command asmgen writes the amd64 assembly of package asm. It is a module of its own, so that programs that use
-// Antigravity never see its dependencies. Run it in its folder:
+// Command asmgen writes the amd64 assembly of package asm's families of kernels, with the declarations of its functions and the
+// tables that tell which of them there are, and the header files that the arm64 assembly shares. It is a module of its own, so
+// that programs that use Antigravity never see its dependencies. Run it in its folder:
 //
-//	go run . ..
+//	go run . [name ...]
 //
-// The argument is the folder that the files are written to.
+// The names are those of the list below; without any, everything is written. "go generate ./asm/..." in the module above runs
+// it too.
 package main
 
 import (
 	"fmt"
+	"go/format"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
@@ -18,52 +23,94 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// files names what is generated: name_amd64.s and, with the declarations of its functions, name_stubs_amd64.go.
-var files = []struct {
-	name     string
-	generate func(c *build.Context)
+// families is where the families of kernels lie, seen from this folder.
+const families = "../internal"
+
+// outputs are what is generated: for each name FOLDER/NAME_amd64.s, and FOLDER/NAME_amd64.go with the declarations and a table.
+var outputs = []struct {
+	name, folder string
+	generate     func(c *build.Context)
+	table        func(functions []string) string // Go code: imports and a table of the functions
 }{
-	{"vector", vector},
-	{"attention", attention},
-	{"formats", formats},
-	{"panels_avx2", panelsAVX2},
-	{"panels_avxvnni", panelsAVXVNNI},
-	{"panels_avx512", panelsAVX512},
-	{"panels_vnni", panelsVNNI},
-	{"panels_amx", panelsOfAMX},
+	{"vectors", "vectors", vectors, vectorsTable},
+	{"convert", "convert", convert, convertTable},
+	{"attention", "attention", attention, attentionTable},
+	{"avx2", "panels/amd64", panelsAVX2, panelsTable(unitAVX2)},
+	{"avxvnni", "panels/amd64", panelsAVXVNNI, panelsTable(unitAVXVNNI)},
+	{"avx512", "panels/amd64", panelsAVX512, panelsTable(unitAVX512)},
+	{"avx512vnni", "panels/amd64", panelsAVX512VNNI, panelsTable(unitAVX512VNNI)},
+	{"amx", "panels/amd64", panelsOfAMX, panelsTableAMX},
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: asmgen folder")
-	}
-	for _, f := range files {
-		if err := write(filepath.Join(os.Args[1], f.name), f.generate); err != nil {
-			log.Fatalf("%s: %v", f.name, err)
-		}
+	log.SetFlags(0)
+	if err := run(os.Args[1:]); err != nil {
+		log.Fatal("asmgen: ", err)
 	}
 }
 
-// write generates the two files whose names begin with path.
-func write(path string, generate func(c *build.Context)) error {
-	file, err := compile(generate)
-	if err != nil {
-		return err
+// run generates what is named, or everything.
+func run(names []string) error {
+	known := []string{headersName}
+	for _, o := range outputs {
+		known = append(known, o.name)
 	}
-	config := printer.Config{Name: "asmgen", Pkg: "asm"}
-	for suffix, p := range map[string]printer.Printer{
-		"_amd64.s":        printer.NewGoAsm(config),
-		"_stubs_amd64.go": printer.NewStubs(config),
-	} {
-		text, err := p.Print(file)
-		if err != nil {
-			return fmt.Errorf("printing: %w", err)
+	if len(names) == 0 {
+		names = known
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no %q; there are %s", name, strings.Join(known, ", "))
 		}
-		if err := os.WriteFile(path+suffix, text, 0o644); err != nil {
-			return err
+		files, err := generate(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for path, text := range files {
+			if err := os.WriteFile(filepath.Join(families, path), text, 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// generate returns the files of a name, by their paths below families.
+func generate(name string) (map[string][]byte, error) {
+	if name == headersName {
+		return headers()
+	}
+	files := make(map[string][]byte)
+	for _, o := range outputs {
+		if o.name != name {
+			continue
+		}
+		file, err := compile(o.generate)
+		if err != nil {
+			return nil, err
+		}
+		var functions []string
+		for _, f := range file.Functions() {
+			functions = append(functions, f.Name)
+		}
+		config := printer.Config{Name: "asmgen", Pkg: filepath.Base(o.folder)}
+		assembly, err := printer.NewGoAsm(config).Print(file)
+		if err != nil {
+			return nil, fmt.Errorf("printing: %w", err)
+		}
+		stubs, err := printer.NewStubs(config).Print(file)
+		if err != nil {
+			return nil, fmt.Errorf("printing: %w", err)
+		}
+		clause := "package " + config.Pkg + "\n"
+		code, err := format.Source([]byte(strings.Replace(string(stubs), clause, clause+"\n"+o.table(functions), 1)))
+		if err != nil {
+			return nil, fmt.Errorf("formatting the table: %w", err)
+		}
+		path := o.folder + "/" + o.name
+		files[path+"_amd64.s"], files[path+"_amd64.go"] = assembly, code
+	}
+	return files, nil
 }
 
 // compile allocates registers and resolves labels.

@@ -4,30 +4,89 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// TestFresh fails where the files of package asm are not what this generator writes.
+// TestFresh fails where the generated files are not what this generator writes.
 func TestFresh(t *testing.T) {
-	for _, f := range files {
-		t.Run(f.name, func(t *testing.T) {
-			folder := t.TempDir()
-			if err := write(filepath.Join(folder, f.name), f.generate); err != nil {
+	names := []string{headersName}
+	for _, o := range outputs {
+		names = append(names, o.name)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			files, err := generate(name)
+			if err != nil {
 				t.Fatal(err)
 			}
-			for _, suffix := range []string{"_amd64.s", "_stubs_amd64.go"} {
-				want, err := os.ReadFile(filepath.Join(folder, f.name+suffix))
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := os.ReadFile(filepath.Join("..", f.name+suffix))
+			if len(files) == 0 {
+				t.Fatal("there are no files")
+			}
+			for path, want := range files {
+				got, err := os.ReadFile(filepath.Join(families, path))
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !bytes.Equal(got, want) {
-					t.Errorf("%s is stale: go run . ..", f.name+suffix)
+					t.Errorf("%s is stale: go generate ./asm/..., or here go run . %s", path, name)
 				}
 			}
 		})
+	}
+}
+
+// TestSharedMacrosAreUsed fails where a shared header has a definition that no folder gets.
+func TestSharedMacrosAreUsed(t *testing.T) {
+	files, err := headers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sharedHeaders {
+		h, err := readHeader(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range h.macros {
+			used := false
+			for path, text := range files {
+				used = used || filepath.Base(path) == name+"_arm64.h" && bytes.Contains(text, []byte(m.text))
+			}
+			if !used {
+				t.Errorf("no assembly uses %s of arm64/%s.h", m.name, name)
+			}
+		}
+	}
+}
+
+// TestUnknownNames fails unless a name that is misspelt is refused.
+func TestUnknownNames(t *testing.T) {
+	if err := run([]string{"vector"}); err == nil {
+		t.Error("there is no vector, and no error")
+	}
+}
+
+// TestGoGenerate fails where a name is in no //go:generate line of the folder that its files go to.
+func TestGoGenerate(t *testing.T) {
+	for _, o := range outputs {
+		folder := filepath.Join(families, o.folder)
+		sources, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, name := range sources {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				found = found || strings.HasPrefix(line, "//go:generate go -C ") && slices.Contains(strings.Fields(line), o.name)
+			}
+		}
+		if !found {
+			t.Errorf("no //go:generate line in %s has asmgen write %s", folder, o.name)
+		}
 	}
 }

@@ -21,10 +21,10 @@ type panelUnit struct {
 }
 
 var (
-	unitAVX2    = panelUnit{name: "AVX2"}
-	unitAVXVNNI = panelUnit{name: "AVXVNNI", vnni: true}
-	unitAVX512  = panelUnit{name: "AVX512", wide: true}
-	unitVNNI    = panelUnit{name: "VNNI", wide: true, vnni: true}
+	unitAVX2       = panelUnit{name: "AVX2"}
+	unitAVXVNNI    = panelUnit{name: "AVXVNNI", vnni: true}
+	unitAVX512     = panelUnit{name: "AVX512", wide: true}
+	unitAVX512VNNI = panelUnit{name: "AVX512VNNI", wide: true, vnni: true}
 )
 
 // The general registers of a tile. Rows of activations are reached through cursors, one for each of their three arrays,
@@ -173,8 +173,8 @@ func (g *tile) parts() int {
 	return g.panels * g.halves()
 }
 
-// inPart returns an address in the part that code is being generated for, given that in the first; a row has so many bytes
-// there.
+// inPart returns an address in the part that code is being generated for, given the address in the first part, where a row has
+// rowBytes bytes.
 func (g *tile) inPart(m operand.Mem, rowBytes int) operand.Mem {
 	m.Disp += g.part % g.halves() * g.rows() * rowBytes
 	switch panel := g.part / g.halves(); panel {
@@ -283,8 +283,8 @@ func (g *tile) forTriples(cursors []*cursor, do func(first, n int)) {
 	}
 }
 
-// dotTriple leaves in dots the sums of products of eight registers of unsigned bytes with the quants of as many tokens from
-// first on. These are chains of instructions that wait for each other, so they take turns.
+// dotTriple leaves in dots the sums of products of eight registers of unsigned bytes with the quants of tokens, from first on, one
+// token for each register of dots. A token's instructions wait for each other, so the tokens take turns.
 func (g *tile) dotTriple(dots []reg.VecPhysical, first int) {
 	for j := range 8 {
 		for i, dot := range dots {
@@ -321,7 +321,7 @@ func (g *tile) scaleBy(m operand.Mem, x, dst reg.VecPhysical) {
 // begin starts the function of a format.
 func (g *tile) begin(format, loop string) {
 	rows := fmt.Sprintf("%d rows of weights", g.rows())
-	name, form := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens), "blockTile"
+	name, form := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens), "panels.BlockKernel"
 	signature := "func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)"
 	if g.panels > 1 {
 		name, form = fmt.Sprintf("%sx%d", name, g.panels), "singleKernel"
@@ -343,8 +343,8 @@ func panelsAVXVNNI(c *build.Context) { generatePanels(c, unitAVXVNNI) }
 // panelsAVX512 generates the tiles of AVX-512 F, BW, VL and DQ.
 func panelsAVX512(c *build.Context) { generatePanels(c, unitAVX512) }
 
-// panelsVNNI generates the tiles of AVX-512 VNNI.
-func panelsVNNI(c *build.Context) { generatePanels(c, unitVNNI) }
+// panelsAVX512VNNI generates the tiles of AVX-512 VNNI.
+func panelsAVX512VNNI(c *build.Context) { generatePanels(c, unitAVX512VNNI) }
 
 // panelsOfSingle is how many panels a tile for a single token takes: one core reads memory a fifth faster in four places
 // than in one.

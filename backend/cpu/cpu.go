@@ -1,4 +1,4 @@
-// Package cpu is the backend for the host's processor: the operations of backend.Base with the kernels that package asm
+// Package cpu is the backend for the host's processor: the operations of package host with the kernels that package asm
 // chose for it, on a pool of threads that stays as long as the backend.
 //
 // Importing the package registers it as "cpu".
@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 	"github.com/klauspost/cpuid/v2"
@@ -22,7 +23,7 @@ func init() {
 
 // Backend computes on the processor. It is safe for concurrent use; operations that run at the same time share the threads.
 type Backend struct {
-	backend.Host
+	host.Fused
 	kernels *asm.Kernels
 	pool    *parallel.Pool
 	memory  tensor.Galloc
@@ -36,7 +37,7 @@ func New(threads int) *Backend {
 // newBackend starts a backend with the kernels of a tier.
 func newBackend(kernels *asm.Kernels, threads int) *Backend {
 	pool := parallel.New(threads)
-	return &Backend{Host: backend.Host{Base: backend.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
+	return &Backend{Fused: host.Fused{Base: host.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
 }
 
 // Name returns "cpu".
@@ -51,7 +52,7 @@ func (b *Backend) Describe() string {
 	if name == "" {
 		name = runtime.GOARCH
 	}
-	return fmt.Sprintf("%s, %s kernels, %d threads", name, b.kernels.Tier, b.pool.Size())
+	return fmt.Sprintf("%s, %s kernels, %d threads", name, b.kernels.Tier(), b.pool.Size())
 }
 
 // Threads returns the number of threads.
@@ -61,26 +62,11 @@ func (b *Backend) Threads() int { return b.pool.Size() }
 func (b *Backend) Memory() tensor.Memory { return &b.memory }
 
 // CopyFrom returns a copy of t in the host's memory.
-func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
-	result, err := tensor.New(b, t.DType(), t.Shape())
-	if err != nil {
-		return nil, err
-	}
-	if err := b.ReadBuffer(t, result.Data()); err != nil {
-		result.Free()
-		return nil, err
-	}
-	return result, nil
-}
+func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) { return host.CopyFrom(b, t) }
 
 // Prepare returns weights ready for products: packed into panels where the kernels have a layout of their own for the type,
-// and else a host tensor as it is, without a copy.
-func (b *Backend) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) {
-	return b.PrepareContext(context.Background(), w)
-}
-
-// PrepareContext is Prepare that looks at the context while it packs.
-func (b *Backend) PrepareContext(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
+// and else a host tensor as it is, without a copy. The context is looked at while it packs.
+func (b *Backend) Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
 	if w.Device() == nil || w.Device() == tensor.Device(b) {
 		return b.Pack(ctx, b, w)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -80,12 +81,13 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	if err != nil {
 		return err
 	}
+	b.mu.Lock()
 	query, keys, values, to := b.operand(q), b.operand(k), b.operand(v), b.operand(out)
 	p := b.attentionKernels(d, k.DType(), query, keys, values, to)
 	if p == nil {
-		return b.onHost(func() error { return backend.Host{Base: b.Base}.Attention(q, k, v, out, n) })
+		b.mu.Unlock()
+		return b.onHost(func() error { return host.Fused{Base: b.Base}.Attention(q, k, v, out, n) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	// A group of flash walks all tiles: unless there are enough of them for the device, sharing the tiles out is faster.
 	if d.Tokens > 1 && p.flashRows > 0 {
@@ -108,8 +110,6 @@ func (b *Backend) attentionKernels(d backend.AttentionDims, cache tensor.DType, 
 	if d.HeadDim%4 != 0 {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if p := b.attentionFor(attentionShape{cache, d.HeadDim, d.Heads / d.KVHeads}); p.queries > 0 {
 		return p
 	}
@@ -175,12 +175,13 @@ func (b *Backend) Weigh(q, k, sums *tensor.Tensor, n int) error {
 	if err != nil {
 		return err
 	}
+	b.mu.Lock()
 	query, keys, to := b.operand(q), b.operand(k), b.operand(sums)
 	p := b.attentionKernels(d, k.DType(), query, keys)
 	if p == nil || !to.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Weigh(q, k, sums, n) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	width := sums.Shape().Dim(-1)
 	return batches(d.Tokens, weighBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -41,18 +42,18 @@ type Options struct {
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
 type Backend struct {
-	*backend.Base // what has no kernel, on mapped buffers
-	device        *cl.Device
-	context       *cl.Context
-	memory        Memory
-	maxAlloc      int64 // bytes of the largest buffer
-	selects       bool  // selections run on the device
+	*host.Base // what has no kernel, on mapped buffers
+	device     *cl.Device
+	context    *cl.Context
+	memory     Memory
+	maxAlloc   int64 // bytes of the largest buffer
+	selects    bool  // selections run on the device
 
 	composed backend.Fuser // fused operations for operands that no kernel takes
 
-	portable sync.Mutex // an operation of Base is using mapped buffers
+	portable sync.Mutex // an operation of Base is using mapped buffers; locked before mu
 
-	mu       sync.Mutex // guards what follows, and the kernels' arguments
+	mu       sync.Mutex // guards what follows, the kernels' arguments, and who has the buffers: the device or the host
 	closed   bool
 	programs programs
 	staging  staging
@@ -81,7 +82,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
-	b := &Backend{Base: backend.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc, selects: device.Kind&cl.CPU == 0}
+	b := &Backend{Base: host.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc, selects: device.Kind&cl.CPU == 0}
 	if o.maxAlloc > 0 {
 		b.maxAlloc = o.maxAlloc
 	}
@@ -115,13 +116,22 @@ func (b *Backend) Memory() tensor.Memory { return &b.memory }
 
 // Synchronize waits until everything submitted is done.
 func (b *Backend) Synchronize() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return fmt.Errorf("opencl: synchronize: %w", ErrClosed)
+	if err := b.lockOpen("synchronize"); err != nil {
+		return err
 	}
+	defer b.mu.Unlock()
 	b.pending = 0
 	return b.fail("synchronize", b.context.Finish())
+}
+
+// lockOpen takes the lock; on a backend that has been closed it does not, and says what cannot be done.
+func (b *Backend) lockOpen(what string) error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return fmt.Errorf("opencl: %s: %w", what, ErrClosed)
+	}
+	return nil
 }
 
 // Close waits for the device and gives everything but the tensors' memory up. It is idempotent.

@@ -47,7 +47,7 @@ func zeros(b *testing.B, gpu *Backend, d tensor.DType, n, k int) *tensor.Tensor 
 	w, err := tensor.New(nil, d, tensor.ShapeOf(n, k))
 	must(b, err)
 	defer w.Free()
-	prepared, err := gpu.Prepare(w)
+	prepared, err := gpu.Prepare(b.Context(), w)
 	must(b, err)
 	b.Cleanup(func() { prepared.Free() })
 	return prepared

@@ -19,12 +19,12 @@ func TestCancelledPrepare(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F16, tensor.Q4_0, tensor.Q5_K} {
 		host, err := tensor.New(nil, d, tensor.ShapeOf(1024, 256))
 		must(t, err)
-		w, err := b.Prepare(host) // after which the backend has what it needs for itself
+		w, err := b.Prepare(t.Context(), host) // after which the backend has what it needs for itself
 		must(t, err)
 		must(t, w.Free())
 		before := b.Memory().Used()
 		for looks := 0; ; looks++ {
-			w, err := b.PrepareContext(countdown.New(t.Context(), looks), host)
+			w, err := b.Prepare(countdown.New(t.Context(), looks), host)
 			if err == nil {
 				must(t, w.Free())
 			} else if !errors.Is(err, context.Canceled) || b.Memory().Used() != before {

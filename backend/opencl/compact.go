@@ -13,11 +13,12 @@ func (b *Backend) Compact(t *tensor.Tensor, keep []int32) error {
 	if err != nil || kept == 0 {
 		return err
 	}
+	b.mu.Lock()
 	o := b.operand(t)
 	if !o.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Compact(t, keep) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	list, err := b.upload(keep)
 	if err != nil {

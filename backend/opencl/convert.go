@@ -37,12 +37,13 @@ func (b *Backend) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tens
 	if err != nil || len(indices) == 0 {
 		return err
 	}
+	b.mu.Lock()
 	to := b.operand(out)
 	w, ok := b.weightsOf(table)
 	if !ok || !to.ok || (w.split() && !to.float4s()) {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Gather(table, indices, out) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	chosen := choice{first: w.first + int(indices[0]), count: len(indices)}
 	if len(indices) > 1 {
@@ -111,13 +112,14 @@ func (b *Backend) Cast(src, dst *tensor.Tensor) error {
 	if err := backend.CheckCast(src, dst); err != nil {
 		return err
 	}
+	if src.DType() == dst.DType() {
+		return b.copyBytes("Cast", src, dst, 0, 0, src.Size())
+	}
+	b.mu.Lock()
 	from, to := b.operand(src), b.operand(dst)
 	switch n, narrowed := narrowers[dst.DType()]; {
-	case src.DType() == dst.DType():
-		return b.copyBytes("Cast", src, dst, 0, 0, src.Size())
 	case !from.ok || !to.ok:
 	case src.DType() == tensor.F32 && narrowed:
-		b.mu.Lock()
 		defer b.mu.Unlock()
 		k, err := b.kernel(narrow, n.kernel)
 		if err != nil {
@@ -127,10 +129,10 @@ func (b *Backend) Cast(src, dst *tensor.Tensor) error {
 		k.Mem(from.mem).Int(from.elements(4)).Mem(to.mem).Long(to.at).Int(items)
 		return b.runFlat("Cast", k, items)
 	case dst.DType() == tensor.F32 && wideners[src.DType()] != "":
-		b.mu.Lock()
 		defer b.mu.Unlock()
 		w := plainWeights(src, from)
 		return b.widenRows("Cast", &w, &w.parts[0], choice{count: w.parts[0].rows}, to, src.Shape().Dim(-1))
 	}
+	b.mu.Unlock()
 	return b.onHost(func() error { return b.Base.Cast(src, dst) })
 }

@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -39,22 +40,30 @@ func (b *Backend) copyBytes(what string, src, dst *tensor.Tensor, from, to, size
 	if size == 0 {
 		return nil
 	}
-	source, target := b.operand(src), b.operand(dst)
-	switch {
-	case !target.ok || (!source.ok && src.Data() == nil):
-		return b.onHost(func() error { return b.hostCopy(src, dst, from, to, size) })
-	case !source.ok:
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.closed {
-			return fmt.Errorf("opencl: %s: %w", what, ErrClosed)
-		}
-		return b.enqueued(what, b.staging.write(b.context, target.mem, target.at+to, src.Data()[from:from+size]))
+	if err := b.lockOpen(what); err != nil {
+		return err
 	}
-	b.mu.Lock()
+	source, target := b.operand(src), b.operand(dst)
+	var visible []byte // what the host sees of src
+	if !source.ok {
+		visible = src.Data()
+	}
+	if !target.ok || (!source.ok && visible == nil) {
+		b.mu.Unlock()
+		elements := src.DType().BlockLen()
+		block := src.DType().BlockBytes()
+		return b.onHost(func() error {
+			return b.Base.CopySlice(src, dst, from/block*elements, to/block*elements, size/block*elements)
+		})
+	}
 	defer b.mu.Unlock()
-	if b.closed {
-		return fmt.Errorf("opencl: %s: %w", what, ErrClosed)
+	if !source.ok {
+		err := b.staging.write(b.context, target.mem, target.at+to, visible[from:from+size])
+		runtime.KeepAlive(src) // whose memory visible is
+		if err != nil {
+			return b.fail(fmt.Sprintf("%s of %v", what, src), err)
+		}
+		return b.enqueued(what, nil)
 	}
 	from, to = source.at+from, target.at+to
 	if source.mem == target.mem && from < to+size && to < from+size {
@@ -89,37 +98,22 @@ func (b *Backend) move(what string, o operand, from, to, size int) error {
 	return nil
 }
 
-// hostCopy copies by way of the host's view of both.
-func (b *Backend) hostCopy(src, dst *tensor.Tensor, from, to, size int) error {
-	for _, t := range [...]*tensor.Tensor{src, dst} {
-		if t.Buffer().Mapped() {
-			continue
-		}
-		if err := t.Buffer().Map(); err != nil {
-			return fmt.Errorf("opencl: copy %v to %v: %w", src, dst, err)
-		}
-		defer t.Buffer().Unmap()
-	}
-	copy(dst.Data()[to:to+size], src.Data()[from:from+size])
-	return nil
-}
-
 // ReadBuffer waits for t and copies its bytes to the host.
 func (b *Backend) ReadBuffer(t *tensor.Tensor, dst []byte) error {
 	if err := backend.CheckReadBuffer(t, dst); err != nil {
 		return err
 	}
+	if err := b.lockOpen("ReadBuffer"); err != nil {
+		return err
+	}
 	source := b.operand(t)
 	if !source.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.ReadBuffer(t, dst) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return fmt.Errorf("opencl: ReadBuffer of %v: %w", t, ErrClosed)
-	}
 	b.pending = 0
-	if err := b.context.Read(source.mem, source.at, dst); err != nil {
+	if err := b.staging.read(b.context, source.mem, source.at, dst); err != nil {
 		return b.fail(fmt.Sprintf("read %v", t), err)
 	}
 	return nil

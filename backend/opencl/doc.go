@@ -10,6 +10,14 @@
 // the device, so that of a vocabulary's logits only those that can be drawn are read. Operands that no kernel takes, such as
 // weights in the layout of files, are mapped and computed by the portable reference.
 //
+// # Memory and its end
+//
+// The driver is given no memory of the host's but staging memory of this package, into which Go copies: a tensor's bytes may be a
+// mapped file, and a driver that reads where such a file was cut short ends the process, where Go returns an error. After Close
+// everything is an error that wraps ErrClosed, except that buffers can still be unmapped and freed; what the host has mapped stays
+// visible until then. Close may be called while others compute: they finish the operation that they are in, and get the error
+// from the next.
+//
 // # The bits of the CPU
 //
 // Every operation gives what package cpu gives, bit for bit: activations are rounded to eight bits in the same blocks, the

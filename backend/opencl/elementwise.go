@@ -3,24 +3,22 @@
 package opencl
 
 import (
-	"fmt"
-
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // onHost computes an operation whose operands no kernel takes with the portable reference. One at a time: it maps buffers,
-// and another must not unmap them.
-func (b *Backend) onHost(operation func() error) error {
+// and another must not unmap them. The caller does not hold the lock.
+func (b *Backend) onHost(operation func() error) (err error) {
 	b.portable.Lock()
 	defer b.portable.Unlock()
-	b.mu.Lock()
-	closed := b.closed
-	b.mu.Unlock()
-	if closed {
-		return fmt.Errorf("opencl: an operation on the host: %w", ErrClosed)
+	if err := b.lockOpen("an operation on the host"); err != nil {
+		return err
 	}
+	b.mu.Unlock()
+	defer mmap.Catch(&err)() // operands may be a mapped file that was cut short
 	return operation()
 }
 
@@ -37,11 +35,12 @@ func (b *Backend) AddAssign(x, y *tensor.Tensor) error {
 	if err := backend.CheckAddAssign(x, y); err != nil {
 		return err
 	}
+	b.mu.Lock()
 	to, from := b.operand(x), b.operand(y)
 	if !to.ok || !from.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.AddAssign(x, y) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, err := b.kernel(elementwise, "add")
 	if err != nil {
@@ -57,11 +56,12 @@ func (b *Backend) Scale(x *tensor.Tensor, v float32) error {
 	if err := backend.CheckSame("Scale", x); err != nil {
 		return err
 	}
+	b.mu.Lock()
 	to := b.operand(x)
 	if !to.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Scale(x, v) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, err := b.kernel(elementwise, "scale")
 	if err != nil {
@@ -76,11 +76,12 @@ func (b *Backend) SiLUMul(x, y *tensor.Tensor) error {
 	if err := backend.CheckSame("SiLUMul", x, y); err != nil {
 		return err
 	}
+	b.mu.Lock()
 	to, from := b.operand(x), b.operand(y)
 	if !to.ok || !from.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.SiLUMul(x, y) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, err := b.kernel(elementwise, "silu_mul")
 	if err != nil {
@@ -97,11 +98,12 @@ func (b *Backend) RoPE(x, table *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
+	b.mu.Lock()
 	to, from := b.operand(x), b.operand(table)
 	if !to.ok || !from.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.RoPE(x, table) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, err := b.kernel(elementwise, "rope")
 	if err != nil {
@@ -118,11 +120,12 @@ func (b *Backend) MatMul(x, y, out *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
+	b.mu.Lock()
 	left, right, to := b.operand(x), b.operand(y), b.operand(out)
 	if !left.ok || !right.ok || !to.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.MatMul(x, y, out) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, err := b.kernel(elementwise, "matmul")
 	if err != nil {

@@ -3,75 +3,16 @@
 package opencl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"unsafe"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
-
-// failing is a driver that fails at a chosen call and counts what is created and not released.
-type failing struct {
-	cl.Driver
-	function cl.Function // fails
-	at       int         // at its call of this number, from 1 on; 0: never
-	onwards  bool        // everything fails from then on, as with a device that was lost
-
-	mu     sync.Mutex
-	calls  map[cl.Function]int
-	failed bool
-	live   map[cl.Function]int // by what creates them
-}
-
-// creators return an object and are undone by another call.
-var creators = map[cl.Function]cl.Function{
-	cl.CreateContext: cl.ReleaseContext, cl.CreateCommandQueue: cl.ReleaseCommandQueue, cl.CreateBuffer: cl.ReleaseMemObject,
-	cl.CreateProgramWithSource: cl.ReleaseProgram, cl.CreateProgramWithBinary: cl.ReleaseProgram, cl.CreateKernel: cl.ReleaseKernel,
-	cl.EnqueueMapBuffer: cl.EnqueueUnmapMemObject,
-}
-
-func (f *failing) Call(fn cl.Function, args ...uintptr) uintptr {
-	f.mu.Lock()
-	f.calls[fn]++
-	fail := fn == f.function && f.calls[fn] == f.at || f.failed && f.onwards
-	f.failed = f.failed || fail
-	f.mu.Unlock()
-	_, creates := creators[fn]
-	for created, undo := range creators {
-		if undo == fn {
-			f.count(created, -1)
-			if fail { // it is an error, but nothing that a caller could undo
-				f.Driver.Call(fn, args...)
-			}
-			break
-		}
-	}
-	const outOfResources = -5
-	switch {
-	case fail && creates:
-		*(*int32)(*(*unsafe.Pointer)(unsafe.Pointer(&args[len(args)-1]))) = outOfResources
-		return 0
-	case fail:
-		code := int32(outOfResources)
-		return uintptr(uint32(code))
-	}
-	result := f.Driver.Call(fn, args...)
-	if creates && result != 0 {
-		f.count(fn, 1)
-	}
-	return result
-}
-
-// count counts objects under the call that undoes them.
-func (f *failing) count(created cl.Function, n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.live[creators[created]] += n
-}
 
 // scenario uses everything once, and gives up at the first error.
 func scenario(driver cl.Driver, folder string) (err error) {
@@ -100,7 +41,7 @@ func scenario(driver cl.Driver, folder string) (err error) {
 	if e != nil {
 		return e
 	}
-	w, e := b.Prepare(host)
+	w, e := b.Prepare(context.Background(), host)
 	if e != nil {
 		return e
 	}
@@ -159,25 +100,27 @@ func TestFailingDriver(t *testing.T) {
 		t.Skip(err)
 	}
 	folder := t.TempDir()
-	none := &failing{Driver: real, calls: map[cl.Function]int{}, live: map[cl.Function]int{}}
+	none := newStrict(real)
 	if err := scenario(none, folder); errors.Is(err, ErrNoDevice) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal("without failures:", err)
 	}
-	checkReleased(t, "without failures", none)
+	none.checkEmpty(t, "without failures")
 	// A device that cannot be asked is passed over where there is another.
 	asked := map[cl.Function]bool{cl.GetPlatformIDs: true, cl.GetPlatformInfo: true, cl.GetDeviceIDs: true, cl.GetDeviceInfo: true}
 	devices, _ := Devices()
 	for f, calls := range none.calls {
 		for _, onwards := range []bool{false, true} {
 			for _, at := range []int{1, (calls + 1) / 2, calls} {
-				d := &failing{Driver: real, function: f, at: at, onwards: onwards, calls: map[cl.Function]int{}, live: map[cl.Function]int{}}
+				d := newStrict(real)
+				d.fault = backendtest.Fault{Err: cl.OutOfResources, In: []string{f.String()}, Once: !onwards, Lost: onwards}
+				d.fault.Arm(at - 1)
 				name := fmt.Sprintf("%v failing at call %d of %d, onwards %v", f, at, calls, onwards)
 				err := scenario(d, folder)
-				checkReleased(t, name, d)
+				d.checkEmpty(t, name)
 				switch {
-				case !d.failed, quiet[f], err == nil && asked[f] && len(devices) > 1, err != nil && (strings.Contains(err.Error(), "opencl") || strings.Contains(err.Error(), "cl")):
+				case !d.fault.Struck(), quiet[f], err == nil && asked[f] && len(devices) > 1, err != nil && (strings.Contains(err.Error(), "opencl") || strings.Contains(err.Error(), "cl")):
 				default:
 					t.Errorf("%s: the error is %v", name, err)
 				}
@@ -191,15 +134,6 @@ var quiet = map[cl.Function]bool{
 	cl.CreateProgramWithBinary: true, cl.BuildProgram: true, cl.GetProgramInfo: true, cl.GetProgramBuildInfo: true,
 	cl.ReleaseProgram: true, cl.ReleaseKernel: true, cl.ReleaseContext: true, cl.ReleaseCommandQueue: true, cl.ReleaseEvent: true,
 	cl.ReleaseMemObject: true, cl.EnqueueUnmapMemObject: true,
-}
-
-func checkReleased(t *testing.T, name string, d *failing) {
-	t.Helper()
-	for undo, n := range d.live {
-		if n != 0 {
-			t.Errorf("%s: %d objects more were created than %v gave up", name, n, undo)
-		}
-	}
 }
 
 // TestBuildFailureNamesDeviceAndLog compiles a kernel that is wrong, from a folder of replacements.

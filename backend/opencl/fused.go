@@ -60,8 +60,10 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
+	b.mu.Lock()
 	from, gain, scratch := b.operand(x), b.operand(norm), b.operand(normed)
 	if !from.ok || !gain.ok || !scratch.ok || !from.float4s() || !gain.float4s() || !scratch.float4s() {
+		b.mu.Unlock()
 		return b.composed.NormMatMul(x, norm, eps, normed, ws, outs)
 	}
 	var t terms
@@ -70,11 +72,9 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 		fused = t.add(b, ws[i], outs[i], k)
 	}
 	if fused && t.n > 0 {
-		b.mu.Lock()
 		defer b.mu.Unlock()
 		return b.normMultiply(from, gain, eps, &t, ws, m, k)
 	}
-	b.mu.Lock()
 	err = b.norm(from, gain, scratch, m, k, eps)
 	b.mu.Unlock()
 	if err != nil {
@@ -131,12 +131,13 @@ func (b *Backend) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	if err != nil || m*n == 0 {
 		return err
 	}
+	b.mu.Lock()
 	from, to := b.operand(x), b.operand(out)
 	table, ok := b.multiplicable(w, k)
 	if !ok || !from.ok || !from.float4s() || !to.ok {
+		b.mu.Unlock()
 		return b.composed.MatMulAdd(x, w, product, out)
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.multiply("MatMulAdd", from, &table, to, m, n, k, true)
 }
@@ -151,14 +152,15 @@ func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 	if err := backend.CheckNormMatMul(x, normed, ws[:], outs[:]); err != nil {
 		return err
 	}
+	b.mu.Lock()
 	from, gain := b.operand(x), b.operand(norm)
 	var t terms
 	if m <= fewRows && gate.Shape() == up.Shape() && from.ok && gain.ok && from.float4s() && gain.float4s() &&
 		t.add(b, gate, out, k) && t.add(b, up, nil, k) {
-		b.mu.Lock()
 		defer b.mu.Unlock()
 		return b.normSwiGLU(from, gain, eps, &t, gate.Shape().Dim(0), m, k)
 	}
+	b.mu.Unlock()
 	if err := b.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
 		return err
 	}

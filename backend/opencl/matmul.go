@@ -25,12 +25,13 @@ func (b *Backend) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.T
 	if err != nil || m*n == 0 {
 		return err
 	}
+	b.mu.Lock()
 	x, to := b.operand(a), b.operand(out)
 	table, ok := b.multiplicable(w, k)
 	if !ok || !x.ok || !x.float4s() || !to.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.MatMulSlice(a, w, rows, cols, out) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.multiply("MatMulTransposed", x, &table, to, m, n, k, false)
 }

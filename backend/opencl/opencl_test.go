@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -33,6 +34,9 @@ func openTest(t testing.TB, o Options) *Backend {
 	})
 	return b
 }
+
+// TestBackend runs the suite that every backend must pass.
+func TestBackend(t *testing.T) { backendtest.Run(t, openTest(t, Options{})) }
 
 // must fails the test of an error.
 func must(t testing.TB, err error) {
@@ -111,7 +115,7 @@ func (b *bench) on(t *tensor.Tensor) *tensor.Tensor {
 // prepared prepares weights.
 func (b *bench) prepared(t *tensor.Tensor) *tensor.Tensor {
 	b.Helper()
-	x, err := b.gpu.Prepare(t)
+	x, err := b.gpu.Prepare(b.Context(), t)
 	must(b, err)
 	return x
 }

@@ -15,7 +15,8 @@ type operand struct {
 }
 
 // operand finds a tensor's memory on this device; ok is false for tensors that kernels cannot use: the host's, mapped ones,
-// freed ones, and weights in a layout of their own.
+// freed ones, and weights in a layout of their own. The caller holds the lock, and what operand has found is true until it
+// gives that up.
 func (b *Backend) operand(t *tensor.Tensor) operand {
 	buffer, ok := t.Buffer().(*Buffer)
 	if !ok || buffer.backend != b {

@@ -50,15 +50,6 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-func TestMatMul(t *testing.T) {
-	b := newBench(t, Options{})
-	x, y, out := b.floats(5, 37), b.floats(37, 150), b.floats(5, 150)
-	got := b.on(out)
-	must(t, b.gpu.MatMul(b.on(x), b.on(y), got))
-	must(t, b.host.MatMul(x, y, out))
-	b.equal("MatMul", got, out)
-}
-
 var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K}
 
 // TestProducts compares products with prepared weights of every type with the reference's, which rounds activations too.

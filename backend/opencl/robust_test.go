@@ -43,23 +43,6 @@ func TestOpenByName(t *testing.T) {
 	must(t, b.Close())
 }
 
-func TestClosed(t *testing.T) {
-	b := openTest(t, Options{})
-	x, err := tensor.New(b, tensor.F32, tensor.ShapeOf(8))
-	must(t, err)
-	must(t, b.Close())
-	must(t, b.Close())
-	for name, err := range map[string]error{
-		"Scale": b.Scale(x, 2), "Synchronize": b.Synchronize(), "ReadBuffer": b.ReadBuffer(x, make([]byte, 32)),
-		"Largest": b.Largest(x, make([]int32, 1), make([]float32, 1)),
-	} {
-		if !errors.Is(err, ErrClosed) {
-			t.Errorf("%s after Close: %v", name, err)
-		}
-	}
-	must(t, x.Free()) // memory may be given back later
-}
-
 // TestMemory checks the accounting, and that forgotten buffers are given back.
 func TestMemory(t *testing.T) {
 	b := openTest(t, Options{})

@@ -15,14 +15,15 @@ func (b *Backend) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
 	}
 	var o [6]operand
 	fused := keys.DType() == tensor.F32 || keys.DType() == tensor.F16
+	b.mu.Lock()
 	for i, t := range [...]*tensor.Tensor{q, k, v, table, keys, values} {
 		o[i] = b.operand(t)
 		fused = fused && o[i].ok
 	}
 	if !fused {
+		b.mu.Unlock()
 		return b.composed.RoPECast(q, k, v, table, keys, values)
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	kernel, err := b.kernel(elementwise, "rope_cast")
 	if err != nil {

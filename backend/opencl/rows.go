@@ -13,11 +13,12 @@ func (b *Backend) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	if err != nil {
 		return err
 	}
+	b.mu.Lock()
 	to, weight := b.operand(x), b.operand(w)
 	if !to.ok || !weight.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.RMSNorm(x, w, eps) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.norm(to, weight, to, count, dim, eps)
 }
@@ -37,11 +38,12 @@ func (b *Backend) Softmax(x *tensor.Tensor) error {
 	if err := backend.CheckSame("Softmax", x); err != nil {
 		return err
 	}
+	b.mu.Lock()
 	to := b.operand(x)
 	if !to.ok {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Softmax(x) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	if x.Shape().Dim(-1) > longRow {
 		return b.longSoftmax(to, x.Shape().Rows(), x.Shape().Dim(-1))

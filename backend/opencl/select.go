@@ -24,11 +24,12 @@ func (b *Backend) Largest(x *tensor.Tensor, indices []int32, values []float32) e
 	if err := backend.CheckLargest(x, indices, values); err != nil || len(indices) == 0 {
 		return err
 	}
+	b.mu.Lock()
 	row := b.operand(x)
 	if !row.ok || !b.selects || len(indices) > selectSlice/2 {
+		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Largest(x, indices, values) })
 	}
-	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.largest(row, x.Shape().NumElements(), indices, values)
 }

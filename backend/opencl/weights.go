@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
@@ -111,6 +112,8 @@ func (w *weightBuffer) Sync() error  { return w.backend.Synchronize() }
 
 // Free releases the memory. It is idempotent.
 func (w *weightBuffer) Free() error {
+	w.backend.mu.Lock() // nobody is enqueuing a kernel that reads the memory
+	defer w.backend.mu.Unlock()
 	var errs []error
 	for _, m := range w.memory {
 		errs = append(errs, m.Release())
@@ -118,7 +121,7 @@ func (w *weightBuffer) Free() error {
 	return errors.Join(errs...)
 }
 
-// weightsOf returns a tensor [rows, k] as kernels take it; ok is false where none does.
+// weightsOf returns a tensor [rows, k] as kernels take it; ok is false where none does. The caller holds the lock, as for operand.
 func (b *Backend) weightsOf(t *tensor.Tensor) (w weights, ok bool) {
 	if buffer, prepared := t.Buffer().(*weightBuffer); prepared {
 		if buffer.backend != b || buffer.memory[0].Released() {
@@ -150,13 +153,9 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 }
 
 // Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
-// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows.
-func (b *Backend) Prepare(t *tensor.Tensor) (*tensor.Tensor, error) {
-	return b.PrepareContext(context.Background(), t)
-}
-
-// PrepareContext is Prepare that looks at the context between the parts that it sends.
-func (b *Backend) PrepareContext(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
+// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows. The
+// context is looked at between the parts that are sent.
+func (b *Backend) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
 		return t, nil
 	}
@@ -196,7 +195,9 @@ func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) e
 			mem   **cl.Mem
 			bytes int
 		}{{&p.quants, quantBytes}, {&p.scales, scaleBytes}} {
+			b.mu.Lock()
 			a, err := b.memory.alloc(p.rows*m.bytes, false)
+			b.mu.Unlock()
 			if err != nil {
 				return err
 			}
@@ -209,7 +210,8 @@ func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) e
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := b.uploadRows(w, &p, t, lo, min(lo+perUpload, row+p.rows)); err != nil {
+			err := b.onHost(func() error { return b.uploadRows(w, &p, t, lo, min(lo+perUpload, row+p.rows)) })
+			if err != nil {
 				return err
 			}
 		}
@@ -217,26 +219,30 @@ func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) e
 	return nil
 }
 
-// uploadRows copies rows [lo, hi) of t into a part.
+// uploadRows copies rows [lo, hi) of t into a part, by way of what the host sees of t.
 func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi int) error {
-	raw, free, err := rawRows(t, lo, hi)
+	rows, err := t.Slice(lo, hi)
 	if err != nil {
 		return err
 	}
-	defer free()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return ErrClosed
+	if err := t.Buffer().Map(); err != nil {
+		return err
 	}
+	defer t.Buffer().Unmap()
+	if err := b.lockOpen("send weights"); err != nil {
+		return err
+	}
+	defer b.mu.Unlock()
+	defer runtime.KeepAlive(t)
+	raw := rows.Data()
 	if !w.split() {
-		return b.fail("send weights", b.context.Write(p.quants, (lo-p.row)*w.rowBytes, raw))
+		return b.fail("send weights", b.staging.write(b.context, p.quants, (lo-p.row)*w.rowBytes, raw))
 	}
 	scratch, err := b.scratchOf(panelScratch, len(raw))
 	if err != nil {
 		return err
 	}
-	if err := b.context.Write(scratch, 0, raw); err != nil {
+	if err := b.staging.write(b.context, scratch, 0, raw); err != nil {
 		return b.fail("send weights", err)
 	}
 	k, err := b.kernel(split, w.format.split)
@@ -246,20 +252,4 @@ func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi 
 	total := (hi - lo) * w.stride
 	k.Mem(scratch).Int(w.rowBytes).Int(w.stride).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
 	return b.runFlat("Prepare", k, total)
-}
-
-// rawRows returns the bytes of rows [lo, hi), in the layout of files, until free is called.
-func rawRows(t *tensor.Tensor, lo, hi int) (raw []byte, free func(), err error) {
-	free = func() {}
-	rows, err := t.Slice(lo, hi)
-	if err != nil {
-		return nil, free, err
-	}
-	if !t.Buffer().Mapped() {
-		if err := t.Buffer().Map(); err != nil {
-			return nil, free, err
-		}
-		free = func() { t.Buffer().Unmap() }
-	}
-	return rows.Data(), free, nil
 }

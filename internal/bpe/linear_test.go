@@ -38,7 +38,7 @@ func TestLinear(t *testing.T) {
 		{"hard added tokens", tiny().with("added_tokens", hard).with("post_processor", nil).parse(t)},
 		{"hard added tokens, SentencePiece", sentencePieces.parse(t)},
 	} {
-		const n = 1 << 16
+		const n = 1 << 15
 		for name, text := range linear.Texts(n) {
 			t.Run(fmt.Sprintf("%s/%s", tok.name, name), func(t *testing.T) {
 				linear.Check(t, n, func(n int) { tok.Encode(nil, text[:n]) })

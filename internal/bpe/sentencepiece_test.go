@@ -150,6 +150,7 @@ func TestUnknownCharacters(t *testing.T) {
 		{"one by one", d.with("model.fuse_unk", false), "axyb", []int32{1, 0, 0, 2}},
 		{"dropped", d.with("model.unk_token", nil), "axyb", []int32{3}},
 		{"bytes, all or none", bytesToo, "z\u017Az", []int32{4, 0, 4}},
+		{"a byte that is a special token", bytesToo.with("added_tokens", []document{{"id": 4, "content": "<0x7A>", "special": true}}), "az", []int32{1, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.parse(t).Encode(nil, c.text); !slices.Equal(got, c.want) {

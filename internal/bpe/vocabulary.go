@@ -139,6 +139,11 @@ func (b *builder) index() (*vocabulary, error) {
 			return nil, err
 		}
 	}
+	for b, id := range v.bytes {
+		if v.has(id, special) { // text never becomes a special token
+			v.bytes[b] = -1
+		}
+	}
 	for text, id := range v.ids {
 		if twin, ok := v.plain([]byte(text)); ok {
 			return nil, fmt.Errorf("%.40q is token %d and token %d", text, twin, id)

@@ -1,28 +1,42 @@
 // Package chat turns a conversation into the text that a model was trained to see, with a chat template.
 //
-// A model brings its own template: Jinja, in tokenizer_config.json, chat_template.jinja or GGUF metadata ([Parse]). A
-// model of the Llama 3 family that brings none gets the built-in one ([Llama3]).
+// A model brings its own template: Jinja, in tokenizer_config.json, chat_template.jinja or GGUF metadata. A model of the
+// Llama 3 family that brings none gets the built-in one ([Llama3]).
 //
 // # Who wrote a special token
 //
 // The result is not a string but a list of segments, because a tokenizer has to know who wrote "<|eot_id|>": the
 // template, then it is the special token that ends a turn; or the user, then it is ten harmless characters. So every
-// string that comes with a call (contents, roles, names, tool schemas, variables) is enclosed between two of Unicode's
-// noncharacters which occur nowhere else in that call. Whatever a template does (trim, slice, split, concatenate, print
-// as JSON) keeps each character on its side of the fence, comparisons do not see the fence, and at the end a special
-// token is recognised only where all of its characters lie outside. A role that is a plain word is left outside, since
-// some templates build a special token from it ('<|' + role + '|>').
+// string that comes with a call (contents, roles, names, tool schemas, variables) carries its origin through whatever the
+// template does with it ([jinja.Text]), and at the end a special token is recognised only where all of its bytes are the
+// template's. A role that is a plain word counts as the template's, since some templates build a special token from it
+// ('<|' + role + '|>').
 //
-// # Untrusted templates
+// # What a template leaves out
 //
-// A template is code from a stranger. It is parsed and walked by gonja, but everything it can call is in this package:
-// no files, no clock, no randomness, a bounded nesting, and a budget for the work and the memory of one rendering.
+// A template may have no place for what it is given, and Jinja does not say so. Origins tell: tools and calls that a
+// template never refers to, and a message of which nothing was printed and whose role equals none that the template
+// names, are errors.
 package chat
 
 import (
+	"context"
+	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/jinja"
 )
+
+//go:embed llama3.jinja
+var llama3 string
+
+// Llama3 returns the source of the chat template for models of the Llama 3 family that carry none. It renders what the
+// template published with Llama 3.2 does. The variables that it heeds are tools_in_user_message (bool, default true) and
+// date_string (string; wins over Options.Date).
+func Llama3() string { return llama3 }
 
 // Message is one turn of a conversation, with the keys that Hugging Face's apply_chat_template hands to a template.
 type Message struct {
@@ -54,21 +68,76 @@ type Segment struct {
 	Special bool // Text is exactly one special token, written by the template; otherwise all of Text is inert
 }
 
+// The mistakes of a conversation that callers may want to tell apart.
+var (
+	// ErrUnsupported: the template has no place for tools, or for calls of them.
+	ErrUnsupported = errors.New("the chat template has no place for that")
+	// ErrEmpty: there are no messages.
+	ErrEmpty = errors.New("the conversation has no messages")
+)
+
+// IgnoredError tells that a template left a message out.
+type IgnoredError struct {
+	Index int // of the message
+	Role  string
+}
+
+// Error names the message.
+func (e *IgnoredError) Error() string {
+	return fmt.Sprintf("the chat template leaves message %d out: nothing of it is printed, and the template names no role %.40q", e.Index, e.Role)
+}
+
 // Template is a chat template. It is immutable and safe for concurrent use.
 type Template struct {
 	specials specials
 	bos, eos string
-	jinja    *program // nil: the built-in Llama 3 format
+	jinja    *jinja.Template
 }
+
+// Parse prepares a model's Jinja template. Texts of specials, bos and eos are recognised as special tokens where the
+// template itself writes them; bos and eos are the template's bos_token and eos_token.
+func Parse(source string, specials []string, bos, eos string) (*Template, error) {
+	t, err := jinja.Parse(source)
+	if err != nil {
+		return nil, fmt.Errorf("parsing the chat template: %w", err)
+	}
+	return &Template{newSpecials(append([]string{bos, eos}, specials...)...), bos, eos, t}, nil
+}
+
+// Names reports whether the template says a role by name, so that it has something in mind for such a message. Many templates
+// print any role.
+func (t *Template) Names(role string) bool { return role != "" && t.jinja.Mentions(role) }
 
 // Render returns the conversation's segments: joined, they are the text that Hugging Face renders. No two neighbours are
 // both plain, and none is empty.
 //
-// An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, or
-// a template that exceeds its budget.
-func (t *Template) Render(messages []Message, o Options) ([]Segment, error) {
-	if t.jinja == nil {
-		return t.llama3(messages, o)
+// An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, what
+// the template leaves out, a template that exceeds its budget (a *jinja.BudgetError), or the context's.
+func (t *Template) Render(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
+	segments, err := t.render(ctx, messages, o)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the chat template: %w", err)
 	}
-	return t.render(messages, o)
+	return segments, nil
+}
+
+func (t *Template) render(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
+	if len(messages) == 0 {
+		return nil, ErrEmpty
+	}
+	if len(o.Tools) > 0 && !t.jinja.Reads("tools") {
+		return nil, fmt.Errorf("%d tools: %w", len(o.Tools), ErrUnsupported)
+	}
+	variables, err := t.variables(messages, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.jinja.Render(ctx, variables)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.leftOut(messages, r); err != nil {
+		return nil, err
+	}
+	return t.specials.segments(r.Text)
 }

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/chat"
@@ -13,7 +14,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	segments, err := template.Render([]chat.Message{{Role: "user", Content: "Hi!<|im_end|>"}}, chat.Options{})
+	segments, err := template.Render(context.Background(), []chat.Message{{Role: "user", Content: "Hi!<|im_end|>"}}, chat.Options{})
 	if err != nil {
 		panic(err)
 	}

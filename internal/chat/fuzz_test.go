@@ -2,6 +2,8 @@ package chat
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 )
 
@@ -21,7 +23,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		segments, err := template.Render(messages, Options{AddGenerationPrompt: true, Tools: []json.RawMessage{json.RawMessage(`{"a":"<b>"}`)}})
+		segments, err := template.Render(t.Context(), messages, Options{AddGenerationPrompt: true, Tools: []json.RawMessage{json.RawMessage(`{"a":"<b>"}`)}})
 		if err == nil {
 			checkSegments(t, segments, []string{"<b>", "[INST]", "<s>", "</s>"})
 		}
@@ -36,14 +38,18 @@ func FuzzInert(f *testing.F) {
 			"<a>{{ ('<' ~ m.content ~ '>')[1:-1] }}<a>{% for c in m.content %}{{ c }}{% endfor %}<a>{{ m.content|reverse }}{{ m.content|indent }}<a>{{ strftime_now(m.content) }}{{ [m.content]|tojson(indent=m.content) }}<a>{% endfor %}"}
 	specials := []string{"<a>", "<|a|>", "<|im_start|>", "<|im_end|>", "[INST]", "[/INST]", "<|user|>", "<|end|>", "<|system|>", "<|", "☃", "a", "\n\n", "\\n"}
 	var templates []*Template
-	for _, name := range sortedKeys(sources) {
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		template, err := Parse(sources[name], specials, "<s>", "</s>")
 		if err != nil {
 			f.Fatalf("%s: %v", name, err)
 		}
 		templates = append(templates, template)
 	}
-	templates = append(templates, Llama3(append(specials, llama3Specials...), "<|begin_of_text|>", "<|eot_id|>"))
+	llama3, err := Parse(Llama3(), append(specials, llama3Specials...), "<|begin_of_text|>", "<|eot_id|>")
+	if err != nil {
+		f.Fatal(err)
+	}
+	templates = append(templates, llama3)
 	f.Add("<|im_end|>", "user")
 	f.Add("a☃\n\n[/INST]</s><s>", "system")
 	f.Add("|user|", "<|im_end|>")
@@ -51,8 +57,8 @@ func FuzzInert(f *testing.F) {
 	f.Add("m_end|>\xff", "\ufdd0")
 	f.Fuzz(func(t *testing.T, content, role string) {
 		for i, template := range templates {
-			got, err := template.Render([]Message{{Role: role, Content: content}}, Options{})
-			bare, errBare := template.Render([]Message{{Role: role}}, Options{})
+			got, err := template.Render(t.Context(), []Message{{Role: role, Content: content}}, Options{})
+			bare, errBare := template.Render(t.Context(), []Message{{Role: role}}, Options{})
 			if err != nil || errBare != nil {
 				continue
 			}

@@ -2,76 +2,115 @@ package chat
 
 import (
 	"slices"
-	"strings"
+	"sort"
+
+	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// specials finds special tokens: the texts by their first byte, longest first.
-type specials map[byte][]string
+// Bounds on looking for special tokens in one rendering.
+const (
+	maxSegments = 1 << 18
+	maxSteps    = 1 << 25 // bytes compared
+)
+
+// specials finds special tokens.
+//
+// Invariants: texts is sorted, without repetitions and empty ones; texts[first[b]:first[b+1]] begin with the byte b.
+type specials struct {
+	texts []string
+	first [257]int32
+}
 
 func newSpecials(texts ...string) specials {
-	s := specials{}
-	for _, t := range texts {
-		if t != "" && !slices.Contains(s[t[0]], t) {
-			s[t[0]] = append(s[t[0]], t)
-		}
+	s := specials{texts: slices.Clone(texts)}
+	slices.Sort(s.texts)
+	s.texts = slices.Compact(s.texts)
+	if len(s.texts) > 0 && s.texts[0] == "" {
+		s.texts = s.texts[1:]
 	}
-	for _, same := range s {
-		slices.SortStableFunc(same, func(a, b string) int { return len(b) - len(a) })
+	for b := range s.first {
+		s.first[b] = int32(sort.Search(len(s.texts), func(i int) bool { return int(s.texts[i][0]) >= b }))
 	}
 	return s
 }
 
-// at returns the longest special token that text begins with, or "".
-func (s specials) at(text string) string {
-	for _, t := range s[text[0]] {
-		if strings.HasPrefix(text, t) {
-			return t
+// at returns the longest special token that text begins with, or "", and how many bytes it took to find out.
+func (s specials) at(text string) (longest string, steps int) {
+	low, high := int(s.first[text[0]]), int(s.first[int(text[0])+1])
+	for n := 1; low < high; n++ { // texts[low:high] share n bytes with text
+		if len(s.texts[low]) == n {
+			longest = s.texts[low]
+			low++
 		}
+		if n == len(text) {
+			break
+		}
+		same := s.texts[low:high]
+		from := sort.Search(len(same), func(i int) bool { return same[i][n] >= text[n] })
+		to := from + sort.Search(len(same)-from, func(i int) bool { return same[from+i][n] > text[n] })
+		low, high = low+from, low+to
+		steps++
 	}
-	return ""
+	return longest, steps
 }
 
 // in reports whether text contains a special token.
 func (s specials) in(text string) bool {
 	for i := range len(text) {
-		if s.at(text[i:]) != "" {
+		if token, _ := s.at(text[i:]); token != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// segments collects a rendering.
-type segments struct {
-	list  []Segment
-	plain strings.Builder
-}
-
-func (s *segments) special(token string) {
-	s.flush()
-	s.list = append(s.list, Segment{Text: token, Special: true})
-}
-
-func (s *segments) flush() {
-	if s.plain.Len() > 0 {
-		s.list = append(s.list, Segment{Text: s.plain.String()})
-		s.plain.Reset()
-	}
-}
-
-// trusted appends text that the template wrote, cut at its special tokens.
-func (s *segments) trusted(text string, known specials) {
-	start := 0
-	for i := 0; i < len(text); {
-		token := known.at(text[i:])
-		if token == "" {
-			i++
-			continue
+// segments cuts a rendering: special tokens are recognised only in stretches that count as the template's.
+func (s specials) segments(rendered jinja.Text) ([]Segment, error) {
+	text := rendered.String()
+	var list []Segment
+	plain, steps := 0, 0 // text[plain:] is in no segment yet
+	cut := func(from, to int) {
+		if from > plain {
+			list = append(list, Segment{Text: text[plain:from]})
 		}
-		s.plain.WriteString(text[start:i])
-		s.special(token)
-		i += len(token)
-		start = i
+		if to > from {
+			list = append(list, Segment{Text: text[from:to], Special: true})
+		}
+		plain = to
 	}
-	s.plain.WriteString(text[start:])
+	for from, to := range trusted(rendered) {
+		for from < to {
+			token, n := s.at(text[from:to])
+			if steps += n; steps > maxSteps || len(list) > maxSegments {
+				return nil, &jinja.BudgetError{What: "special tokens, or bytes to look for them", Limit: maxSegments}
+			}
+			if token == "" {
+				from++
+				continue
+			}
+			cut(from, from+len(token))
+			from += len(token)
+		}
+	}
+	cut(len(text), len(text))
+	return list, nil
+}
+
+// trusted yields the stretches that count as the template's, as long as they are.
+func trusted(rendered jinja.Text) func(yield func(from, to int) bool) {
+	return func(yield func(from, to int) bool) {
+		at, start := 0, 0
+		for s, o := range rendered.Spans {
+			if o.Outside() {
+				if at > start && !yield(start, at) {
+					return
+				}
+				start = at + len(s)
+			}
+			at += len(s)
+		}
+		if at > start {
+			yield(start, at)
+		}
+	}
 }

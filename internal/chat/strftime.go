@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"errors"
 	"strings"
 	"time"
 )
@@ -16,20 +15,10 @@ var strftimeCodes = map[byte]string{
 // unpadded are the directives of glibc that drop a leading zero.
 var unpadded = map[byte]string{'d': "2", 'm': "1", 'I': "3", 'M': "4", 'S': "5"}
 
-// strftimeNow is strftime_now(format) with the caller's date. Without one it answers with the day that Llama's templates
-// fall back to, never with the clock: the same call renders the same text tomorrow.
-func strftimeNow(r *run, args []any, _ map[string]any) (any, error) {
-	format, ok := argument(args, nil, 0, "", nil).(string)
-	if !ok {
-		return nil, errors.New("strftime_now takes a format")
-	}
-	date := r.date
-	if date.IsZero() {
-		date, _ = time.Parse(dateLayout, defaultDate)
-	}
-	return r.fence.mapSpans(format, func(s string) string { return strftime(date, s) }), nil
-}
+// maxFormat bounds a format, in bytes.
+const maxFormat = 1000
 
+// strftime formats a time as C does; directives that it does not know stay as they are.
 func strftime(t time.Time, format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {

@@ -181,7 +181,7 @@ func TestCommonTemplates(t *testing.T) {
 			special("<|user|>"), plain("\nend"), special("<|end|>"), plain("\n"),
 		}},
 		{"reasoning", reasoning, []string{"<a>", "</a>", "</think>", "<tool>"}, []Message{
-			user("<a>"), assistant("x</think>\n\ny</a>"), user("<tool>z</a></tool>"), user("u"), user("not seen"),
+			user("<a>"), assistant("x</think>\n\ny</a>"), user("<tool>z</a></tool>"), user("u"), user(""),
 		}, Options{}, []Segment{
 			plain("<u><a></u>"), special("<a>"), plain("y</a>"), special("</a>"), plain("<t>z</a></t><u>u</u>"),
 		}},
@@ -192,7 +192,7 @@ func TestCommonTemplates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := template.Render(test.messages, test.options)
+			got, err := template.Render(t.Context(), test.messages, test.options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,12 +203,14 @@ func TestCommonTemplates(t *testing.T) {
 	}
 }
 
+var testDate = time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
+
 func TestRefusal(t *testing.T) {
 	template, err := Parse(llama2, nil, "<s>", "</s>")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = template.Render([]Message{{Role: "assistant", Content: "x"}}, Options{})
+	_, err = template.Render(t.Context(), []Message{{Role: "assistant", Content: "x"}}, Options{})
 	if err == nil || err.Error() != "rendering the chat template: user and assistant must take turns" {
 		t.Errorf("got %v", err)
 	}
@@ -284,8 +286,8 @@ func TestJinja(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := template.Render(nil, Options{
-				Date: time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC),
+			got, err := template.Render(t.Context(), []Message{{Role: "user"}}, Options{
+				Date: testDate,
 				Vars: map[string]any{"v": json.RawMessage(`{"b":[1],"a":"é"}`)},
 			})
 			if err != nil {
@@ -304,10 +306,10 @@ func TestParseErrors(t *testing.T) {
 		{"import", "{% import 'x' as y %}", "import"},
 		{"from", "{% from 'x' import y %}", "from"},
 		{"extends", "{% extends 'x' %}", "extends"},
-		{"unknown filter", "a\n\n{{ 1|nonesuch }}", `line 3: "|nonesuch" is not`},
+		{"unknown filter", "a\n\n{{ 1|nonesuch }}", "line 3: no filter is named nonesuch"},
 		{"unknown test", "{{ 1 is nonesuch }}", "nonesuch"},
 		{"syntax", "a\n{{ 1 }}\n{% if x %}\n{{ 1 + }}{% endif %}", "line 4"},
-		{"syntax near a literal", "a\n{{ x 'abc' }}", `line 2, near "abc"`},
+		{"syntax near a literal", "a\n{{ x 'abc' }}", `line 2: expected }}, near "abc"`},
 		{"unclosed variable", "a\n{{ 1 ", "line 2"},
 		{"unclosed comment", "{# a", "comment"},
 		{"unclosed block", "{% if true %}", "endif"},
@@ -317,8 +319,7 @@ func TestParseErrors(t *testing.T) {
 		{"deep brackets", "{{ " + strings.Repeat("(", 100000) + " }}", "nested"},
 		{"deep blocks", strings.Repeat("{% if true %}", 10000), "nested"},
 		{"long tag", "{{ 1" + strings.Repeat("+1", 100000) + " }}", "tokens"},
-		{"long template", strings.Repeat("a", maxSource+1), "bytes"},
-		{"recursive loop", "{% for x in y recursive %}{% endfor %}", "recursive"},
+		{"long template", strings.Repeat("a", 1<<20+1), "bytes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -330,7 +331,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestHostile renders templates that would take all memory, all time or all stack.
+// TestHostile renders templates that would take all memory, all time or all stack; package jinja has the table of ceilings.
 func TestHostile(t *testing.T) {
 	double := "{% set x = 'aaaaaaaaaaaaaaaa' %}"
 	tests := []struct{ name, template string }{
@@ -358,17 +359,14 @@ func TestHostile(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			start := time.Now()
 			template, err := Parse(test.template, nil, "", "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = template.Render([]Message{{Role: "user", Content: "x"}}, Options{}); err == nil {
+			if _, err = template.Render(t.Context(), []Message{{Role: "user", Content: "x"}}, Options{}); err == nil {
 				t.Error("rendered")
 			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("took %v", took)
-			} else if len(err.Error()) > 500 {
+			if err != nil && len(err.Error()) > 500 {
 				t.Errorf("error of %d bytes", len(err.Error()))
 			}
 		})

@@ -47,7 +47,7 @@ func TestLinear(t *testing.T) {
 			"pre_tokenizer": document{"type": "Sequence", "pretokenizers": []document{{"type": "Digits"}, {"type": "Whitespace"},
 				{"type": "Punctuation", "behavior": "Contiguous"}, {"type": "CharDelimiterSplit", "delimiter": "b"}}}}),
 	} {
-		const n = 1 << 16
+		const n = 1 << 15
 		for kind, text := range linear.Texts(n) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				linear.Check(t, n, func(n int) { tok.Encode(nil, text[:n]) })

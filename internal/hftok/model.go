@@ -106,8 +106,10 @@ func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, e
 	}
 	for b := range u.bytes {
 		u.bytes[b] = -1
-		if id, ok := v.ID(fmt.Sprintf("<0x%02X>", b)); ok {
-			u.bytes[b] = id
+		if node, ok := v.walk(fmt.Sprintf("<0x%02X>", b)); ok {
+			if token := v.ordinary(node); token != nil {
+				u.bytes[b] = token.id
+			}
 		}
 	}
 	return u, v.checkLengths(0)

@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// What Check compares: two sizes, and how far from proportion the times may be. Quadratic time would be grown times as far.
+// What Check compares: a text, and as much in parts of a sixteenth of its size, over some rounds.
 const (
-	grown  = 8
-	margin = 5
-	rounds = 6
+	parts  = 16
+	margin = 8
+	rounds = 8
 )
 
-// Check fails a test where work takes time that grows faster than n: for 8 times as much it may take 40 times as long, where
-// a quadratic algorithm takes 64 times. It takes the best of several rounds, as other programs may run beside the test, and
-// ends with the first that will do.
+// Check fails a test where work takes time that grows faster than n: for n at once it may take 8 times as long as for n in 16
+// parts, where a quadratic algorithm takes 16 times as long. It takes the best of several rounds, as other programs may run
+// beside the test, and ends with the first that will do.
 func Check(t *testing.T, n int, work func(n int)) {
 	t.Helper()
-	var small, large time.Duration
+	var inParts, atOnce time.Duration
 	for round := range rounds {
-		small, large = best(round, small, timed(n/grown, work)), best(round, large, timed(n, work))
-		if large <= margin*grown*small {
+		inParts = best(round, inParts, timed(parts, n/parts, work))
+		atOnce = best(round, atOnce, timed(1, n, work))
+		if atOnce <= margin*inParts {
 			return
 		}
 	}
-	t.Errorf("%d bytes took %v, %d bytes took %v; at most %v would be right", n/grown, small, n, large, margin*grown*small)
+	t.Errorf("%d bytes took %v in %d parts, and %v at once; at most %v would be right", n, inParts, parts, atOnce, margin*inParts)
 }
 
 func best(round int, a, b time.Duration) time.Duration {
@@ -35,9 +36,11 @@ func best(round int, a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-func timed(n int, work func(n int)) time.Duration {
+func timed(times, n int, work func(n int)) time.Duration {
 	start := time.Now()
-	work(n)
+	for range times {
+		work(n)
+	}
 	return time.Since(start)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -35,16 +36,16 @@ func record(b backend.Backend, r *recorder) *recording {
 
 // Prepare prepares weights as the other backend wants them. The weights may lie on a host backend that a loader converted
 // them with; the other backend is then given a copy of its own, so that it need not know that backend.
-func (b *recording) Prepare(w *tensor.Tensor) (*tensor.Tensor, error) {
+func (b *recording) Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
 	inner := b.plain.Backend
 	if w.Device() == nil || w.Device() == tensor.Device(inner) {
-		return backend.Prepare(inner, w)
+		return backend.Prepare(ctx, inner, w)
 	}
 	moved, err := inner.CopyFrom(w)
 	if err != nil {
 		return nil, err
 	}
-	ready, err := backend.Prepare(inner, moved)
+	ready, err := backend.Prepare(ctx, inner, moved)
 	if err != nil || ready != moved {
 		moved.Free()
 	}

@@ -69,7 +69,7 @@ func TestPrepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := record(inner, new(recorder)).Prepare(w)
+	ready, err := record(inner, new(recorder)).Prepare(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

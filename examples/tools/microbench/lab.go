@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -95,7 +96,7 @@ func (l *lab) weights(d tensor.DType, n, k int) ([]*tensor.Tensor, error) {
 	}
 	list := make([]*tensor.Tensor, l.copies(w))
 	for i := range list {
-		ready, err := l.Prepare(w)
+		ready, err := l.Prepare(context.Background(), w)
 		if err == nil && ready == w && i > 0 {
 			ready, err = l.CopyFrom(w)
 		}

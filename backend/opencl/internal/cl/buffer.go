@@ -19,7 +19,7 @@ type Mem struct {
 
 // release is what a cleanup needs to give a buffer up exactly once; it must not refer to its Mem.
 type release struct {
-	api      *API
+	context  *Context
 	handle   uintptr
 	done     atomic.Bool
 	released func()
@@ -38,7 +38,8 @@ func (c *Context) NewBuffer(size int, host bool, released func()) (*Mem, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &release{api: c.api, handle: handle, released: released}
+	c.holders.Add(1)
+	r := &release{context: c, handle: handle, released: released}
 	m := &Mem{handle, size, r}
 	runtime.AddCleanup(m, func(r *release) { r.Release() }, r)
 	return m, nil
@@ -56,7 +57,9 @@ func (r *release) Release() error {
 		return nil
 	}
 	r.released()
-	return r.api.status(ReleaseMemObject, r.handle)
+	err := r.context.api.status(ReleaseMemObject, r.handle)
+	r.context.drop()
+	return err
 }
 
 // Fill enqueues setting size bytes from off to zero; both are multiples of 4.
@@ -75,7 +78,7 @@ func (c *Context) Copy(src, dst *Mem, srcOff, dstOff, size int) error {
 		uintptr(size), 0, 0, 0)
 }
 
-// Read waits for everything enqueued and copies to the host.
+// Read waits for everything enqueued and copies to the host, to memory that cannot fault.
 func (c *Context) Read(m *Mem, off int, dst []byte) error {
 	defer runtime.KeepAlive(m)
 	if len(dst) == 0 {
@@ -85,18 +88,9 @@ func (c *Context) Read(m *Mem, off int, dst []byte) error {
 		uintptr(unsafe.Pointer(&dst[0])), 0, 0, 0)
 }
 
-// Write copies from the host and returns when src may be changed.
-func (c *Context) Write(m *Mem, off int, src []byte) error {
-	defer runtime.KeepAlive(m)
-	if len(src) == 0 {
-		return nil
-	}
-	return c.api.status(EnqueueWriteBuffer, c.queue, m.handle, 1, uintptr(off), uintptr(len(src)),
-		uintptr(unsafe.Pointer(&src[0])), 0, 0, 0)
-}
-
-// WriteLater enqueues a copy from src, which lies outside the Go heap and must not change until the event is over.
-func (c *Context) WriteLater(m *Mem, off int, src []byte) (Event, error) {
+// Write enqueues a copy from src, which lies outside the Go heap and must not change until the event is over. It must be memory
+// that cannot fault: a driver that touches a page of a file that was cut short ends the process.
+func (c *Context) Write(m *Mem, off int, src []byte) (Event, error) {
 	defer runtime.KeepAlive(m)
 	if len(src) == 0 {
 		return Event{}, nil

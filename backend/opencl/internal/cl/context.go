@@ -2,13 +2,19 @@
 
 package cl
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
-// Context owns what is created on one device, with one queue that runs commands in the order in which they come.
+// Context owns what is created on one device, with one queue that runs commands in the order in which they come. Its buffers
+// may outlive Release, and may then still be unmapped and released, in any order: the queue and the context are given up with
+// the last of them.
 type Context struct {
 	api            *API
 	device         *Device
 	context, queue uintptr
+	holders        atomic.Int64 // Release's caller, until it is called, and every buffer that has not been released
 }
 
 // NewContext makes a context and its queue.
@@ -25,13 +31,21 @@ func (d *Device) NewContext() (*Context, error) {
 		d.api.call(ReleaseContext, context)
 		return nil, err
 	}
-	return &Context{d.api, d, context, queue}, nil
+	c := &Context{api: d.api, device: d, context: context, queue: queue}
+	c.holders.Store(1)
+	return c, nil
 }
 
-// Release gives the queue and the context up. Buffers of the context may be released before or after.
-func (c *Context) Release() {
-	c.api.call(ReleaseCommandQueue, c.queue)
-	c.api.call(ReleaseContext, c.context)
+// Release ends the use of the context by who made it: afterwards nothing but its buffers' Unmap and Release may be called. It
+// must be called once.
+func (c *Context) Release() { c.drop() }
+
+// drop takes a holder away and, with the last one, gives the queue and the context up.
+func (c *Context) drop() {
+	if c.holders.Add(-1) == 0 {
+		c.api.call(ReleaseCommandQueue, c.queue)
+		c.api.call(ReleaseContext, c.context)
+	}
 }
 
 // Flush hands what was enqueued to the device; Finish also waits until it is done.

@@ -57,7 +57,7 @@ func readers(kernels *asm.Kernels) []func() func([]byte) {
 	return append(list, func() func([]byte) {
 		p := asm.PanelProduct{
 			Count: 4, Out: make([]float32, 4*asm.PanelRows), Stride: 4 * asm.PanelRows,
-			Acts: &quant.Activation{Partner: quant.Float, Rows: 1, K: stretchRow, X: make([]float32, stretchRow)},
+			Acts: &quant.Activation{Form: quant.Float, Rows: 1, K: stretchRow, X: make([]float32, stretchRow)},
 		}
 		return func(b []byte) {
 			p.Panels = b

@@ -24,8 +24,8 @@ func multiplying(kernels *asm.Kernels, format *quant.Format) step {
 	const macs = productTokens * productRows * productWidth
 	rowBytes := format.Bytes(productWidth)
 	acts := &quant.Activation{}
-	acts.Reserve(format.Partner, productTokens, productWidth)
-	if format.Partner == quant.Float {
+	acts.Reserve(format.ActivationForm, productTokens, productWidth)
+	if format.ActivationForm == quant.Float {
 		acts.X = make([]float32, productTokens*productWidth)
 	}
 	w, out := make([]byte, productRows*rowBytes), make([]float32, productTokens*productRows)

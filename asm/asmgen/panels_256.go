@@ -1,0 +1,535 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// format256 describes a format with blocks of 256, which are worked through in eight runs of 32 quants. The low four bits of a
+// run's quants are nibbles of eight lines. The other bits, where quants have more than four, stand in eight further lines, behind
+// the nibbles of all runs.
+type format256 struct {
+	name          string
+	quantsOfBlock int                 // bytes of a block's quants in the panel
+	scales        int                 // bytes of a block's binary16 scales
+	inner         int                 // bytes of a block's inner scales
+	high          uint32              // which bits of a quant, above its low four, come from the lines behind
+	madds         int                 // how many VPMADDUBSW may be added in 16 bits
+	run           func(i int) runBits // where run i is
+	decode        bool                // the inner scales are those of Q4_K, with minimums; else those of Q6_K, whose quants stand 32 too great
+}
+
+// runBits says where the quants of a run are: offsets of its lines in the block, and the lowest bit in each byte.
+type runBits struct{ low, lowBit, high, highBit int }
+
+var formats256 = []format256{
+	{name: "q4_K", quantsOfBlock: 2048, scales: 64, inner: 192, madds: 8, decode: true, run: func(i int) runBits {
+		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4}
+	}},
+	{name: "q5_K", quantsOfBlock: 2560, scales: 64, inner: 192, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
+		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4, high: 2048, highBit: i}
+	}},
+	{name: "q6_K", quantsOfBlock: 3072, scales: 32, inner: 256, high: 0x30303030, madds: 2, run: func(i int) runBits {
+		part, f := i/4, i%4
+		return runBits{low: part*1024 + f%2*512, lowBit: f / 2 * 4, high: 2048 + part*512, highBit: 2 * f}
+	}},
+}
+
+// The general registers of a tile for blocks of 256, besides regW, regScales and the cursor of the quants. The number of
+// blocks and the pointer to the activations' sums stay in memory.
+var (
+	regRun                           = reg.RCX // the run's entry in the table of runs
+	regInner                         = reg.RDI
+	regOffset                        = reg.RDX // of a run's lines; while sums are read, where they are
+	regD, strideD                    = reg.R10, reg.R11
+	strideSums                       = reg.R12 // of one token's tile: where to prefetch
+	regTable                         = reg.R13 // the table of runs; while blocks end, where scales are
+	bytesOfRun                       = 16
+	sumsOfToken                      = 32
+	maskOddWords  reg.OpmaskPhysical = reg.K1
+)
+
+// tile256 generates a tile for a format with blocks of 256. Its first eight vector registers have unpacked quants; those that are
+// fields here follow; and with AVX-512, which has 32, the tokens' integer sums stand at the end, the first token's last.
+type tile256 struct {
+	tile
+	format256
+	table  operand.Mem // of runs
+	shared patterns
+
+	scaleA, scaleB, scaleAB reg.VecPhysical // inner scales in 16 bits: of 16 quants, of the next 16, and of both in turns
+	nibble, highMask        reg.VecPhysical
+
+	integers operand.Mem // the tokens' integer sums, if there are too few registers
+	groups   operand.Mem // the tokens' sums of the activations, in pairs of 16 bits
+	decoded  operand.Mem // Q4_K's inner scales, and then minimums in pairs
+}
+
+// patterns are constants in memory, each 16 bytes for VPSHUFB.
+type patterns struct {
+	scales    [4]operand.Mem // byte g of each 32 bits: as a word, twice, or, with VNNI, alone
+	minimums  [2]operand.Mem // bytes 2g and 2g+1 of each 32 bits, as words
+	lowerWord operand.Mem    // the lower word of each 32 bits, twice
+}
+
+// newPatterns writes the constants of a file.
+func newPatterns(c *build.Context, u panelUnit) (p patterns) {
+	const zero = 0x80
+	pattern := func(name string, b0, b1, b2, b3 int) operand.Mem {
+		m := c.StaticGlobal(name + u.name)
+		c.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range 4 {
+			word := uint32(0)
+			for j, b := range [4]int{b0, b1, b2, b3} {
+				if b != zero {
+					b += 4 * i
+				}
+				word |= uint32(b) << (8 * j)
+			}
+			c.AddDatum(4*i, operand.U32(word))
+		}
+		return m
+	}
+	for g := range p.scales {
+		second := g
+		if u.vnni {
+			second = zero
+		}
+		p.scales[g] = pattern(fmt.Sprintf("scale%d", g), g, zero, second, zero)
+	}
+	for g := range p.minimums {
+		p.minimums[g] = pattern(fmt.Sprintf("minimums%d", g), 2*g, zero, 2*g+1, zero)
+	}
+	p.lowerWord = pattern("lowerWord", 0, 1, 0, 1)
+	return p
+}
+
+// runTable writes a format's table of runs: bytesOfRun each.
+func runTable(c *build.Context, u panelUnit, f format256) operand.Mem {
+	m := c.StaticGlobal(f.name + "Runs" + u.name)
+	c.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range 8 {
+		r := f.run(i)
+		shift := r.highBit
+		if u.wide {
+			shift = (r.highBit + 28) % 32 // a rotation that leaves the bits four higher
+		}
+		for j, v := range []int{r.low, r.lowBit, r.high, shift} {
+			c.AddDatum(i*bytesOfRun+4*j, operand.U32(uint32(v)))
+		}
+	}
+	return m
+}
+
+// generate256 generates a tile for a format with blocks of 256.
+func generate256(c *build.Context, u panelUnit, f format256, shared patterns, table operand.Mem, panels, tokens int) {
+	g := &tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: true}, format256: f, shared: shared, table: table}
+	g.registers()
+	minimum := ""
+	if f.decode {
+		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
+	}
+	g.begin(f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
+	g.start()
+	g.Label("block")
+	g.convertSums()
+	g.startBlock()
+	g.Label("run")
+	for g.part = range g.parts() {
+		g.prefetch()
+		g.unpackRun()
+		g.loadScales()
+		if u.vnni && f.decode {
+			g.forTriples([]*cursor{cursorQ}, g.multiplyRuns)
+		} else {
+			g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
+		}
+	}
+	g.endRun()
+	g.endBlock()
+	g.JNE(operand.LabelRef("block"))
+	g.storeSums()
+}
+
+// registers names the vector registers.
+func (g *tile256) registers() {
+	g.t0, g.t1, g.t2 = g.vec(8), g.vec(9), g.vec(10)
+	g.scaleA, g.scaleB, g.scaleAB = g.vec(11), g.vec(12), g.vec(13)
+	g.nibble, g.highMask = g.vec(14), g.vec(15)
+}
+
+// endRun goes to the next run, if there is one.
+func (g *tile256) endRun() {
+	if g.tokens == 1 {
+		g.ADDQ(operand.U32(g.quantsOfBlock/8), strideSums)
+	}
+	if !g.decode {
+		g.ADDQ(operand.U8(32), regInner)
+	}
+	g.ADDQ(operand.U8(32), cursorQ.at)
+	g.ADDQ(operand.U8(bytesOfRun), regRun)
+	g.CMPQ(regRun, operand.U32(8*bytesOfRun))
+	g.JNE(operand.LabelRef("run"))
+}
+
+// start fills the registers and clears the sums.
+func (g *tile256) start() {
+	g.clearSums()
+	g.groups = g.AllocLocal(sumsOfToken * g.tokens)
+	if !g.wide {
+		g.integers = g.AllocLocal(g.width() * g.tokens * g.parts())
+	}
+	if g.decode {
+		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.parts())
+	}
+	g.Load(g.Param("w"), regW)
+	g.Load(g.Param("scales"), regScales)
+	g.Load(g.Param("inner"), regInner)
+	g.Load(g.Param("q"), cursorQ.at)
+	g.Load(g.Param("d"), regD)
+	g.loadPanelStride()
+	if g.tokens == 1 {
+		g.LEAQ(operand.Mem{Base: regW, Disp: 2 * prefetchAhead}, strideSums)
+	} else {
+		g.Load(g.Param("k"), cursorQ.stride)
+		g.LEAQ(operand.Mem{Base: cursorQ.stride, Index: cursorQ.stride, Scale: 2}, cursorQ.stride3)
+		g.MOVQ(cursorQ.stride, strideD)
+		g.SHRQ(operand.U8(6), strideD)
+		g.MOVQ(cursorQ.stride, strideSums)
+		g.SHRQ(operand.U8(2), strideSums)
+	}
+	if g.high != 0 {
+		bits := g.high
+		if !g.wide {
+			bits >>= 4 // there is no rotation: they are masked before they are shifted up
+		}
+		g.constant(g.highMask, bits)
+	}
+	g.constant(g.nibble, 0x0f0f0f0f)
+	if g.wide && !g.decode {
+		g.MOVL(operand.U32(0xaaaaaaaa), reg.R13L)
+		g.KMOVD(reg.R13L, maskOddWords)
+	}
+}
+
+// convertSums converts the tokens' sums of 16 activations each to what the format needs: times −16, or sums of 32, in words.
+func (g *tile256) convertSums() {
+	x, y := reg.Y0, reg.Y1
+	if g.decode {
+		g.VPCMPEQW(y, y, y)
+		g.VPSRLW(operand.U8(15), y, y) // ones
+	} else {
+		g.VPXOR(y, y, y)
+	}
+	at := regOffset
+	g.MOVQ(g.argument("sums"), at)
+	for t := range g.tokens {
+		g.VMOVDQU(operand.Mem{Base: at}, x)
+		g.VPACKSSDW(operand.Mem{Base: at, Disp: 32}, x, x)
+		g.VPERMQ(operand.U8(0xd8), x, x) // words in order again
+		to := g.groups.Offset(sumsOfToken * t)
+		if g.decode {
+			g.VPMADDWD(y, x, x)
+			g.VPACKSSDW(x, x, x)
+			g.VPERMQ(operand.U8(0x08), x, x)
+			g.VMOVDQU(reg.X0, to)
+		} else {
+			g.VPSLLW(operand.U8(4), x, x)
+			g.VPSUBW(x, y, x)
+			g.VMOVDQU(x, to)
+		}
+		if t+1 < g.tokens {
+			g.ADDQ(strideSums, at)
+		}
+	}
+	g.ADDQ(operand.U8(64), g.argument("sums"))
+}
+
+// startBlock clears the integer sums, decodes inner scales and goes to the first run.
+func (g *tile256) startBlock() {
+	if g.decode {
+		for g.part = range g.parts() {
+			g.decodeScales()
+		}
+	}
+	g.zero(g.t0)
+	for t := range g.tokens * g.parts() {
+		if g.wide {
+			g.zero(g.sum(t))
+		} else {
+			g.VMOVDQU(g.t0, g.integers.Offset(g.width()*t))
+		}
+	}
+	g.LEAQ(g.table, regTable)
+	g.XORL(reg.ECX, reg.ECX)
+}
+
+// decodeScales decodes the inner scales of Q4_K, six bits each, to words: eight vectors of scales, each twice, and four of
+// minimums, in pairs. See quant.BlockQ4_K; a vector here has four bytes of each row.
+func (g *tile256) decodeScales() {
+	low, high, top := g.vec(0), g.vec(1), g.vec(2) // bytes 0–3, 4–7, 8–11
+	six, two := g.t0, g.t1
+	g.load(g.inPart(operand.Mem{Base: regInner}, 4), low)
+	g.load(g.inPart(operand.Mem{Base: regInner, Disp: 64}, 4), high)
+	g.load(g.inPart(operand.Mem{Base: regInner, Disp: 128}, 4), top)
+	g.constant(six, 0x3f3f3f3f)
+	g.constant(two, 0x30303030)
+	scales := [2]reg.VecPhysical{g.vec(3), g.vec(4)}
+	minimums := [2]reg.VecPhysical{g.vec(5), g.vec(6)}
+	g.and(six, low, scales[0])
+	g.and(six, high, minimums[0])
+	g.and(g.nibble, top, scales[1])
+	g.VPSRLW(operand.U8(4), top, top)
+	g.and(g.nibble, top, minimums[1])
+	for i, v := range [2]reg.VecPhysical{low, high} {
+		g.VPSRLW(operand.U8(2), v, v)
+		g.and(two, v, v)
+		to := [2]reg.VecPhysical{scales[1], minimums[1]}[i]
+		g.or(v, to, to)
+	}
+	for i := range 4 {
+		g.pattern(g.shared.scales[i], g.t0)
+		for half, v := range scales {
+			g.VPSHUFB(g.t0, v, g.t1)
+			g.VMOVUPS(g.t1, g.decodedAt(4*half+i))
+		}
+	}
+	for i := range 2 {
+		g.pattern(g.shared.minimums[i], g.t0)
+		for half, v := range minimums {
+			g.VPSHUFB(g.t0, v, g.t1)
+			g.VMOVUPS(g.t1, g.decodedAt(8+2*half+i))
+		}
+	}
+}
+
+// sizeOfDecoded returns the bytes of a part's decoded inner scales.
+func (g *tile256) sizeOfDecoded() int { return 12 * g.width() }
+
+// decodedAt returns the place of vector i of the part's decoded inner scales.
+func (g *tile256) decodedAt(i int) operand.Mem {
+	return g.decoded.Offset(g.part*g.sizeOfDecoded() + i*g.width())
+}
+
+// pattern reads a constant of 16 bytes into each 16 of a register.
+func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
+	if g.wide {
+		g.VBROADCASTI32X4(m, r)
+		return
+	}
+	g.VBROADCASTI128(m, r)
+}
+
+// prefetch asks the cache for the quants that the tile of a single token will need soon.
+func (g *tile256) prefetch() {
+	if g.tokens > 1 || g.part%g.halves() > 0 {
+		return
+	}
+	for at := 0; at < g.quantsOfBlock/8; at += 64 {
+		g.PREFETCHT0(g.inPart(operand.Mem{Base: strideSums, Disp: at}, 0))
+	}
+}
+
+// unpackRun unpacks a run's quants.
+func (g *tile256) unpackRun() {
+	lowBit, highBit := g.scaleA, g.scaleB // not yet in use
+	entry := func(field int) operand.Mem {
+		return operand.Mem{Base: regTable, Index: regRun, Scale: 1, Disp: 4 * field}
+	}
+	line := func(j int) operand.Mem {
+		return operand.Mem{Base: regW, Index: regOffset, Scale: 1, Disp: 64 * j}
+	}
+	g.loadOffset(entry(0))
+	g.VPBROADCASTD(entry(1), lowBit)
+	for j := range 8 {
+		q := g.vec(j)
+		g.load(line(j), q)
+		g.VPSRLVD(lowBit, q, q)
+		g.and(g.nibble, q, q)
+	}
+	if g.high == 0 {
+		return
+	}
+	g.loadOffset(entry(2))
+	g.VPBROADCASTD(entry(3), highBit)
+	for j := range 8 {
+		q, bits := g.vec(j), g.t0
+		g.load(line(j), bits)
+		if g.wide {
+			const orAnd = 0xf8 // first | second & third
+			g.VPRORVD(highBit, bits, bits)
+			g.VPTERNLOGD(operand.U8(orAnd), g.highMask, bits, q)
+			continue
+		}
+		g.VPSRLVD(highBit, bits, bits)
+		g.VPAND(g.highMask, bits, bits)
+		g.VPSLLD(operand.U8(4), bits, bits)
+		g.VPOR(bits, q, q)
+	}
+}
+
+// loadOffset loads the offset of a run's lines.
+func (g *tile256) loadOffset(entry operand.Mem) {
+	g.MOVL(entry, regOffset.As32())
+	if g.part > 0 {
+		g.LEAQ(g.inPart(operand.Mem{Base: regOffset}, 4), regOffset)
+	}
+}
+
+// loadInner loads the inner scales of a run: of all its quants, or of those of its first half and of its second.
+func (g *tile256) loadInner() {
+	if g.decode {
+		scale := g.decodedAt(0)
+		scale.Index, scale.Scale = regRun, uint8(g.width()/bytesOfRun)
+		g.load(scale, g.scaleA)
+		return
+	}
+	g.pattern(g.shared.lowerWord, g.t0)
+	for i, r := range []reg.VecPhysical{g.scaleA, g.scaleB} {
+		g.VPMOVSXBD(g.inPart(operand.Mem{Base: regInner, Disp: 16 * i}, 1), r)
+		g.VPSHUFB(g.t0, r, r)
+	}
+}
+
+// loadScales loads the inner scales of a run. Where quants are 32 too great, it also loads what takes that off again: both halves'
+// scales, doubled, in turns, and where the pair of the activations' sums is that they are multiplied with.
+func (g *tile256) loadScales() {
+	g.loadInner()
+	if g.decode {
+		return
+	}
+	if g.wide {
+		g.VPBLENDMW(g.scaleB, g.scaleA, maskOddWords, g.scaleAB)
+	} else {
+		g.VPBLENDW(operand.U8(0xaa), g.scaleB, g.scaleA, g.scaleAB)
+	}
+	g.VPSLLW(operand.U8(1), g.scaleAB, g.scaleAB)
+	g.MOVQ(regRun, regOffset) // of the run's pair of sums, which has 4 bytes
+	g.SHRQ(operand.U8(2), regOffset)
+}
+
+// multiplyRuns adds a run's part to the integer sums of three tokens, by VPDPBUSD. One slow multiplication for a run is better
+// than many fast ones.
+func (g *tile256) multiplyRuns(first, n int) {
+	dots := []reg.VecPhysical{g.t0, g.t2, g.scaleB}[:n]
+	for _, dot := range dots {
+		g.zero(dot)
+	}
+	g.dotTriple(dots, first)
+	for i, dot := range dots {
+		g.VPMULLD(g.scaleA, dot, dot)
+		i += first + g.part
+		if g.wide {
+			g.VPADDD(dot, g.sum(i), g.sum(i))
+			continue
+		}
+		sum := g.integers.Offset(g.width() * i)
+		g.VPADDD(sum, dot, dot)
+		g.VMOVDQU(dot, sum)
+	}
+}
+
+// multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits.
+func (g *tile256) multiplyRun(t int) {
+	sum, memory := g.t2, g.integers.Offset(g.width()*(t+g.part))
+	if g.wide {
+		sum = g.sum(t + g.part)
+	} else {
+		g.VMOVDQU(memory, sum)
+	}
+	for j := range 8 {
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
+		g.addPairs(j%g.madds, g.t1, g.vec(j), g.t1, g.t0)
+		if (j+1)%g.madds == 0 {
+			scale := g.scaleA
+			if !g.decode && j >= 4 {
+				scale = g.scaleB
+			}
+			g.addWords(scale, g.t0, sum)
+		}
+	}
+	if !g.decode {
+		pair := g.groups.Offset(sumsOfToken * t)
+		pair.Index, pair.Scale = regOffset, 1
+		g.VPBROADCASTD(pair, g.t0)
+		g.addWords(g.scaleAB, g.t0, sum)
+	}
+	if !g.wide {
+		g.VMOVDQU(sum, memory)
+	}
+}
+
+// addWords adds the products of words, in pairs, to sum. It overwrites b.
+func (g *tile256) addWords(a, b, sum reg.VecPhysical) {
+	if g.vnni {
+		g.VPDPWSSD(a, b, sum)
+		return
+	}
+	g.VPMADDWD(a, b, b)
+	g.VPADDD(b, sum, sum)
+}
+
+// endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.
+func (g *tile256) endBlock() {
+	for g.part = range g.parts() {
+		g.addBlocks()
+	}
+	if g.decode {
+		g.ADDQ(operand.U32(g.inner), regInner)
+	}
+	g.ADDQ(operand.U8(4), regD)
+	g.ADDQ(operand.U32(g.quantsOfBlock), regW)
+	g.ADDQ(operand.U8(g.scales), regScales)
+	g.DECQ(g.argument("blocks"))
+}
+
+// addBlocks adds a part's block to the tokens' sums.
+func (g *tile256) addBlocks() {
+	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
+	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales}, 2), scale)
+	if g.decode {
+		g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales, Disp: 32}, 2), minimum)
+		for i := range 4 {
+			g.VMOVUPS(g.decodedAt(8+i), g.vec(2+i))
+		}
+	}
+	at := regTable
+	g.MOVQ(regD, at)
+	for t := range g.tokens {
+		i := t + g.part
+		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*i)
+		if g.wide {
+			g.VCVTDQ2PS(g.sum(i), sum)
+		} else {
+			g.VCVTDQ2PS(g.integers.Offset(g.width()*i), sum)
+		}
+		g.scaleBy(d, scale, product)
+		g.VFMADD213PS(total, product, sum)
+		if g.decode {
+			g.minimums(t)
+			g.scaleBy(d, minimum, product)
+			g.VFNMADD231PS(g.t1, product, sum)
+		}
+		g.VMOVUPS(sum, total)
+		if t+1 < g.tokens {
+			g.ADDQ(strideD, at)
+		}
+	}
+}
+
+// minimums leaves Σ of the minimums, in registers 2 to 5, with a token's sums in T1.
+func (g *tile256) minimums(t int) {
+	for i := range 4 {
+		r := [...]reg.VecPhysical{g.t1, g.t2}[min(i, 1)]
+		g.VPBROADCASTD(g.groups.Offset(sumsOfToken*t+4*i), r)
+		g.VPMADDWD(r, g.vec(2+i), r)
+		if i > 0 {
+			g.VPADDD(r, g.t1, g.t1)
+		}
+	}
+	g.VCVTDQ2PS(g.t1, g.t1)
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// format32 describes a format with blocks of 32, as a unit multiplies it.
+type format32 struct {
+	name    string
+	quants  int  // bytes of a block's quants in the panel
+	scales  int  // bytes of a block's scales
+	shift   int  // 2^shift is added to each quant, which makes it unsigned, and taken off the sums; 0: nothing is
+	minimum bool // a second half scales the sum of the activations
+	vectors int  // how many registers the unpacked quants of a block take
+	unpack  func(g *tile)
+	dot     func(g *tile, t int) // leaves the dot product of the quants with a token's in T0; nil: VPDPBUSD does it
+}
+
+// formats32 returns the formats with blocks of 32.
+func formats32(u panelUnit) []format32 {
+	q4_0 := format32{name: "q4_0", quants: 256, scales: 32, shift: 3, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
+	q4_1 := format32{name: "q4_1", quants: 256, scales: 64, minimum: true, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
+	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
+	switch {
+	case u.vnni:
+		q4_0.dot, q4_1.dot, q8_0.dot = nil, nil, nil
+		q8_0.vectors, q8_0.unpack = 8, (*tile).raiseBytes
+	case !u.wide:
+		q8_0.vectors, q8_0.shift, q8_0.unpack, q8_0.dot = 8, 0, (*tile).magnitudes, (*tile).dotSigned
+	}
+	return []format32{q4_0, q4_1, q8_0}
+}
+
+// prefetchAhead is how many bytes ahead of a single token's reads the quants are asked for: the processor's own
+// prefetchers stop at each page's end.
+const prefetchAhead = 2048
+
+// vectors32 are vector registers of a tile for blocks of 32. In front of them stand those with the unpacked quants of the block,
+// four bytes of each row in each; the sums of the tokens stand at the end, the first token's last.
+type vectors32 struct {
+	scale        reg.VecPhysical
+	t0, t1, t2   reg.VecPhysical
+	ones, mask   reg.VecPhysical    // 1 in each 16 bits; 15 in each byte
+	raise, spare reg.VecPhysical    // 128 in each byte; what else a format needs
+	dots         [3]reg.VecPhysical // with VNNI: the dot products of three tokens
+}
+
+// generate32 generates a tile for a format with blocks of 32.
+func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
+	g := &tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: !u.wide && panels*tokens > 1}
+	next := f.vectors
+	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.raise, &g.spare} {
+		if !u.wide && next > 15 {
+			break
+		}
+		*r = g.vec(next)
+		next++
+	}
+	g.dots = [3]reg.VecPhysical{g.t0, g.ones, g.spare}
+	if u.wide {
+		g.dots = [3]reg.VecPhysical(zmm[16:])
+	}
+	minimum := ""
+	if f.minimum {
+		minimum = ", then + (m[b][r]·d[t][b])·sums[t][b]"
+	}
+	g.begin(f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+minimum)
+	g.loadArguments(8)
+	g.clearSums()
+	if !u.vnni {
+		g.constant(g.ones, 0x00010001)
+	}
+	g.constant(g.mask, 0x0f0f0f0f)
+	if f.name == "q8_0" && f.shift > 0 {
+		g.constant(g.raise, 0x80808080)
+	}
+	if u.vnni && u.wide && f.shift > 0 {
+		g.constant(g.spare, 1<<16-1<<f.shift) // −2^shift in the lower word
+	}
+	g.Label("block")
+	for g.part = range g.parts() {
+		if tokens == 1 && g.part%g.halves() == 0 {
+			for line := 0; line < f.quants; line += 64 {
+				g.PREFETCHT0(g.quants(prefetchAhead + line))
+			}
+		}
+		f.unpack(g)
+		g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales}, 2), g.scale)
+		g.forTriples([]*cursor{cursorQ, cursorD, cursorSums}, func(first, n int) {
+			if u.vnni {
+				g.addTriple(f, first, n)
+				return
+			}
+			for t := first; t < first+n; t++ {
+				f.dot(g, t)
+				g.subtractOffset(t, f.shift, g.t0)
+				g.addBlock(t, g.t0)
+				if f.minimum {
+					g.addMinimum(t)
+				}
+			}
+		})
+	}
+	g.ADDQ(operand.U32(f.quants), regW)
+	g.ADDQ(operand.U8(f.scales), regScales)
+	g.ADDQ(operand.U8(32), cursorQ.at)
+	g.ADDQ(operand.U8(4), cursorD.at)
+	g.ADDQ(operand.U8(4), cursorSums.at)
+	g.DECQ(regBlocks)
+	g.JNE(operand.LabelRef("block"))
+	g.storeSums()
+}
+
+// quants returns an address in the block's quants.
+func (g *tile) quants(disp int) operand.Mem { return g.inPart(operand.Mem{Base: regW, Disp: disp}, 4) }
+
+// nibbles unpacks four lines of nibbles: register j has elements 4j … 4j+3.
+func (g *tile) nibbles() {
+	for j := range 4 {
+		low, high := g.vec(j), g.vec(4+j)
+		g.load(g.quants(64*j), low)
+		g.VPSRLW(operand.U8(4), low, high)
+		g.and(g.mask, low, low)
+		g.and(g.mask, high, high)
+	}
+}
+
+// dotNibbles multiplies quants of four bits. Pairs of products with quants below 16, and the sums of eight such pairs, stay
+// within 16 bits: 16·15·127 = 30480.
+func (g *tile) dotNibbles(t int) {
+	for j := range 8 {
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
+		g.addPairs(j, g.t1, g.vec(j), g.t1, g.t0)
+	}
+	g.VPMADDWD(g.ones, g.t0, g.t0)
+}
+
+// addPairs adds the products of signed and unsigned bytes, in pairs, to sum, or begins it when j is 0. It overwrites
+// scratch.
+func (g *tile) addPairs(j int, signed, unsigned, scratch, sum reg.VecPhysical) {
+	if j == 0 {
+		g.VPMADDUBSW(signed, unsigned, sum)
+		return
+	}
+	g.VPMADDUBSW(signed, unsigned, scratch)
+	g.VPADDW(scratch, sum, sum)
+}
+
+// splitBytes unpacks eight lines of bytes, raised by 128, into their low halves, in the first eight registers, and their
+// high halves in the next: whole bytes would saturate the sums of 16 bits.
+func (g *tile) splitBytes() {
+	for j := range 8 {
+		low, high := g.vec(j), g.vec(8+j)
+		g.VPXORD(g.quants(64*j), g.raise, low)
+		g.VPSRLW(operand.U8(4), low, high)
+		g.and(g.mask, low, low)
+		g.and(g.mask, high, high)
+	}
+}
+
+// dotSplit multiplies quants in two halves of four bits, see dotNibbles.
+func (g *tile) dotSplit(t int) {
+	low, high, acts, scratch := g.t0, g.t2, g.t1, g.spare
+	for j := range 8 {
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), acts)
+		g.addPairs(j, acts, g.vec(j), scratch, low)
+		g.addPairs(j, acts, g.vec(8+j), acts, high)
+	}
+	g.VPMADDWD(g.ones, low, low)
+	g.VPMADDWD(g.ones, high, high)
+	g.VPSLLD(operand.U8(4), high, high)
+	g.VPADDD(high, low, low)
+}
+
+// raiseBytes unpacks eight lines of signed bytes, raised by 128.
+func (g *tile) raiseBytes() {
+	for j := range 8 {
+		g.exclusiveOr(g.quants(64*j), g.raise, g.vec(j))
+	}
+}
+
+// addTriple adds a block of three tokens to their sums. With AVX-512 a dot product of quants that were raised by 2^shift begins
+// at −2^shift times the sum of the activations. One multiplication of words makes that: the sum of a block's activations fits in a
+// word, and the upper word of the factor is zero.
+func (g *tile) addTriple(f format32, first, n int) {
+	dots := g.dots[:n]
+	for i, dot := range dots {
+		g.zero(dot)
+		if g.wide && f.shift > 0 {
+			g.VPDPWSSD_BCST(cursorSums.row(first+i, 0), g.spare, dot)
+		}
+	}
+	g.dotTriple(dots, first)
+	for i, dot := range dots {
+		if !g.wide {
+			g.subtractOffset(first+i, f.shift, dot)
+		}
+		g.addBlock(first+i, dot)
+	}
+	if f.minimum {
+		for t := first; t < first+n; t++ {
+			g.addMinimum(t)
+		}
+	}
+}
+
+// magnitudes unpacks eight lines of signed bytes as their magnitudes; −128 becomes 128.
+func (g *tile) magnitudes() {
+	for j := range 8 {
+		g.VPABSB(g.quants(64*j), g.vec(j))
+	}
+}
+
+// dotSigned multiplies signed bytes: the quants' magnitudes with the activations under the quants' signs. A pair of products
+// stays within 16 bits: 2·128·127 = 32512.
+func (g *tile) dotSigned(t int) {
+	for j := range 8 {
+		product := g.t1
+		if j == 0 {
+			product = g.t0
+		}
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), product)
+		g.VPSIGNB(g.quants(64*j), product, product)
+		g.VPMADDUBSW(product, g.vec(j), product)
+		g.VPMADDWD(g.ones, product, product)
+		if j > 0 {
+			g.VPADDD(product, g.t0, g.t0)
+		}
+	}
+}
+
+// subtractOffset subtracts 2^shift times the sum of the activations from a dot product.
+func (g *tile) subtractOffset(t, shift int, dot reg.VecPhysical) {
+	if shift == 0 {
+		return
+	}
+	if g.wide {
+		g.VPSLLD_BCST(operand.U8(shift), cursorSums.row(t, 0), g.t1)
+	} else {
+		g.VPBROADCASTD(cursorSums.row(t, 0), g.t1)
+		g.VPSLLD(operand.U8(shift), g.t1, g.t1)
+	}
+	g.VPSUBD(g.t1, dot, dot)
+}
+
+// addBlock adds a token's dot product, scaled, to its sum.
+func (g *tile) addBlock(t int, dot reg.VecPhysical) {
+	g.VCVTDQ2PS(dot, dot)
+	g.scaleBy(cursorD.row(t, 0), g.scale, g.t1)
+	g.addProduct(t+g.part, g.t1, dot)
+}
+
+// addMinimum adds the sum of a token's activations, times the scaled minimum, to its sum.
+func (g *tile) addMinimum(t int) {
+	minimum := g.t2
+	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales, Disp: 32}, 2), minimum)
+	if g.wide {
+		g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), g.t0)
+	} else {
+		g.VPBROADCASTD(cursorSums.row(t, 0), g.t0)
+		g.VCVTDQ2PS(g.t0, g.t0)
+	}
+	g.scaleBy(cursorD.row(t, 0), minimum, g.t1)
+	g.addProduct(t+g.part, g.t1, g.t0)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A table is written from the names of the functions that were generated, so that it lists them all and no others.
+
+// vectorUnits are the units of the kernels over vectors, by the suffix of their functions.
+var vectorUnits = []struct {
+	name         string
+	width        int // elements of a register
+	instructions string
+}{
+	{"AVX2", 8, "AVX2, FMA and F16C"},
+	{"AVX512", 16, "AVX-512 F, BW, VL and DQ"},
+}
+
+// of returns the functions of a unit, without its name at their ends.
+func of(functions []string, unit string) (stems []string) {
+	for _, f := range functions {
+		if stem, ok := strings.CutSuffix(f, unit); ok {
+			stems = append(stems, stem)
+		}
+	}
+	return stems
+}
+
+// vectorsTable is the table of package vectors: a unit's fields have the names of the functions.
+func vectorsTable(functions []string) string {
+	var b strings.Builder
+	for _, u := range vectorUnits {
+		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
+		for _, stem := range of(functions, u.name) {
+			fmt.Fprintf(&b, "\t%s: %s%s,\n", stem, stem, u.name)
+		}
+		b.WriteString("}\n\n")
+	}
+	return b.String()
+}
+
+// storage are the formats that keys, values and rows of numbers are stored in, by the names in the functions.
+var storage = []struct {
+	name   string
+	blocks bool
+}{
+	{"F32", false}, {"F16", false}, {"BF16", false}, {"Q8_0", true}, {"Q4_0", true}, {"Q4_1", true},
+}
+
+// has returns the function of a name, if there is one, or nil in Go's terms.
+func has(functions []string, name string) string {
+	for _, f := range functions {
+		if f == name {
+			return f
+		}
+	}
+	return "nil"
+}
+
+// convertTable is the table of package convert.
+func convertTable(functions []string) string {
+	var b strings.Builder
+	b.WriteString("import \"github.com/antigravity-go/antigravity/quant\"\n\n")
+	for _, u := range vectorUnits {
+		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
+		for _, f := range storage {
+			quantize, dequantize := has(functions, "quantize"+f.name+u.name), has(functions, "dequantize"+f.name+u.name)
+			if dequantize == "nil" {
+				continue
+			}
+			step := lanes
+			if f.blocks {
+				step = 32
+			}
+			fmt.Fprintf(&b, "\t{quant.%s, %d, %s, %s},\n", f.name, step, quantize, dequantize)
+		}
+		b.WriteString("}\n\n")
+	}
+	return b.String()
+}
+
+// attentionTable is the table of package attention.
+func attentionTable(functions []string) string {
+	var b strings.Builder
+	b.WriteString(`import (
+	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/vectors"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+`)
+	for _, u := range vectorUnits {
+		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
+		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: &convert.%s,\n\twidth: %d,\n", u.name, u.name, u.width)
+		for _, stem := range []string{"scores", "scores32", "widen16", "valuesF32"} {
+			fmt.Fprintf(&b, "\t%s: %s,\n", stem, has(functions, stem+u.name))
+		}
+		for _, blocks := range []bool{false, true} {
+			kind := "float"
+			if blocks {
+				kind = "block"
+			}
+			fmt.Fprintf(&b, "\t%ss: []%sReader{\n", kind, kind)
+			for _, f := range storage {
+				transpose, values := has(functions, "transpose"+f.name+u.name), has(functions, "values"+f.name+u.name)
+				switch {
+				case f.blocks != blocks || transpose == "nil":
+				case blocks:
+					fmt.Fprintf(&b, "\t\t{quant.%s, %s},\n", f.name, transpose)
+				default:
+					fmt.Fprintf(&b, "\t\t{quant.%s, %s, %s},\n", f.name, transpose, values)
+				}
+			}
+			b.WriteString("\t},\n")
+		}
+		b.WriteString("}\n\n")
+	}
+	return b.String()
+}
+
+// importPanels is what the tables of panels import.
+const importPanels = "import \"github.com/antigravity-go/antigravity/asm/internal/panels\"\n\n"
+
+// panelsTable returns the table of the tiles of a unit, written from functions FORMATUNITxTOKENS, with x4 behind where a
+// function takes several panels.
+func panelsTable(u panelUnit) func(functions []string) string {
+	name := regexp.MustCompile(`^(\w+?)` + u.name + `x(\d+)(x\d+)?$`)
+	return func(functions []string) string {
+		g := &tile{panelUnit: u}
+		var blocks, floats, tiles []string
+		for _, f := range functions {
+			m := name.FindStringSubmatch(f)
+			if m == nil {
+				panic("asmgen: " + f + " is not the name of a tile")
+			}
+			if m[3] == "" {
+				tiles = append(tiles, fmt.Sprintf("{Tokens: %s, Run: %s}", m[2], f))
+				continue
+			}
+			// The function of several panels is the last of its format.
+			layout, all := "panels.Layout"+strings.ToUpper(m[1]), strings.Join(tiles, ", ")
+			if strings.Contains(m[1], "_") {
+				blocks = append(blocks, fmt.Sprintf("\t\t{%s, []panels.BlockTile{%s}, %s},\n", layout, all, f))
+			} else {
+				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
+			}
+			tiles = nil
+		}
+		if tiles != nil {
+			panic("asmgen: tiles without a function of several panels")
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n\trows: %d,\n", importPanels, u.name, u.name, u.name, g.rows())
+		fmt.Fprintf(&b, "\tblocks: []blockFormat{\n%s\t},\n", strings.Join(blocks, ""))
+		if floats != nil {
+			fmt.Fprintf(&b, "\tfloats: []panels.FloatTiles{\n%s\t},\n", strings.Join(floats, ""))
+		}
+		return b.String() + "}\n\n"
+	}
+}
+
+// How many tiles a call of AMX computes at most: a few tens of microseconds.
+const (
+	tilesOfCallAMX    = 24
+	tilesOfCallAMX256 = 32
+)
+
+// panelsTableAMX is the table of the tiles of AMX.
+func panelsTableAMX(functions []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s// tilesAMX are the tiles of AMX.\nvar tilesAMX = []amxFormat{\n", importPanels)
+	for _, format := range of(functions, unitAMX.name) {
+		tokens, blocks, tiles := tokensAMX, blocksAMX, tilesOfCallAMX
+		if strings.HasSuffix(format, "_K") {
+			tokens, blocks, tiles = tokensAMX256, blocksAMX256, tilesOfCallAMX256
+		}
+		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %sAMX},\n", strings.ToUpper(format), tokens, blocks, tiles, format)
+	}
+	return b.String() + "}\n\n"
+}

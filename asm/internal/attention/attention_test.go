@@ -1,0 +1,227 @@
+package attention_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/asm/internal/asmtest"
+	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// tileCase describes a tile.
+type tileCase struct {
+	format   *quant.Format
+	headDim  int
+	visible  []int // of each row
+	padding  int   // bytes between slots
+	elements func(r *rand.Rand, i int) float32
+	seed     uint64
+}
+
+// tile returns the tile, its keys and values just before a protected page.
+func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
+	t.Helper()
+	r := rand.New(rand.NewPCG(c.seed, 1))
+	longest, rows := 1, len(c.visible)
+	for _, n := range c.visible {
+		longest = max(longest, n)
+	}
+	size := c.format.Bytes(c.headDim)
+	tile := &attention.Tile{
+		Format: c.format, Stride: size + c.padding, HeadDim: c.headDim, Visible: c.visible,
+		Queries: &quant.Activation{}, Results: make([]attention.Partial, rows),
+		Scores: asmtest.FencedFloats(t, rows*attention.TileKeys), Value: make([]float32, c.headDim), Panel: asmtest.FencedFloats(t, attention.PanelKeys*c.headDim),
+	}
+	tile.K, tile.V = asmtest.Fenced(t, (longest-1)*tile.Stride+size), asmtest.Fenced(t, (longest-1)*tile.Stride+size)
+	vector := func() []float32 {
+		x := make([]float32, c.headDim)
+		for i := range x {
+			x[i] = c.elements(r, i)
+		}
+		return x
+	}
+	for _, cache := range [][]byte{tile.K, tile.V} {
+		for j := range longest {
+			if err := c.format.Quantize(cache[j*tile.Stride:][:size], vector()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tile.Queries.Reserve(c.format.ActivationForm, rows, c.headDim)
+	tile.Queries.X = asmtest.FencedFloats(t, rows*c.headDim)
+	for row := range rows {
+		x := tile.Queries.X[row*c.headDim:][:c.headDim]
+		for i, v := range vector() {
+			x[i] = v / 8
+		}
+		k.Prepare(tile.Queries, row, x)
+		tile.Results[row].Out = asmtest.FencedFloats(t, c.headDim)
+	}
+	return tile
+}
+
+// check fails unless every tier attends as the portable form does.
+func (c tileCase) check(t *testing.T) {
+	t.Helper()
+	want := c.tile(t, asm.Portable())
+	attention.Attend(want)
+	for _, k := range asm.Tiers()[1:] {
+		got := c.tile(t, k)
+		k.Attend(got)
+		for r := range want.Results {
+			g, w := &got.Results[r], &want.Results[r]
+			row := fmt.Sprintf("%s, row %d: ", k.Tier(), r)
+			if g.Max != w.Max && (g.Max == g.Max || w.Max == w.Max) {
+				t.Fatalf("%sthe maximum is %v, the portable form has %v", row, g.Max, w.Max)
+			}
+			asmtest.SameFloats(t, row+"sum", []float32{g.Sum}, []float32{w.Sum})
+			asmtest.SameFloats(t, row+"out", g.Out, w.Out)
+			asmtest.SameFloats(t, row+"weights", got.Scores[r*attention.TileKeys:][:c.visible[r]], want.Scores[r*attention.TileKeys:][:c.visible[r]])
+		}
+		only := c.tile(t, k)
+		only.V = nil
+		k.Attend(only)
+		for r := range want.Results {
+			row := fmt.Sprintf("%s without values, row %d: ", k.Tier(), r)
+			asmtest.SameFloats(t, row+"sum", []float32{only.Results[r].Sum}, []float32{want.Results[r].Sum})
+			asmtest.SameFloats(t, row+"weights", only.Scores[r*attention.TileKeys:][:c.visible[r]], want.Scores[r*attention.TileKeys:][:c.visible[r]])
+		}
+	}
+}
+
+// mask returns how many slots rows see, the last of them n, when group rows belong to each token.
+func mask(rows, group, n int) (visible []int) {
+	tokens := (rows + group - 1) / group
+	for r := range rows {
+		visible = append(visible, min(max(n-tokens+1+r/group, 0), attention.TileKeys))
+	}
+	return visible
+}
+
+var cacheFormats = []*quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0, quant.Q4_1}
+
+func TestAttend(t *testing.T) {
+	for _, f := range cacheFormats {
+		for _, headDim := range []int{8, 16, 32, 64, 80, 96, 256} {
+			if headDim%f.BlockLen != 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d", f, headDim), func(t *testing.T) {
+				for i, visible := range [][]int{
+					{1}, {0}, {7, 7}, {17, 0, 3}, {128, 128, 128, 128}, {31, 32, 33, 34, 35}, {128, 1, 64, 100, 127, 0, 16},
+					mask(12, 4, 5), mask(7, 3, 130), mask(9, 1, 65),
+				} {
+					tileCase{f, headDim, visible, 2 * i, asmtest.Fills[0].At, uint64(i)}.check(t)
+				}
+			})
+		}
+		for _, fill := range asmtest.Fills {
+			t.Run(f.Name+"/"+fill.Name, func(t *testing.T) {
+				for seed := range uint64(4) {
+					tileCase{f, 64, []int{5, 40, 40, 41, 77}, 3, fill.At, seed}.check(t)
+				}
+			})
+		}
+	}
+}
+
+func FuzzAttend(f *testing.F) {
+	f.Add(uint8(1), uint8(8), uint8(4), uint8(128), uint8(0), uint64(1))
+	f.Add(uint8(0), uint8(3), uint8(7), uint8(9), uint8(1), uint64(2))
+	f.Add(uint8(3), uint8(8), uint8(5), uint8(50), uint8(2), uint64(3))
+	f.Fuzz(func(t *testing.T, format, size, rows, seen, fill uint8, seed uint64) {
+		c := tileCase{format: cacheFormats[int(format)%len(cacheFormats)], seed: seed, elements: asmtest.Fills[int(fill)%len(asmtest.Fills)].At}
+		c.headDim = (1 + int(size)%16) * max(8, c.format.BlockLen)
+		c.padding = int(seed % 7)
+		r := rand.New(rand.NewPCG(seed, 2))
+		for range 1 + rows%12 {
+			c.visible = append(c.visible, r.IntN(min(int(seen), attention.TileKeys)+1))
+		}
+		c.check(t)
+	})
+}
+
+func TestAttendDoesNotAllocate(t *testing.T) {
+	for _, k := range asm.Tiers() {
+		for _, f := range cacheFormats {
+			tile := tileCase{f, 64, mask(8, 4, 70), 0, asmtest.Fills[0].At, 1}.tile(t, k)
+			if n := testing.AllocsPerRun(5, func() { k.Attend(tile) }); n != 0 {
+				t.Errorf("%s: %v allocations for %s, want none", k.Tier(), n, f)
+			}
+		}
+	}
+}
+
+func BenchmarkAttend(b *testing.B) {
+	const headDim = 64
+	for _, f := range cacheFormats {
+		for _, rows := range []int{1, 3, 4, 64} {
+			for _, k := range asm.Tiers() {
+				b.Run(fmt.Sprintf("%s/%dx%d/%s", f, rows, attention.TileKeys, k.Tier()), func(b *testing.B) {
+					tile := tileCase{f, headDim, mask(rows, rows, attention.TileKeys), 0, asmtest.Fills[0].At, 1}.tile(b, k)
+					b.SetBytes(int64(2 * attention.TileKeys * f.Bytes(headDim)))
+					for b.Loop() {
+						k.Attend(tile)
+					}
+					b.ReportMetric(float64(2*rows*attention.TileKeys*headDim)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkAttendMemory walks a long context, 8 KV heads of 64 elements in F16, with 4 query rows: a decode step's tiles.
+func BenchmarkAttendMemory(b *testing.B) {
+	const heads, headDim, slots = 8, 64, 1 << 16
+	for _, k := range asm.Tiers()[1:] {
+		b.Run(k.Tier(), func(b *testing.B) {
+			tile := tileCase{quant.F16, headDim, mask(4, 4, attention.TileKeys), 0, asmtest.Fills[0].At, 1}.tile(b, k)
+			tile.Stride = heads * quant.F16.Bytes(headDim)
+			keys, values := make([]byte, slots*tile.Stride), make([]byte, slots*tile.Stride)
+			for i := range keys {
+				keys[i], values[i] = byte(i)&0x3f, byte(i)&0x3f
+			}
+			b.SetBytes(int64(2 * attention.TileKeys * quant.F16.Bytes(headDim)))
+			piece := 0
+			for b.Loop() {
+				at := piece/heads%(slots/attention.TileKeys)*attention.TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
+				tile.K, tile.V = keys[at:], values[at:]
+				piece++
+				at = piece/heads%(slots/attention.TileKeys)*attention.TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
+				tile.Next = keys[at:]
+				k.Attend(tile)
+			}
+		})
+	}
+}
+
+// TestMerge joins the results of tiles, either of which may be of no slots.
+func TestMerge(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, k := range asm.Tiers()[1:] {
+		for _, fill := range asmtest.Fills {
+			for _, n := range asmtest.Lengths {
+				for _, sums := range [][2]float32{{2, 3}, {0, 3}, {2, 0}, {0, 0}} {
+					var got, want [2]attention.Partial
+					for i := range got {
+						got[i] = attention.Partial{Max: 1 + float32(i)/2, Sum: sums[i], Out: asmtest.FencedFloats(t, n)[:n]}
+						for j := range n {
+							got[i].Out[j] = fill.At(r, j)
+						}
+						want[i] = got[i]
+						want[i].Out = slices.Clone(got[i].Out)
+					}
+					k.Merge(&got[0], &got[1])
+					attention.Merge(&want[0], &want[1])
+					what := fmt.Sprintf("%s, %s, sums %v: ", k.Tier(), fill.Name, sums)
+					asmtest.SameFloats(t, what+"values", got[0].Out, want[0].Out)
+					asmtest.SameFloats(t, what+"maximum and sum", []float32{got[0].Max, got[0].Sum}, []float32{want[0].Max, want[0].Sum})
+				}
+			}
+		}
+	}
+}

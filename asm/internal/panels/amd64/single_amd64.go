@@ -1,0 +1,58 @@
+//go:build !purego
+
+package amd64
+
+import (
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+)
+
+// singleKernel is a kernel for panels in blocks: the product of panels.Together panels, which follow each other every
+// panelBytes, with a single row of activations. Otherwise it is as panels.BlockKernel. A row's result in panel i goes to
+// out[i·panels.Rows + row].
+type singleKernel func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// singlePanels returns panels that tiles multiply, or, where there is a single row of activations, the kernel for that.
+func singlePanels(tiles panels.BlockTiles, single singleKernel) *panels.Panels {
+	rest := panels.BlockTiles{Layout: tiles.Layout, Rows: tiles.Rows, Tiles: tiles.Tiles[len(tiles.Tiles)-1:]}
+	return panels.New(tiles.Layout, func(p *panels.Product) {
+		if p.Acts.Rows > 1 {
+			tiles.Multiply(p, 0, p.Count, 0)
+			return
+		}
+		done := multiplySingle(tiles.Layout, single, p)
+		rest.Multiply(p, done, p.Count, 0)
+	})
+}
+
+// longestSingle is how many bytes of weights one call reads at most: what a core reads in some 50 microseconds.
+const longestSingle = 640 << 10
+
+// multiplySingle multiplies panels with the only row of activations, panels.Together at a time, and returns how many: none
+// where they are too long for one call.
+func multiplySingle(l *panels.Layout, single singleKernel, p *panels.Product) (done int) {
+	a, size := p.Acts, l.Bytes(p.Acts.K)
+	if panels.Together*size > longestSingle {
+		return 0
+	}
+	for ; done+panels.Together <= p.Count; done += panels.Together {
+		at := l.RowsOf(l.Cut(p.Panels[done*size:(done+1)*size], a.K), 0)
+		out := p.Out[done*panels.Rows : (done+panels.Together)*panels.Rows]
+		single(at[0], at[1], at[2], size, a.K/l.Format.BlockLen, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
+	}
+	return done
+}
+
+// inParts returns a kernel for panels.Together panels of floats that multiplies long rows in parts, by one that adds to out.
+func inParts(l *panels.Layout, add panels.FloatKernel) panels.FloatKernel {
+	bytes := l.Bytes(1)
+	part := longestSingle / (panels.Together * bytes)
+	return func(w *byte, panelBytes, k int, x, out *float32, stride int) {
+		clear(unsafe.Slice(out, panels.Together*panels.Rows))
+		for at := 0; at < k; at += part {
+			w, x := (*byte)(unsafe.Add(unsafe.Pointer(w), at*bytes)), (*float32)(unsafe.Add(unsafe.Pointer(x), at*4))
+			add(w, panelBytes, min(part, k-at), x, out, stride)
+		}
+	}
+}

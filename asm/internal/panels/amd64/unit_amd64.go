@@ -1,0 +1,48 @@
+//go:build !purego
+
+package amd64
+
+import "github.com/antigravity-go/antigravity/asm/internal/panels"
+
+// unit is the tiles of one set of instructions.
+type unit struct {
+	rows   int // a tile's height in rows of weights: 16 covers a panel, 8 half of one
+	blocks []blockFormat
+	floats []panels.FloatTiles // the kernels for single rows add to out, see inParts
+}
+
+// blockFormat is the tiles of a format in blocks.
+type blockFormat struct {
+	layout *panels.Layout
+	tiles  []panels.BlockTile // those for most tokens first; the last is for one
+	single singleKernel
+}
+
+// AVX2 returns panels that AVX2, FMA and F16C multiply.
+func AVX2() []*panels.Panels { return unitAVX2.panels() }
+
+// AVXVNNI returns panels that AVX-VNNI multiplies.
+func AVXVNNI() []*panels.Panels { return unitAVXVNNI.panels() }
+
+// AVX512 returns panels that AVX-512 F, BW, VL and DQ multiply.
+func AVX512() []*panels.Panels { return unitAVX512.panels() }
+
+// AVX512VNNI returns panels that AVX-512 VNNI multiplies.
+func AVX512VNNI() []*panels.Panels { return unitAVX512VNNI.panels() }
+
+// panels returns the panels of all of the unit's formats.
+func (u *unit) panels() (list []*panels.Panels) {
+	for _, f := range u.blocks {
+		list = append(list, singlePanels(u.tiles(f), f.single))
+	}
+	for _, f := range u.floats {
+		f.Single = inParts(f.Layout, f.Single)
+		list = append(list, f.Panels())
+	}
+	return list
+}
+
+// tiles returns the tiles of a format in blocks.
+func (u *unit) tiles(f blockFormat) panels.BlockTiles {
+	return panels.BlockTiles{Layout: f.layout, Rows: u.rows, Tiles: f.tiles}
+}

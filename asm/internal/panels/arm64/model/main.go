@@ -1,0 +1,194 @@
+// Command model prints a table of how many cycles the loops of the arm64 kernels take by LLVM's models of processors: what a
+// product of one block of weights costs when all memory is in the first-level cache. Run it in the module, with LLVM's tools, 22
+// or later, in PATH:
+//
+//	go run ./asm/internal/panels/arm64/model
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// processors are the models, by LLVM's names, with the highest tier that they have.
+var processors = []struct {
+	name string
+	tier int
+}{
+	{"cortex-a72", neon}, {"neoverse-n1", sdot}, {"neoverse-v1", i8mm}, {"neoverse-n2", i8mm},
+}
+
+// The tiers.
+const (
+	neon = iota
+	sdot
+	i8mm
+)
+
+// kernel is a loop to model.
+type kernel struct {
+	name   string
+	blocks int // products of 32 weights of one output in a round of the outermost loop
+	inner  int // rounds of the loop within
+	tier   int
+}
+
+var kernels = []kernel{
+	{"q4_0NEONx1", 8, 1, neon},
+	{"q4_0NEONx2", 8 * 2, 1, neon},
+	{"q4_1NEONx1", 8, 1, neon},
+	{"q4_1NEONx2", 8 * 2, 1, neon},
+	{"q8_0NEONx1", 8, 1, neon},
+	{"q8_0NEONx2", 8 * 2, 1, neon},
+	{"q4_KNEONx1", 8 * 8, 4, neon},
+	{"q5_KNEONx1", 8 * 8, 4, neon},
+	{"q6_KNEONx1", 8 * 8, 2, neon},
+	{"q4_0SDOTx1", 8, 1, sdot},
+	{"q4_0SDOTx4", 8 * 4, 1, sdot},
+	{"q4_0SDOTx8", 4 * 8, 1, sdot},
+	{"q4_1SDOTx1", 8, 1, sdot},
+	{"q4_1SDOTx4", 8 * 4, 1, sdot},
+	{"q4_1SDOTx8", 4 * 8, 1, sdot},
+	{"q8_0SDOTx1", 8, 1, sdot},
+	{"q8_0SDOTx4", 8 * 4, 1, sdot},
+	{"q8_0SDOTx8", 4 * 8, 1, sdot},
+	{"q4_KSDOTx1", 8 * 8, 4, sdot},
+	{"q4_KSDOTx2", 8 * 2 * 8, 4, sdot},
+	{"q4_KSDOTx8", 4 * 8 * 8, 2, sdot},
+	{"q5_KSDOTx1", 8 * 8, 4, sdot},
+	{"q5_KSDOTx2", 8 * 2 * 8, 4, sdot},
+	{"q5_KSDOTx8", 4 * 8 * 8, 2, sdot},
+	{"q6_KSDOTx1", 8 * 8, 2, sdot},
+	{"q6_KSDOTx2", 8 * 2 * 8, 2, sdot},
+	{"q6_KSDOTx8", 4 * 8 * 8, 2, sdot},
+	{"q4_0I8MMx8", 8 * 8, 1, i8mm},
+	{"q4_1I8MMx8", 8 * 8, 1, i8mm},
+	{"q8_0I8MMx8", 8 * 8, 1, i8mm},
+	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm},
+	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm},
+	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm},
+}
+
+// asm is the package whose test program has all kernels in it.
+const asm = "github.com/antigravity-go/antigravity/asm"
+
+func main() {
+	log.SetFlags(0)
+	if v := version(); v < 22 {
+		log.Fatalf("llvm-mca in PATH is of LLVM %d, whose models of these processors are not good: 22 is", v)
+	}
+	dir, err := os.MkdirTemp("", "model")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "asm.test")
+	run("", []string{"GOARCH=arm64", "CGO_ENABLED=0"}, "go", "test", "-c", "-o", binary, asm)
+	fmt.Print("| kernel |")
+	for _, p := range processors {
+		fmt.Printf(" %s |", p.name)
+	}
+	fmt.Printf("\n|---|%s\n", strings.Repeat("--:|", len(processors)))
+	for _, k := range kernels {
+		loop := k.loop(binary)
+		fmt.Printf("| %s |", k.name)
+		for _, p := range processors {
+			if k.tier > p.tier {
+				fmt.Print(" – |")
+				continue
+			}
+			fmt.Printf(" %.2f |", cycles(p.name, loop)/float64(k.blocks))
+		}
+		fmt.Println()
+	}
+}
+
+// version returns that of LLVM.
+func version() int {
+	m := regexp.MustCompile(`LLVM version (\d+)`).FindStringSubmatch(run("", nil, "llvm-mca", "--version"))
+	if m == nil {
+		return 0
+	}
+	v, _ := strconv.Atoi(m[1]) // digits
+	return v
+}
+
+// run returns what a command writes.
+func run(input string, environment []string, name string, args ...string) string {
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), environment...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		log.Fatalf("%s %v: %v", name, args, err)
+	}
+	return string(out)
+}
+
+var (
+	instruction = regexp.MustCompile(`^\s*([0-9a-f]+):\s+(.*)$`)
+	branch      = regexp.MustCompile(`^b\.\w+\s+0x([0-9a-f]+)`)
+	address     = regexp.MustCompile(`0x[0-9a-f]+ <.*>`)
+)
+
+// loop returns a round of the kernel's outermost loop, as text.
+func (k *kernel) loop(binary string) string {
+	const symbol = asm + "/internal/panels/arm64.%s.abi0"
+	listing := run("", nil, "llvm-objdump", "-d", "--mattr=+dotprod,+i8mm", "--no-show-raw-insn",
+		"--disassemble-symbols="+fmt.Sprintf(symbol, k.name), binary)
+	var code []string
+	index := map[string]int{} // of each address
+	from, to := -1, -1
+	type loop struct{ first, last int }
+	var within loop
+	for line := range strings.Lines(listing) {
+		m := instruction.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		index[m[1]] = len(code)
+		text := strings.ReplaceAll(m[2], "\t", " ")
+		if b := branch.FindStringSubmatch(text); b != nil {
+			if target, ok := index[b[1]]; ok {
+				if from >= 0 {
+					within = loop{from, to}
+				}
+				from, to = target, len(code)
+			}
+		}
+		code = append(code, address.ReplaceAllString(text, "0"))
+	}
+	if from < 0 {
+		log.Fatalf("%s has no loop", k.name)
+	}
+	round := code[from : to+1]
+	if k.inner > 1 {
+		body := code[within.first : within.last+1]
+		round = append([]string{}, code[from:within.first]...)
+		for range k.inner {
+			round = append(round, body...)
+		}
+		round = append(round, code[within.last+1:to+1]...)
+	}
+	return strings.Join(round, "\n")
+}
+
+var total = regexp.MustCompile(`Total Cycles:\s+(\d+)`)
+
+// cycles returns how many a round takes.
+func cycles(processor, loop string) float64 {
+	const rounds = 100
+	out := run(loop, nil, "llvm-mca", "-mtriple=aarch64", "-mcpu="+processor, "-iterations="+strconv.Itoa(rounds))
+	n, err := strconv.Atoi(total.FindStringSubmatch(out)[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	return float64(n) / rounds
+}

@@ -1,0 +1,138 @@
+package panels
+
+import (
+	"encoding/binary"
+
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// Layout is how the panels of a format are laid out, in three planes: first the quants of all blocks, so that a kernel reads
+// them in whole cache lines, then their scales, and then the inner scales of formats that have such. Within a plane blocks
+// follow each other, and a block is the bytes of the file's block transposed: unit 0 of each of the panel's rows, then unit 1,
+// and so on. Quants have units of four bytes, so that a cache line holds four bytes of every row, the same lanes that
+// VPMADDUBSW, VPDPBUSD, SDOT and the conversion of their sums have.
+type Layout struct {
+	Format     *quant.Format
+	PlaneBytes [3]int  // bytes of a block of each plane, of all rows
+	fields     []field // in the order of the panel, by planes
+}
+
+// field is a part of a block of the file.
+type field struct {
+	at, bytes int // in the file's block
+	unit      int // bytes that stay together: 1, 2 or 4
+	plane     int
+}
+
+// The layouts, one for each format that has panels. A block of a float format is one element.
+var (
+	LayoutF32  = newLayout(quant.F32, field{0, 4, 4, 0})
+	LayoutF16  = newLayout(quant.F16, field{0, 2, 2, 0})
+	LayoutBF16 = newLayout(quant.BF16, field{0, 2, 2, 0})
+	LayoutQ4_0 = newLayout(quant.Q4_0, field{2, 16, 4, 0}, field{0, 2, 2, 1})
+	LayoutQ4_1 = newLayout(quant.Q4_1, field{4, 16, 4, 0}, field{0, 4, 2, 1})
+	LayoutQ8_0 = newLayout(quant.Q8_0, field{2, 32, 4, 0}, field{0, 2, 2, 1})
+	LayoutQ4_K = newLayout(quant.Q4_K, field{16, 128, 4, 0}, field{0, 4, 2, 1}, field{4, 12, 4, 2})
+	LayoutQ5_K = newLayout(quant.Q5_K, field{48, 128, 4, 0}, field{16, 32, 4, 0}, field{0, 4, 2, 1}, field{4, 12, 4, 2})
+	LayoutQ6_K = newLayout(quant.Q6_K, field{0, 128, 4, 0}, field{128, 64, 4, 0}, field{208, 2, 2, 1}, field{192, 16, 1, 2})
+)
+
+// newLayout returns the layout of a format with the fields of its blocks.
+func newLayout(f *quant.Format, fields ...field) *Layout {
+	l := &Layout{Format: f, fields: fields}
+	for _, f := range fields {
+		l.PlaneBytes[f.plane] += f.bytes * Rows
+	}
+	return l
+}
+
+// Cut returns the planes of a panel of rows of k elements.
+func (l *Layout) Cut(panel []byte, k int) (planes [3][]byte) {
+	blocks := k / l.Format.BlockLen
+	for i, n := range l.PlaneBytes {
+		planes[i], panel = panel[:blocks*n], panel[blocks*n:]
+	}
+	return planes
+}
+
+// RowsOf returns where row r and those after it begin in each plane, nil for an empty plane.
+func (l *Layout) RowsOf(planes [3][]byte, r int) (first [3]*byte) {
+	for _, f := range l.fields {
+		first[f.plane] = &planes[f.plane][r*f.unit]
+	}
+	return first
+}
+
+// Bytes returns the size of a panel of rows of k elements.
+func (l *Layout) Bytes(k int) int { return Rows * l.Format.Bytes(k) }
+
+// pack is Panels.Pack.
+func (l *Layout) pack(dst, src []byte, rowBytes, k int) {
+	if l.Format.ActivationForm == quant.Float {
+		l.packFloats(dst, src, rowBytes, k)
+		return
+	}
+	planes := l.Cut(dst, k)
+	for b := range k / l.Format.BlockLen {
+		for _, f := range l.fields {
+			to := planes[f.plane][:f.bytes*Rows]
+			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
+			f.transpose(to, src[b*l.Format.BlockBytes+f.at:], rowBytes)
+		}
+	}
+}
+
+// packFloats packs all rows a part at a time, which stays in the first-level cache.
+func (l *Layout) packFloats(dst, src []byte, rowBytes, k int) {
+	const part = 256
+	f, all := l.fields[0], l.Format.Bytes(k)
+	for at := 0; at < all; at += part {
+		f.bytes = min(part, all-at)
+		f.transpose(dst[at*Rows:(at+f.bytes)*Rows], src[at:], rowBytes)
+	}
+}
+
+// unpack is Panels.Unpack.
+func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
+	var block [256]byte // room for a block of any format
+	n := l.Format.BlockLen
+	planes := l.Cut(panel, k)
+	for b := range k / n {
+		for _, f := range l.fields {
+			from := planes[f.plane][:f.bytes*Rows]
+			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
+			f.gather(block[f.at:f.at+f.bytes], from[r*f.unit:])
+		}
+		_ = l.Format.Dequantize(dst[b*n:(b+1)*n], block[:l.Format.BlockBytes]) // the lengths fit
+	}
+}
+
+// transpose copies a field of all rows of a block: unit i of row r becomes unit i·Rows + r.
+func (f field) transpose(dst, src []byte, rowBytes int) {
+	for r := range Rows {
+		row, to := src[r*rowBytes:][:f.bytes], dst[r*f.unit:]
+		switch f.unit {
+		case 4:
+			for ; len(row) >= 4; row = row[4:] {
+				binary.LittleEndian.PutUint32(to, binary.LittleEndian.Uint32(row))
+				to = to[min(4*Rows, len(to)):]
+			}
+		case 2:
+			for ; len(row) >= 2; row = row[2:] {
+				binary.LittleEndian.PutUint16(to, binary.LittleEndian.Uint16(row))
+				to = to[min(2*Rows, len(to)):]
+			}
+		case 1:
+			for i, v := range row {
+				to[i*Rows] = v
+			}
+		}
+	}
+}
+
+// gather copies the units of one row, which are Rows units apart, to dst.
+func (f field) gather(dst, src []byte) {
+	for i := 0; i < len(dst); i += f.unit {
+		copy(dst[i:i+f.unit], src[i*Rows:])
+	}
+}

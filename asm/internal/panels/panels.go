@@ -1,0 +1,62 @@
+// Package panels holds the products with packed weights: how the rows of a weight matrix are interleaved in panels, and how a
+// product is cut into the tiles that the assembly computes. The assembly stands in the folders amd64 and arm64; what it must
+// give is quant.Format.DotRows of the rows before they were packed.
+//
+// The words of these folders: a token is a row of activations. A line is 64 bytes of a panel's quants, four of each of its 16 rows.
+// A tile is what one kernel computes: the products of some rows of a panel with some tokens. Of a block of 256, a part is 128
+// elements, a run 32 and a group 16; a block's inner scales are those of its runs or groups. Quants of five or six bits have their
+// upper bits, the other bits, in lines of their own.
+package panels
+
+import "github.com/antigravity-go/antigravity/quant"
+
+// Rows is how many rows of weights a panel interleaves: a product keeps each in a lane of its own, so that the lanes never
+// change the order in which a row's sum is made.
+const Rows = 16
+
+// Panels is how a tier of processors stores the weights of one format for its products: Rows rows together, in the bytes that they
+// have in the format, arranged so that the kernel reads memory once, in order, and need not shuffle. A tier without Panels for a
+// format multiplies rows as files have them, by Format.DotRows.
+type Panels struct {
+	layout   *Layout
+	multiply func(p *Product)
+}
+
+// New returns the panels of a layout, for which multiply computes products.
+func New(l *Layout, multiply func(p *Product)) *Panels { return &Panels{l, multiply} }
+
+// Format returns the format of the weights.
+func (p *Panels) Format() *quant.Format { return p.layout.Format }
+
+// Pack writes one panel: src has Rows rows of k elements, one every rowBytes bytes; dst has room for Rows·Format.Bytes(k)
+// bytes.
+func (p *Panels) Pack(dst, src []byte, rowBytes, k int) { p.layout.pack(dst, src, rowBytes, k) }
+
+// Unpack writes row r of a panel of rows of k elements to dst [k], as Format.Dequantize would have written it.
+func (p *Panels) Unpack(dst []float32, panel []byte, r, k int) { p.layout.unpack(dst, panel, r, k) }
+
+// Multiply computes a product.
+func (p *Panels) Multiply(product *Product) { p.multiply(product) }
+
+// Product is the product of neighbouring panels with the rows of an activation:
+//
+//	Out[t·Stride + i] = Dot(row i, Acts.Row(t))   i < Count·Rows, t < Acts.Rows
+//
+// with the same bits as Format.DotRows has for the rows as they were before packing.
+type Product struct {
+	Panels []byte // Count panels, one after another
+	Count  int
+	Acts   *quant.Activation // its K is the rows' length
+	Out    []float32
+	Stride int
+}
+
+// Find returns the panels of a format among several, nil where there are none.
+func Find(list []*Panels, f *quant.Format) *Panels {
+	for _, p := range list {
+		if p.Format() == f {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package vectors
+
+import "github.com/antigravity-go/antigravity/internal/exact"
+
+// add computes dst[i] += src[i]. The slices have one length and do not overlap partly.
+func add(dst, src []float32) {
+	src = src[:len(dst)]
+	for i := range dst {
+		dst[i] += src[i]
+	}
+}
+
+// scale computes x[i] *= v.
+func scale(x []float32, v float32) {
+	for i := range x {
+		x[i] *= v
+	}
+}
+
+// siluMul computes dst[i] = exact.SiLU(gate[i]) * up[i], the activation of SwiGLU (arXiv 2002.05202). dst may be gate or up.
+func siluMul(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i := range dst {
+		dst[i] = exact.SiLU(gate[i]) * up[i]
+	}
+}
+
+// Axpy computes dst[i] = fma(a, x[i], dst[i]).
+func Axpy(dst []float32, a float32, x []float32) {
+	x = x[:len(dst)]
+	for i, v := range x {
+		dst[i] = exact.FMA(a, v, dst[i])
+	}
+}

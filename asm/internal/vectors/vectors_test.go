@@ -1,0 +1,203 @@
+package vectors_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/asm/internal/asmtest"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// operations are the kernels that take vectors: each is run on three of n elements and writes at least one.
+var operations = []struct {
+	name string
+	run  func(k *asm.Kernels, x, y, z []float32)
+}{
+	{"Add", func(k *asm.Kernels, x, y, _ []float32) { k.Add(x, y) }},
+	{"Scale", func(k *asm.Kernels, x, _, _ []float32) { k.Scale(x, -1.7) }},
+	{"Axpy", func(k *asm.Kernels, x, y, _ []float32) { k.Axpy(x, 1.3, y) }},
+	{"SiLUMul", func(k *asm.Kernels, x, y, z []float32) { k.SiLUMul(z, x, y) }},
+	{"SiLUMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SiLUMul(x, x, y) }},
+	{"SiLUMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.SiLUMul(y, x, y) }},
+	{"RMSNorm", func(k *asm.Kernels, x, y, z []float32) { k.RMSNorm(z, x, y, 1e-5) }},
+	{"RMSNorm in place", func(k *asm.Kernels, x, y, _ []float32) { k.RMSNorm(x, x, y, 1e-5) }},
+	{"Softmax", func(k *asm.Kernels, x, _, _ []float32) { k.Softmax(x) }},
+	{"RoPE", func(k *asm.Kernels, x, y, z []float32) { k.RoPE(x, y[:len(x)/2], z[:len(x)/2]) }},
+}
+
+func TestVectors(t *testing.T) {
+	for _, k := range asm.Tiers()[1:] {
+		for _, op := range operations {
+			for _, fill := range asmtest.Fills {
+				t.Run(k.Tier()+"/"+op.name+"/"+fill.Name, func(t *testing.T) {
+					r := rand.New(rand.NewPCG(1, 2))
+					var got, want [3][]float32
+					for i := range got {
+						got[i] = asmtest.FencedFloats(t, slices.Max(asmtest.Lengths))
+						want[i] = make([]float32, len(got[i]))
+					}
+					for _, n := range asmtest.Lengths {
+						var g, w [3][]float32
+						for i := range got {
+							for j := range got[i] {
+								got[i][j] = 42
+							}
+							g[i], w[i] = got[i][len(got[i])-n:], want[i][:n]
+							for j := range n {
+								w[i][j] = fill.At(r, j)
+							}
+							copy(g[i], w[i])
+						}
+						op.run(asm.Portable(), w[0], w[1], w[2])
+						op.run(k, g[0], g[1], g[2])
+						for i := range got {
+							asmtest.SameFloats(t, fmt.Sprintf("operand %d", i), g[i], w[i])
+							for j, v := range got[i][:len(got[i])-n] {
+								if v != 42 {
+									t.Fatalf("operand %d of %d elements: element %d was written", i, n, j-len(got[i])+n)
+								}
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// samePrepared fails unless a tier prepares x as the portable form does.
+func samePrepared(t testing.TB, k *asm.Kernels, p quant.ActivationForm, x []float32) {
+	t.Helper()
+	var got, want quant.Activation
+	want.Reserve(p, 2, len(x))
+	got.Reserve(p, 2, len(x))
+	want.Prepare(1, x)
+	k.Prepare(&got, 1, x)
+	w, g := want.Row(1), got.Row(1)
+	asmtest.SameFloats(t, "scales", g.D, w.D)
+	if !slices.Equal(g.Q, w.Q) {
+		t.Fatalf("elements are %v, the portable form has %v, for %v", g.Q, w.Q, x)
+	}
+	if !slices.Equal(g.Sums, w.Sums) {
+		t.Fatalf("sums are %v, the portable form has %v, for %v", g.Sums, w.Sums, x)
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	for _, k := range asm.Tiers()[1:] {
+		for _, fill := range asmtest.Fills {
+			t.Run(k.Tier()+"/"+fill.Name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(3, 4))
+				x := asmtest.FencedFloats(t, 4096)
+				for i := range x {
+					x[i] = fill.At(r, i)
+				}
+				for n := 0; n <= len(x); n += 256 {
+					samePrepared(t, k, quant.Int8x32, x[len(x)-n:])
+					samePrepared(t, k, quant.Int8x256, x[len(x)-n:])
+				}
+				samePrepared(t, k, quant.Int8x32, x[len(x)-96:])
+			})
+		}
+	}
+}
+
+// TestPrepareExponents has blocks of every magnitude, down to those of which the reciprocal overflows.
+func TestPrepareExponents(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	x := make([]float32, 256)
+	for _, k := range asm.Tiers()[1:] {
+		for exponent := -149; exponent < 128; exponent++ {
+			for i := range x {
+				x[i] = float32(math.Ldexp(r.Float64()*2-1, exponent))
+			}
+			samePrepared(t, k, quant.Int8x32, x)
+			samePrepared(t, k, quant.Int8x256, x)
+		}
+	}
+}
+
+func FuzzPrepare(f *testing.F) {
+	for _, fill := range asmtest.Fills {
+		r := rand.New(rand.NewPCG(7, 8))
+		var seed []byte
+		for i := range 256 {
+			seed = binary.LittleEndian.AppendUint32(seed, math.Float32bits(fill.At(r, i)))
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x := make([]float32, min(len(b)/4, 1024)/32*32)
+		for i := range x {
+			x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+		for _, k := range asm.Tiers()[1:] {
+			samePrepared(t, k, quant.Int8x32, x)
+			samePrepared(t, k, quant.Int8x256, x[:len(x)/256*256])
+		}
+	})
+}
+
+func TestVectorsDoNotAllocate(t *testing.T) {
+	x, y, z := make([]float32, 100), make([]float32, 100), make([]float32, 100)
+	var a quant.Activation
+	a.Reserve(quant.Int8x32, 1, 96)
+	for _, k := range asm.Tiers() {
+		n := testing.AllocsPerRun(10, func() {
+			k.Add(x, y)
+			k.Scale(x, 0.5)
+			k.Axpy(x, 1, y)
+			k.SiLUMul(x, y, z)
+			k.RMSNorm(x, y, z, 1e-5)
+			k.Softmax(x)
+			k.RoPE(x, y[:50], z[:50])
+			k.Prepare(&a, 0, x[:96])
+		})
+		if n != 0 {
+			t.Errorf("%s: %v allocations, want none", k.Tier(), n)
+		}
+	}
+}
+
+func BenchmarkVectors(b *testing.B) {
+	const n = 2048
+	r := rand.New(rand.NewPCG(9, 10))
+	x, y, z := make([]float32, n), make([]float32, n), make([]float32, n)
+	for i := range x {
+		x[i], y[i], z[i] = float32(r.NormFloat64()), float32(r.NormFloat64()), float32(r.NormFloat64())
+	}
+	cos, sin := make([]float32, n/2), make([]float32, n/2)
+	for i := range cos {
+		s, c := math.Sincos(float64(i))
+		cos[i], sin[i] = float32(c), float32(s)
+	}
+	var a quant.Activation
+	for _, bench := range []struct {
+		name string
+		run  func(k *asm.Kernels)
+	}{
+		{"Prepare32", func(k *asm.Kernels) { a.Reserve(quant.Int8x32, 1, n); k.Prepare(&a, 0, x) }},
+		{"Prepare256", func(k *asm.Kernels) { a.Reserve(quant.Int8x256, 1, n); k.Prepare(&a, 0, x) }},
+		{"RMSNorm", func(k *asm.Kernels) { k.RMSNorm(z, x, y, 1e-5) }},
+		{"SiLUMul", func(k *asm.Kernels) { k.SiLUMul(z, x, y) }},
+		{"Add", func(k *asm.Kernels) { k.Add(z, x) }},
+		{"Axpy", func(k *asm.Kernels) { k.Axpy(z, 1e-9, x) }},
+		{"RoPE", func(k *asm.Kernels) { k.RoPE(z, cos, sin) }},
+		{"Softmax", func(k *asm.Kernels) { k.Softmax(z) }},
+	} {
+		for _, k := range asm.Tiers() {
+			b.Run(bench.name+"/"+k.Tier(), func(b *testing.B) {
+				copy(z, x)
+				b.SetBytes(4 * n)
+				for b.Loop() {
+					bench.run(k)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package asm_test
+
+import (
+	"go/token"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// TestTiers holds what other packages rely on: the portable tier comes first, the names are those that ANTIGRAVITY_CPU takes,
+// each tier has at least the panels of the one below, and Best is one of them.
+func TestTiers(t *testing.T) {
+	tiers, known := asm.Tiers(), []string{"generic", "avx2", "avxvnni", "avx512", "avx512vnni", "amx", "neon", "sdot", "i8mm"}
+	if tiers[0] != asm.Portable() {
+		t.Error("the first tier is not the portable one")
+	}
+	last, best := -1, false
+	for i, k := range tiers {
+		at := slices.Index(known, k.Tier())
+		if at <= last {
+			t.Errorf("tier %d is %q, which is unknown or comes too late", i, k.Tier())
+		}
+		last, best = at, best || k.Tier() == asm.Best().Tier()
+		for _, f := range quant.Formats() {
+			switch p := k.PanelsFor(f); {
+			case p != nil && p.Format() != f:
+				t.Errorf("%s: the panels for %s are those of %s", k.Tier(), f, p.Format())
+			case p == nil && i > 0 && tiers[i-1].PanelsFor(f) != nil:
+				t.Errorf("%s has no panels for %s, and the tier below has", k.Tier(), f)
+			}
+		}
+	}
+	if !best || asm.Tier() != asm.Best().Tier() {
+		t.Errorf("the tier in use is %q, of %d", asm.Tier(), len(tiers))
+	}
+}
+
+// TestKernelsCannotBeChanged fails where a type that all users share has a field that they could set.
+func TestKernelsCannotBeChanged(t *testing.T) {
+	for _, shared := range []reflect.Type{reflect.TypeFor[asm.Kernels](), reflect.TypeFor[asm.Panels]()} {
+		for i := range shared.NumField() {
+			if name := shared.Field(i).Name; token.IsExported(name) {
+				t.Errorf("%v has the exported field %s", shared, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,16 @@
+//go:build (amd64 || arm64) && !purego
+
+package asm
+
+import "github.com/antigravity-go/antigravity/asm/internal/panels"
+
+// replacePanels sets the panels of some formats; of others they stay those of the tier below, whose list does not change.
+func (k *Kernels) replacePanels(replacements []*Panels) {
+	list := replacements
+	for _, p := range k.panels {
+		if panels.Find(replacements, p.Format()) == nil {
+			list = append(list, p)
+		}
+	}
+	k.panels = list
+}

@@ -1,0 +1,184 @@
+package backendtest
+
+import (
+	"context"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Device is a backend that computes with another one, and asks before each call whether that is to fail: see NewDevice.
+type Device struct {
+	plain
+	fuser    backend.Fuser
+	attender backend.PrefillAttender
+	selector backend.Selector
+}
+
+// NewDevice returns a backend that computes with b. Ahead of each call of the interfaces of package backend, and of Alloc of its
+// memory, before is told the call's name and its first operand, which is nil for Alloc and Synchronize. When it returns an error,
+// the call computes nothing and returns that. Fault.Before is made for it. Where b lacks fused operations, attention of many
+// tokens or selection, the plain operations that stand in for them are calls, too.
+func NewDevice(b backend.Backend, before func(call string, operand *tensor.Tensor) error) *Device {
+	p := plain{b, before}
+	d := &Device{plain: p, fuser: backend.Fused(p), attender: backend.Attender(p), selector: backend.Selecting(p)}
+	if f, ok := b.(backend.Fuser); ok {
+		d.fuser = f
+	}
+	if a, ok := b.(backend.PrefillAttender); ok {
+		d.attender = a
+	}
+	if s, ok := b.(backend.Selector); ok {
+		d.selector = s
+	}
+	return d
+}
+
+// plain has the operations that every backend has.
+type plain struct {
+	backend.Backend
+	before func(string, *tensor.Tensor) error
+}
+
+// call computes unless it is to fail.
+func (d plain) call(name string, operand *tensor.Tensor, compute func() error) error {
+	if err := d.before(name, operand); err != nil {
+		return err
+	}
+	return compute()
+}
+
+// Name tells what it computes with.
+func (d plain) Name() string { return d.Backend.Name() + "-test" }
+
+// BitExact passes on.
+func (d plain) BitExact() bool { return backend.BitExact(d.Backend) }
+
+// ScratchBytes passes on.
+func (d plain) ScratchBytes() int64 { return backend.Scratch(d.Backend) }
+
+// Memory is the other backend's, whose Alloc may fail.
+func (d plain) Memory() tensor.Memory { return memoryOf{d.Backend.Memory(), d.before} }
+
+type memoryOf struct {
+	tensor.Memory
+	before func(string, *tensor.Tensor) error
+}
+
+func (m memoryOf) Alloc(size int, d tensor.DType) (tensor.Buffer, error) {
+	if err := m.before("Alloc", nil); err != nil {
+		return nil, err
+	}
+	return m.Memory.Alloc(size, d)
+}
+
+func (d plain) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := d.before("CopyFrom", t); err != nil {
+		return nil, err
+	}
+	return d.Backend.CopyFrom(t)
+}
+
+// Prepare prepares weights as the other backend wants them.
+func (d plain) Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := d.before("Prepare", w); err != nil {
+		return nil, err
+	}
+	return backend.Prepare(ctx, d.Backend, w)
+}
+
+func (d plain) MatMul(a, b, out *tensor.Tensor) error {
+	return d.call("MatMul", a, func() error { return d.Backend.MatMul(a, b, out) })
+}
+
+func (d plain) MatMulTransposed(a, w, out *tensor.Tensor) error {
+	return d.call("MatMulTransposed", a, func() error { return d.Backend.MatMulTransposed(a, w, out) })
+}
+
+func (d plain) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
+	return d.call("MatMulSlice", a, func() error { return d.Backend.MatMulSlice(a, w, rows, cols, out) })
+}
+
+func (d plain) AddAssign(a, b *tensor.Tensor) error {
+	return d.call("AddAssign", a, func() error { return d.Backend.AddAssign(a, b) })
+}
+
+func (d plain) Scale(x *tensor.Tensor, v float32) error {
+	return d.call("Scale", x, func() error { return d.Backend.Scale(x, v) })
+}
+
+func (d plain) SiLUMul(a, b *tensor.Tensor) error {
+	return d.call("SiLUMul", a, func() error { return d.Backend.SiLUMul(a, b) })
+}
+
+func (d plain) RMSNorm(x, w *tensor.Tensor, eps float32) error {
+	return d.call("RMSNorm", x, func() error { return d.Backend.RMSNorm(x, w, eps) })
+}
+
+func (d plain) Softmax(x *tensor.Tensor) error {
+	return d.call("Softmax", x, func() error { return d.Backend.Softmax(x) })
+}
+
+func (d plain) RoPE(x, table *tensor.Tensor) error {
+	return d.call("RoPE", x, func() error { return d.Backend.RoPE(x, table) })
+}
+
+func (d plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
+	return d.call("AttentionGen", q, func() error { return d.Backend.AttentionGen(q, k, v, out, n) })
+}
+
+func (d plain) Weigh(q, k, sums *tensor.Tensor, n int) error {
+	return d.call("Weigh", q, func() error { return d.Backend.Weigh(q, k, sums, n) })
+}
+
+func (d plain) Compact(t *tensor.Tensor, keep []int32) error {
+	return d.call("Compact", t, func() error { return d.Backend.Compact(t, keep) })
+}
+
+func (d plain) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
+	return d.call("Gather", table, func() error { return d.Backend.Gather(table, indices, out) })
+}
+
+func (d plain) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
+	return d.call("CopySlice", src, func() error { return d.Backend.CopySlice(src, dst, srcOff, dstOff, n) })
+}
+
+func (d plain) ReadBuffer(t *tensor.Tensor, dst []byte) error {
+	return d.call("ReadBuffer", t, func() error { return d.Backend.ReadBuffer(t, dst) })
+}
+
+func (d plain) Cast(src, dst *tensor.Tensor) error {
+	return d.call("Cast", src, func() error { return d.Backend.Cast(src, dst) })
+}
+
+func (d plain) Synchronize() error { return d.call("Synchronize", nil, d.Backend.Synchronize) }
+
+// NormMatMul is backend.Fuser's.
+func (d *Device) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	return d.call("NormMatMul", x, func() error { return d.fuser.NormMatMul(x, norm, eps, normed, ws, outs) })
+}
+
+// MatMulAdd is backend.Fuser's.
+func (d *Device) MatMulAdd(x, w, product, out *tensor.Tensor) error {
+	return d.call("MatMulAdd", x, func() error { return d.fuser.MatMulAdd(x, w, product, out) })
+}
+
+// NormSwiGLU is backend.Fuser's.
+func (d *Device) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
+	return d.call("NormSwiGLU", x, func() error { return d.fuser.NormSwiGLU(x, norm, eps, normed, gate, up, product, out) })
+}
+
+// RoPECast is backend.Fuser's.
+func (d *Device) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
+	return d.call("RoPECast", q, func() error { return d.fuser.RoPECast(q, k, v, table, keys, values) })
+}
+
+// Attention is backend.PrefillAttender's.
+func (d *Device) Attention(q, k, v, out *tensor.Tensor, n int) error {
+	return d.call("Attention", q, func() error { return d.attender.Attention(q, k, v, out, n) })
+}
+
+// Largest is backend.Selector's.
+func (d *Device) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+	return d.call("Largest", x, func() error { return d.selector.Largest(x, indices, values) })
+}

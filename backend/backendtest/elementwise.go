@@ -1,0 +1,165 @@
+package backendtest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// rowShapes are those of activations: single elements, odd rows, Llama's rows, heads, and a row of scores.
+func rowShapes(quick bool) [][]int {
+	return upTo(quick, [][]int{{1}, {1, 1}, {1, 7}, {3, 33}, {2, 256}, {17, 100}, {3, 4, 32}, {1, 2048}, {5, 3072}, {1, 128256}},
+		[]int{512, 2048}, []int{100, 8192}, []int{3, 128256})
+}
+
+// oneRow is the shape that unusual values get.
+var oneRow = []int{5, 333}
+
+// elements returns the number of elements of a shape.
+func elements(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// rowChecks makes checks over all shapes with random values, and over one shape with the others.
+func rowChecks(operation string, shapes [][]int, one []int, build func(g generator, dims []int, in input) *trial) (checks []Check) {
+	add := func(dims []int, in input) {
+		checks = append(checks, Check{Operation: operation, Type: "f32", Shape: fmt.Sprint(dims), Input: in.name,
+			build: func(g generator) *trial { return build(g, dims, in) }})
+	}
+	for _, dims := range shapes {
+		add(dims, random)
+	}
+	for _, in := range inputs[1:] {
+		add(one, in)
+	}
+	return checks
+}
+
+func elementwiseChecks(quick bool) (checks []Check) {
+	shapes := rowShapes(quick)
+	checks = append(checks, rowChecks("AddAssign", shapes, oneRow, addAssign)...)
+	for _, c := range rowChecks("AddAssign", shapes, oneRow, addRow) {
+		c.Shape += " + one row"
+		checks = append(checks, c)
+	}
+	checks = append(checks, rowChecks("Scale", shapes, oneRow, scale)...)
+	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, siluMul)...)
+	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm)...)
+	checks = append(checks, rowChecks("Softmax", shapes, oneRow, softmax)...)
+	heads := upTo(quick, [][]int{{1, 1, 2}, {1, 3, 6}, {1, 32, 64}, {7, 4, 32}, {3, 24, 128}}, []int{512, 8, 64}, []int{100, 24, 128})
+	return append(checks, rowChecks("RoPE", heads, []int{3, 2, 64}, rope)...)
+}
+
+// absoluteSum is the magnitude of a sum of two operands.
+func absoluteSum(x, y []float32) func([]float32) []float64 {
+	return func([]float32) []float64 {
+		result := make([]float64, len(x))
+		for i := range x {
+			result[i] = math.Abs(float64(x[i])) + math.Abs(float64(y[i%len(y)]))
+		}
+		return result
+	}
+}
+
+func addAssign(g generator, dims []int, in input) *trial { return add(g, dims, dims, in) }
+
+func addRow(g generator, dims []int, in input) *trial { return add(g, dims, dims[len(dims)-1:], in) }
+
+func add(g generator, dims, addend []int, in input) *trial {
+	x, y := g.floats(in, elements(dims)), g.floats(in, elements(addend))
+	return &trial{
+		operands: []operand{
+			f32("a", update, x, dims...).within(limit{tolerance: single, magnitude: absoluteSum(x, y)}),
+			f32("b", reading, y, addend...),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AddAssign(t[0], t[1]) },
+	}
+}
+
+func scale(g generator, dims []int, in input) *trial {
+	return &trial{
+		operands: []operand{f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
+		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Scale(t[0], -0.3) },
+	}
+}
+
+func siluMul(g generator, dims []int, in input) *trial {
+	x, y := g.floats(in, elements(dims)), g.floats(in, elements(dims))
+	magnitude := func(want []float32) []float64 {
+		result := make([]float64, len(want))
+		for i, v := range want {
+			// Far below 0 the exponential is limited to some smallest or largest number, and which is the device's affair.
+			result[i] = math.Abs(float64(v)) + 0x1p-100*math.Abs(float64(x[i])*float64(y[i]))
+		}
+		return result
+	}
+	return &trial{
+		operands: []operand{
+			f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude}), f32("b", reading, y, dims...),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.SiLUMul(t[0], t[1]) },
+	}
+}
+
+func rmsNorm(g generator, dims []int, in input) *trial {
+	dim := dims[len(dims)-1]
+	return &trial{
+		operands: []operand{
+			f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single}),
+			f32("w", reading, g.floats(random, dim), dim),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RMSNorm(t[0], t[1], epsilon) },
+	}
+}
+
+func softmax(g generator, dims []int, in input) *trial {
+	return &trial{
+		operands: []operand{
+			f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{
+				tolerance: exponents, magnitude: rowMaxima(dims[len(dims)-1]),
+			}),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Softmax(t[0]) },
+	}
+}
+
+func rope(g generator, dims []int, in input) *trial {
+	table, x := g.angles(dims[0], dims[2]), g.floats(in, elements(dims))
+	return &trial{
+		operands: []operand{
+			f32("x", update, x, dims...).within(limit{tolerance: single, magnitude: pairLengths(x, dims[2])}),
+			f32("table", reading, table, dims[0], dims[2]),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RoPE(t[0], t[1]) },
+	}
+}
+
+// angles returns a table of the cosines and sines of any angles, [tokens, dim].
+func (g generator) angles(tokens, dim int) []float32 {
+	table := make([]float32, tokens*dim)
+	for token := range tokens {
+		for i := range dim / 2 {
+			sin, cos := math.Sincos(g.Float64() * 2 * math.Pi)
+			table[token*dim+i], table[token*dim+dim/2+i] = float32(cos), float32(sin)
+		}
+	}
+	return table
+}
+
+// pairLengths is the magnitude of what a rotation of heads of dim elements makes of x: the length of the pair that is rotated.
+func pairLengths(x []float32, dim int) func([]float32) []float64 {
+	return func([]float32) []float64 {
+		result := make([]float64, len(x))
+		for i := range x {
+			partner := i/dim*dim + (i%dim+dim/2)%dim
+			result[i] = math.Hypot(float64(x[i]), float64(x[partner]))
+		}
+		return result
+	}
+}

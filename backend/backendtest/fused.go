@@ -1,0 +1,207 @@
+package backendtest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// The fused operations are those of backend.Fused: the device's own, or composed of its plain operations. Either is what a
+// model gets.
+
+// epsilon is Llama's for norms.
+const epsilon = 1e-5
+
+var fusedProducts = []product{{1, 16, 64}, {1, 48, 512}, {3, 33, 100}, {17, 80, 256}}
+
+// normed is x normalised by the definition.
+func normed(x, norm []float32) []float32 {
+	result, dim := make([]float32, len(x)), len(norm)
+	for at := 0; at < len(x); at += dim {
+		sum := 0.0
+		for _, v := range x[at : at+dim] {
+			sum += float64(v) * float64(v)
+		}
+		factor := 1 / math.Sqrt(sum/float64(dim)+epsilon)
+		for i, w := range norm {
+			result[at+i] = float32(float64(x[at+i]) * factor * float64(w))
+		}
+	}
+	return result
+}
+
+func normMatMulChecks(quick bool) []Check {
+	checks := productChecks("NormMatMul", func(g generator, p product, d tensor.DType, f factors) *trial {
+		return normMatMul(g, p, []tensor.DType{d, d, d}, f)
+	}, upTo(quick, fusedProducts, product{1, 2048, 2048}, product{32, 512, 2048}))
+	mixed := []Check{{
+		Operation: "NormMatMul", Type: "mixed", Shape: product{5, 48, 256}.String(), Input: random.name,
+		build: func(g generator) *trial {
+			return normMatMul(g, product{5, 48, 256}, []tensor.DType{tensor.Q4_K, tensor.F16, tensor.Q6_K, tensor.Q8_0}, usual)
+		},
+	}}
+	return append(checks, both(mixed)...)
+}
+
+// normMatMul multiplies with weights of several types, the second and later of which have fewer rows, as keys and values do.
+func normMatMul(g generator, p product, types []tensor.DType, f factors) *trial {
+	x, norm := g.floats(f.x, p.m*p.k), g.floats(random, p.k)
+	t := &trial{operands: []operand{
+		f32("x", reading, x, p.m, p.k), f32("norm", reading, norm, p.k), blank("normed", scratch, p.m, p.k),
+	}}
+	var outs []operand
+	for i, d := range types {
+		p := p
+		if i > 0 {
+			p.n = (p.n + 3) / 4
+		}
+		w := g.weights(d, f.weights, p.n*p.k)
+		t.operands = append(t.operands, operand{name: fmt.Sprint("w", i), role: weight, dtype: d, dims: []int{p.n, p.k}, data: w})
+		outs = append(outs, blank(fmt.Sprint("out", i), output, p.m, p.n).within(limit{
+			tolerance: productTolerance(d), magnitude: p.magnitude(d, normed(x, norm), w),
+		}))
+	}
+	t.operands = append(t.operands, outs...)
+	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
+		ws, outs := t[3:3+len(types)], t[3+len(types):]
+		return backend.Fused(b).NormMatMul(t[0], t[1], epsilon, t[2], ws, outs)
+	}
+	return t
+}
+
+func matMulAddChecks(quick bool) []Check {
+	return productChecks("MatMulAdd", matMulAdd, upTo(quick, fusedProducts, product{1, 2048, 8192}, product{32, 512, 2048}))
+}
+
+func matMulAdd(g generator, p product, d tensor.DType, f factors) *trial {
+	x, w, sum := g.floats(f.x, p.m*p.k), g.weights(d, f.weights, p.n*p.k), g.floats(random, p.m*p.n)
+	magnitude := func(want []float32) []float64 {
+		result := p.magnitude(d, x, w)(want)
+		for i, v := range sum {
+			result[i] += math.Abs(float64(v))
+		}
+		return result
+	}
+	return &trial{
+		operands: []operand{
+			f32("x", reading, x, p.m, p.k),
+			{name: "w", role: weight, dtype: d, dims: []int{p.n, p.k}, data: w},
+			blank("product", scratch, p.m, p.n),
+			f32("out", update, sum, p.m, p.n).within(limit{tolerance: productTolerance(d), magnitude: magnitude}),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return backend.Fused(b).MatMulAdd(t[0], t[1], t[2], t[3])
+		},
+	}
+}
+
+func normSwiGLUChecks(quick bool) []Check {
+	return productChecks("NormSwiGLU", normSwiGLU, upTo(quick, fusedProducts, product{1, 8192, 2048}, product{32, 512, 2048}))
+}
+
+func normSwiGLU(g generator, p product, d tensor.DType, f factors) *trial {
+	x, norm := g.floats(f.x, p.m*p.k), g.floats(random, p.k)
+	gate, up := g.weights(d, f.weights, p.n*p.k), g.weights(d, f.weights, p.n*p.k)
+	return &trial{
+		operands: []operand{
+			f32("x", reading, x, p.m, p.k), f32("norm", reading, norm, p.k), blank("normed", scratch, p.m, p.k),
+			{name: "gate", role: weight, dtype: d, dims: []int{p.n, p.k}, data: gate},
+			{name: "up", role: weight, dtype: d, dims: []int{p.n, p.k}, data: up},
+			blank("product", scratch, p.m, p.n),
+			blank("out", output, p.m, p.n).within(limit{
+				tolerance: max(productTolerance(d), exponents),
+				magnitude: func([]float32) []float64 { return p.swiGLUMagnitude(d, normed(x, norm), gate, up) },
+			}),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return backend.Fused(b).NormSwiGLU(t[0], t[1], epsilon, t[2], t[3], t[4], t[5], t[6])
+		},
+	}
+}
+
+// swiGLUMagnitude follows the errors of g = n·gateᵀ and u = n·upᵀ through silu(g)·u. The slope of silu is at most 1.1.
+func (p product) swiGLUMagnitude(d tensor.DType, n []float32, gate, up []byte) []float64 {
+	result, gates, ups := make([]float64, p.m*p.n), p.magnitude(d, n, gate)(nil), p.magnitude(d, n, up)(nil)
+	rowBytes := quantBytes(d, p.k)
+	for j := range p.n {
+		gateRow, upRow := decode(d, gate[j*rowBytes:(j+1)*rowBytes]), decode(d, up[j*rowBytes:(j+1)*rowBytes])
+		for i := range p.m {
+			row := n[i*p.k : (i+1)*p.k]
+			g, u, at := dot(gateRow, row), dot(upRow, row), i*p.n+j
+			silu := g / (1 + math.Exp(-g))
+			result[at] = 1.1*gates[at]*math.Abs(u) + math.Abs(silu)*(ups[at]+math.Abs(u)) + 0x1p-7*gates[at]*ups[at]
+		}
+	}
+	return result
+}
+
+// dot is an inner product in float64.
+func dot(a, b []float32) (sum float64) {
+	for i, v := range a {
+		sum += float64(v) * float64(b[i])
+	}
+	return sum
+}
+
+// ropeCastChecks rotate what attention takes and cache what it keeps, for cache types and shapes whose heads are whole blocks.
+func ropeCastChecks(quick bool) (checks []Check) {
+	for _, d := range cacheTypes {
+		add := func(h heads, in input) {
+			if h.dim%d.BlockLen() != 0 {
+				return
+			}
+			checks = append(checks, Check{
+				Operation: "RoPECast", Type: d.String(), Shape: fmt.Sprintf("[%d %d %d] and %d KV heads", h.tokens, h.heads, h.dim, h.kvHeads), Input: in.name,
+				build: func(g generator) *trial { return ropeCast(g, h, d, in) },
+			})
+		}
+		small := []heads{{1, 1, 1, 2, 1}, {3, 3, 1, 6, 3}, {1, 1, 1, 32, 1}, {1, 32, 8, 64, 1}, {7, 4, 4, 96, 7}, {33, 6, 2, 128, 33}}
+		for _, h := range upTo(quick, small, heads{512, 32, 8, 64, 512}, heads{100, 24, 8, 128, 100}) {
+			add(h, random)
+		}
+		for _, in := range inputs[1:] {
+			add(heads{3, 4, 2, 64, 3}, in)
+		}
+	}
+	return checks
+}
+
+func ropeCast(g generator, h heads, d tensor.DType, in input) *trial {
+	queries, keys := []int{h.tokens, h.heads, h.dim}, []int{h.tokens, h.kvHeads, h.dim}
+	q, k, v := g.floats(in, elements(queries)), g.floats(in, elements(keys)), g.floats(in, elements(keys))
+	table := g.angles(h.tokens, h.dim)
+	stored := func(name string, truth []float32, magnitude func([]float32) []float64) operand {
+		l := limit{truth: truth, tolerance: single, magnitude: magnitude}
+		if d.Quantized() { // as cast has it
+			l.tolerance = half
+			l.magnitude = func([]float32) []float64 { return blockMaxima(truth, d.BlockLen()) }
+		}
+		return operand{name: name, role: output, dtype: d, dims: keys}.within(l)
+	}
+	return &trial{
+		operands: []operand{
+			f32("q", update, q, queries...).within(limit{tolerance: single, magnitude: pairLengths(q, h.dim)}),
+			f32("k", scratch, k, keys...), f32("v", reading, v, keys...), f32("table", reading, table, h.tokens, h.dim),
+			stored("keys", rotated(k, table, h), pairLengths(k, h.dim)), stored("values", v, nil),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return backend.Fused(b).RoPECast(t[0], t[1], t[2], t[3], t[4], t[5])
+		},
+	}
+}
+
+// rotated is keys rotated by the definition.
+func rotated(k, table []float32, h heads) []float32 {
+	result := make([]float32, len(k))
+	for at := 0; at < len(k); at += h.dim {
+		angles := table[at/(h.kvHeads*h.dim)*h.dim:][:h.dim]
+		for i := range h.dim / 2 {
+			j := i + h.dim/2
+			a, b, cos, sin := float64(k[at+i]), float64(k[at+j]), float64(angles[i]), float64(angles[j])
+			result[at+i], result[at+j] = float32(a*cos-b*sin), float32(a*sin+b*cos)
+		}
+	}
+	return result
+}

@@ -1,0 +1,61 @@
+package backendtest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/selection/selectiontest"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// few are values of which many are equal, zeros of both signs and infinities among them; damaged has NaNs, too.
+var (
+	few = input{name: "few values", value: func(r *rand.Rand) float32 {
+		return [...]float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)), float32(math.Inf(-1))}[r.IntN(6)]
+	}}
+	damaged = input{name: "with NaN", value: func(r *rand.Rand) float32 {
+		if r.IntN(10) == 0 {
+			return float32(math.NaN())
+		}
+		return float32(r.NormFloat64())
+	}}
+)
+
+// largestChecks select from rows of a few elements up to vocabularies.
+func largestChecks() (checks []Check) {
+	for _, n := range []int{3, 7, 333, 4096, 128256} {
+		for _, k := range []int{1, 2, 40, 256, n} {
+			if k > n || k > 4096 {
+				continue
+			}
+			for _, in := range append(slices.Clip(inputs), few, damaged) {
+				checks = append(checks, Check{Operation: "Largest", Type: "f32", Shape: fmt.Sprintf("%d of %d", k, n), Input: in.name,
+					build: func(g generator) *trial { return selectLargest(g, n, k, in) }})
+			}
+		}
+	}
+	return checks
+}
+
+func selectLargest(g generator, n, k int, in input) *trial {
+	x := g.floats(in, n)
+	order := selectiontest.Largest(x)[:k]
+	return &trial{
+		operands: []operand{f32("x", reading, x, 1, n)},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			indices, values := make([]int32, k), make([]float32, k)
+			if err := backend.Selecting(b).Largest(t[0], indices, values); err != nil {
+				return err
+			}
+			for i, want := range order {
+				if got := values[i]; indices[i] != want || got != x[want] && (got == got || x[want] == x[want]) {
+					return fmt.Errorf("the largest of number %d is element %d, %g; want element %d, %g", i, indices[i], got, want, x[want])
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,304 @@
+package backendtest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// TestEveryOperationIsChecked holds the list of checks against the contract.
+func TestEveryOperationIsChecked(t *testing.T) {
+	checked := operations()
+	for _, want := range []string{
+		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
+		"Weigh", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "RoPECast",
+		"Attention", "Largest",
+	} {
+		if !slices.Contains(checked, want) {
+			t.Errorf("%s is not checked", want)
+		}
+	}
+	names := map[string]bool{}
+	for _, c := range Checks(false) {
+		name := c.String()
+		if names[name] {
+			t.Errorf("two checks are %s", name)
+		}
+		names[name] = true
+	}
+}
+
+// operations lists the operations that are checked, each once.
+func operations() (names []string) {
+	for _, c := range Checks(true) {
+		if !slices.Contains(names, c.Operation) {
+			names = append(names, c.Operation)
+		}
+	}
+	return names
+}
+
+// broken is the CPU with one operation replaced.
+type broken struct {
+	*cpu.Backend
+	scale        func(x *tensor.Tensor, v float32) error
+	softmax      func(x *tensor.Tensor) error
+	addAssign    func(a, b *tensor.Tensor) error
+	matMul       func(a, b, out *tensor.Tensor) error
+	attentionGen func(q, k, v, out *tensor.Tensor, n int) error
+	gather       func(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
+}
+
+func (b *broken) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
+	if b.gather != nil {
+		return b.gather(table, indices, out)
+	}
+	return b.Backend.Gather(table, indices, out)
+}
+
+func (b *broken) Scale(x *tensor.Tensor, v float32) error {
+	if b.scale != nil {
+		return b.scale(x, v)
+	}
+	return b.Backend.Scale(x, v)
+}
+
+func (b *broken) Softmax(x *tensor.Tensor) error {
+	if b.softmax != nil {
+		return b.softmax(x)
+	}
+	return b.Backend.Softmax(x)
+}
+
+func (b *broken) AddAssign(x, y *tensor.Tensor) error {
+	if b.addAssign != nil {
+		return b.addAssign(x, y)
+	}
+	return b.Backend.AddAssign(x, y)
+}
+
+func (b *broken) MatMul(x, y, out *tensor.Tensor) error {
+	if b.matMul != nil {
+		return b.matMul(x, y, out)
+	}
+	return b.Backend.MatMul(x, y, out)
+}
+
+func (b *broken) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
+	if b.attentionGen != nil {
+		return b.attentionGen(q, k, v, out, n)
+	}
+	return b.Backend.AttentionGen(q, k, v, out, n)
+}
+
+// poke writes a float at an index of a tensor's buffer, counted from the tensor's first element.
+func poke(x *tensor.Tensor, i int, v float32) {
+	copy(x.Buffer().Bytes()[x.Offset()+4*i:], encode(tensor.F32, []float32{v}))
+}
+
+func peek(x *tensor.Tensor, i int) float32 { return decode(tensor.F32, x.Data())[i] }
+
+// verdicts runs the quick checks of an operation, up to one that hangs.
+func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, timeout time.Duration) (map[Verdict]int, []*Result) {
+	t.Helper()
+	s := &Suite{Backend: b, Exact: exact, Seed: 1, Timeout: timeout}
+	counts, results := map[Verdict]int{}, []*Result(nil)
+	for _, c := range Checks(true) {
+		if c.Operation != operation || s.Stuck() {
+			continue
+		}
+		r, err := s.Do(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[r.Verdict]++
+		results = append(results, r)
+	}
+	return counts, results
+}
+
+func TestFaultsAreFound(t *testing.T) {
+	c := cpu.New(1)
+	defer c.Close()
+	forever := make(chan struct{})
+	defer close(forever)
+	for _, f := range []struct {
+		name, operation string
+		exact           bool
+		backend         broken
+		want            Verdict
+		all             bool // in each check
+		detail          string
+	}{
+		{name: "one bit", operation: "Scale", exact: true, want: Wrong, detail: "is", backend: broken{
+			scale: func(x *tensor.Tensor, v float32) error {
+				err := c.Scale(x, v)
+				poke(x, 0, math.Float32frombits(math.Float32bits(peek(x, 0))^1))
+				return err
+			}}, all: true},
+		{name: "an error of 0.1 %", operation: "Scale", want: Wrong, detail: "is", backend: broken{
+			scale: func(x *tensor.Tensor, v float32) error { return c.Scale(x, v*1.001) }}},
+		{name: "nothing is done", operation: "MatMul", want: Wrong, all: true, detail: "out[0 0] is NaN", backend: broken{
+			matMul: func(_, _, _ *tensor.Tensor) error { return nil }}},
+		{name: "NaN", operation: "Softmax", want: Wrong, all: true, detail: "NaN", backend: broken{
+			softmax: func(x *tensor.Tensor) error {
+				err := c.Softmax(x)
+				poke(x, x.Shape().NumElements()-1, float32(math.NaN()))
+				return err
+			}}},
+		{name: "an error", operation: "Softmax", want: Failed, all: true, detail: "out of breath", backend: broken{
+			softmax: func(*tensor.Tensor) error { return errors.New("out of breath") }}},
+		{name: "unsupported", operation: "Softmax", want: Unsupported, all: true, detail: "not supported", backend: broken{
+			softmax: func(*tensor.Tensor) error { return fmt.Errorf("softmax: %w", backend.ErrUnsupported) }}},
+		{name: "prepared in vain", operation: "Gather", want: Failed, detail: "could be prepared", backend: broken{
+			gather: func(*tensor.Tensor, []int32, *tensor.Tensor) error { return backend.ErrUnsupported }}},
+		{name: "a panic", operation: "Softmax", want: Panicked, all: true, detail: "index out of range", backend: broken{
+			softmax: func(x *tensor.Tensor) error { _ = x.Data()[1<<30+len(x.Data())]; return nil }}},
+		{name: "before its output", operation: "AddAssign", want: Overwrote, all: true, detail: "before", backend: broken{
+			addAssign: func(x, y *tensor.Tensor) error { poke(x, -1, 1); return c.AddAssign(x, y) }}},
+		{name: "after its output", operation: "AddAssign", want: Overwrote, all: true, detail: "after", backend: broken{
+			addAssign: func(x, y *tensor.Tensor) error { poke(x, x.Shape().NumElements(), 1); return c.AddAssign(x, y) }}},
+		{name: "its input", operation: "MatMul", want: Overwrote, all: true, detail: "changed its input a", backend: broken{
+			matMul: func(x, y, out *tensor.Tensor) error { err := c.MatMul(x, y, out); poke(x, 0, 55); return err }}},
+		{name: "a slot too many", operation: "AttentionGen", want: Wrong, all: true, detail: "NaN", backend: broken{
+			attentionGen: func(q, k, v, out *tensor.Tensor, n int) error { return c.AttentionGen(q, k, v, out, n+1) }}},
+		{name: "a slot too few", operation: "AttentionGen", want: Wrong, backend: broken{
+			attentionGen: func(q, k, v, out *tensor.Tensor, n int) error { return c.AttentionGen(q, k, v, out, max(1, n-1)) }}},
+		{name: "no checks of operands", operation: "Mistakes", want: Failed, detail: "accepted", backend: broken{
+			matMul: func(_, _, _ *tensor.Tensor) error { return nil }}},
+		{name: "never returns", operation: "Softmax", want: Hung, backend: broken{
+			softmax: func(*tensor.Tensor) error { <-forever; return nil }}},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			f.backend.Backend = c
+			timeout := time.Minute
+			if f.want == Hung {
+				timeout = 50 * time.Millisecond
+			}
+			counts, results := verdicts(t, &f.backend, f.operation, f.exact, timeout)
+			if counts[f.want] == 0 || f.all && counts[f.want] < len(results) {
+				t.Fatalf("%v, want %s", counts, f.want)
+			}
+			for _, r := range results {
+				if r.Verdict == f.want && !strings.Contains(r.Detail, f.detail) {
+					t.Errorf("%v: %q does not tell %q", r.Check, r.Detail, f.detail)
+				}
+			}
+		})
+	}
+}
+
+// floating is a device that computes products and attention with the weights, keys and values as floats, as GPUs do, where
+// the reference rounds activations to 8 bits: it is right.
+type floating struct{ *host.Reference }
+
+func (f floating) MatMulTransposed(a, w, out *tensor.Tensor) error {
+	return f.MatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(1), out)
+}
+
+func (f floating) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
+	if _, _, _, err := backend.CheckMatMulSlice(a, w, rows, cols, out); err != nil {
+		return err
+	}
+	x, y := decode(tensor.F32, a.Data()), decode(w.DType(), w.Data())
+	for i := range a.Shape().Rows() {
+		for j := range rows {
+			poke(out, i*rows+j, float32(dot(x[i*cols:(i+1)*cols], y[j*w.Shape().Dim(1):][:cols])))
+		}
+	}
+	return nil
+}
+
+func (f floating) attended(q, k *tensor.Tensor, n int) *attended {
+	d := k.Shape()
+	h := heads{q.Shape().NumElements() / q.Shape().Dim(-1) / q.Shape().Dim(-2), q.Shape().Dim(-2), d.Dim(1), d.Dim(2), n}
+	return &attended{heads: h, dtype: k.DType(), q: decode(tensor.F32, q.Data()), k: decode(k.DType(), k.Data())}
+}
+
+func (f floating) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
+	if _, err := backend.CheckAttention(q, k, v, out, n); err != nil {
+		return err
+	}
+	a, vals := f.attended(q, k, n), decode(v.DType(), v.Data())
+	a.each(func(query, kv int, p, _ []float64) {
+		for e := range a.dim {
+			sum := 0.0
+			for j, weight := range p {
+				sum += weight * float64(vals[(j*a.kvHeads+kv)*a.dim+e])
+			}
+			poke(out, query*a.dim+e, float32(sum))
+		}
+	})
+	return nil
+}
+
+func (f floating) Weigh(q, k, sums *tensor.Tensor, n int) error {
+	if _, err := backend.CheckWeigh(q, k, sums, n); err != nil {
+		return err
+	}
+	width := sums.Shape().Dim(1)
+	f.attended(q, k, n).each(func(_, kv int, p, _ []float64) {
+		for j, weight := range p {
+			poke(sums, kv*width+j, peek(sums, kv*width+j)+float32(weight))
+		}
+	})
+	return nil
+}
+
+// TestOtherRoundingIsTolerated checks the tolerances with a device that is right but not the reference.
+func TestOtherRoundingIsTolerated(t *testing.T) {
+	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attention", "Weigh", "Mistakes"} {
+		t.Run(operation, func(t *testing.T) {
+			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute)
+			worst := 0.0
+			for _, r := range results {
+				if r.Verdict != Passed {
+					t.Errorf("%v: %s %s", r.Check, r.Verdict, r.Detail)
+				}
+				if r.Tolerance > 0 {
+					worst = max(worst, r.Relative/r.Tolerance)
+				}
+			}
+			t.Logf("at most %.2f of the tolerance", worst)
+		})
+	}
+}
+
+// hasty is a floating device that leaves out the last block of an inner product.
+type hasty struct{ floating }
+
+func (h hasty) MatMulTransposed(a, w, out *tensor.Tensor) error {
+	if cols := w.Shape().Dim(1) - w.DType().BlockLen(); cols > 0 {
+		less, err := h.CopyFrom(a)
+		if err != nil {
+			return err
+		}
+		defer less.Free()
+		for row := range a.Shape().Rows() {
+			for i := cols; i < w.Shape().Dim(1); i++ {
+				poke(less, row*w.Shape().Dim(1)+i, 0)
+			}
+		}
+		a = less
+	}
+	return h.floating.MatMulTransposed(a, w, out)
+}
+
+// TestABlockTooFewIsFound checks that the tolerances are not too wide: one block in up to 64 shows for every type of weight.
+func TestABlockTooFewIsFound(t *testing.T) {
+	_, results := verdicts(t, hasty{floating{host.NewReference()}}, "MatMulTransposed", false, time.Minute)
+	for _, r := range results {
+		if long := strings.Contains(r.Shape, " 2048]"); long && r.Verdict != Wrong {
+			t.Errorf("%v: %s", r.Check, r.Verdict)
+		}
+	}
+}

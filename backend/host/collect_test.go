@@ -1,0 +1,98 @@
+package host_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// TestOperandsAreNotCollected lets operations have the last references to their operands while the collector runs all the time.
+func TestOperandsAreNotCollected(t *testing.T) {
+	b := cpu.New(2)
+	defer b.Close()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	ones := func(dims ...int) *tensor.Tensor {
+		x, err := tensor.New(b, tensor.F32, tensor.ShapeOf(dims...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := tensor.As[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range values {
+			values[i] = 1
+		}
+		runtime.KeepAlive(x)
+		return x
+	}
+	const n, k = 2000, 512
+	for range 2 {
+		for _, err := range []error{
+			b.Attention(ones(32, 4, 64), ones(n, 2, 64), ones(n, 2, 64), ones(32, 4, 64), n),
+			b.Weigh(ones(32, 4, 64), ones(n, 2, 64), ones(2, n), n),
+			b.MatMulTransposed(ones(64, k), ones(n, k), ones(64, n)),
+			backend.Fused(b).MatMulAdd(ones(64, k), ones(n, k), ones(64, n), ones(64, n)),
+			backend.Fused(b).NormSwiGLU(ones(64, k), ones(k), 1e-5, ones(64, k), ones(n, k), ones(n, k), ones(64, n), ones(64, n)),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestScratchForgetsOperands sees that no task keeps an operation's tensors once the operation is over: their memory is given back
+// when nobody else refers to them.
+func TestScratchForgetsOperands(t *testing.T) {
+	b := cpu.New(2)
+	defer b.Close()
+	on := func(d tensor.DType, dims ...int) *tensor.Tensor {
+		x, err := tensor.New(b, d, tensor.ShapeOf(dims...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	f32 := func(dims ...int) *tensor.Tensor { return on(tensor.F32, dims...) }
+	cache := func() *tensor.Tensor { return on(tensor.F16, 40, 2, 64) }
+	for name, run := range map[string]func() error{
+		"rows":       func() error { return b.AddAssign(f32(3, 64), f32(3, 64)) },
+		"gather":     func() error { return b.Gather(on(tensor.Q8_0, 8, 64), []int32{1, 2}, f32(2, 64)) },
+		"product":    func() error { return b.MatMulTransposed(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32)) },
+		"fused":      func() error { return b.MatMulAdd(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32), f32(3, 32)) },
+		"attention":  func() error { return b.Attention(f32(3, 4, 64), cache(), cache(), f32(3, 4, 64), 30) },
+		"weighing":   func() error { return b.Weigh(f32(3, 4, 64), cache(), f32(2, 40), 30) },
+		"compaction": func() error { return b.Compact(cache(), []int32{3, 5}) },
+		"rotation": func() error {
+			return b.RoPECast(f32(3, 4, 64), f32(3, 2, 64), f32(3, 2, 64), f32(3, 64), on(tensor.F16, 3, 2, 64), on(tensor.F16, 3, 2, 64))
+		},
+	} {
+		if err := run(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for range 200 { // what was forgotten is given back some time after a collection
+			if runtime.GC(); b.Memory().Used() == 0 {
+				break
+			}
+			runtime.Gosched()
+		}
+		if used := b.Memory().Used(); used != 0 {
+			t.Errorf("%s: %d bytes of operands are kept", name, used)
+		}
+	}
+}

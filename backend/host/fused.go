@@ -1,0 +1,104 @@
+package host
+
+import (
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Fused is Base with the fused operations, the attention of many tokens, and panels of weights: for backends whose tensors are
+// host memory, which is always mapped.
+type Fused struct{ *Base }
+
+// NormMatMul normalises x and multiplies with several weights.
+func (b Fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	return b.normMatMul(x, norm, eps, normed, ws, outs, nil)
+}
+
+func (b Fused) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
+	_, k, err := backend.CheckRMSNorm(x, norm)
+	if err != nil {
+		return err
+	}
+	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
+		return err
+	}
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("NormMatMul", x, norm, normed); err != nil {
+		return err
+	}
+	if err := maps.addWeights("NormMatMul", ws...); err != nil {
+		return err
+	}
+	if err := maps.add("NormMatMul", outs...); err != nil {
+		return err
+	}
+	p := b.products.get()
+	p.held = &b.held
+	defer b.products.put(p)
+	p.begin(b.kernels, x.Shape().Rows(), k)
+	for i, w := range ws {
+		if err := needWholePanels(w, w.Shape().Dim(0), k); err != nil {
+			return err
+		}
+		p.add(w, w.Shape().Dim(0), outs[i])
+	}
+	p.epilogue = e
+	if err := p.activate(b.runner, activation{floats(x), floats(norm), floats(normed), eps}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
+// MatMulAdd computes out += x·wᵀ.
+func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
+	m, n, k, err := backend.CheckMatMulTransposed(x, w, product)
+	if err != nil {
+		return err
+	}
+	if err := backend.CheckSame("MatMulAdd", out, product); err != nil {
+		return err
+	}
+	if err := needWholePanels(w, n, k); err != nil {
+		return err
+	}
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("MatMulAdd", x, product, out); err != nil {
+		return err
+	}
+	if err := maps.addWeights("MatMulAdd", w); err != nil {
+		return err
+	}
+	p := b.products.get()
+	p.held = &b.held
+	defer b.products.put(p)
+	p.begin(b.kernels, m, k)
+	p.add(w, n, product)
+	p.epilogue, p.sum = addProduct, floats(out)
+	if err := p.activate(b.runner, activation{x: floats(x)}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
+// addProduct adds the product to the sum.
+func addProduct(k *asm.Kernels, p *product, lo, hi int) {
+	k.Add(p.sum[lo:hi], p.terms[0].out[lo:hi])
+}
+
+// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.
+func (b Fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
+	if err := backend.CheckSame("NormSwiGLU", out, product); err != nil {
+		return err
+	}
+	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
+	return b.normMatMul(x, norm, eps, normed, ws[:], outs[:], swiGLU)
+}
+
+// swiGLU joins the products of gate and up.
+func swiGLU(k *asm.Kernels, p *product, lo, hi int) {
+	gate := p.terms[0].out[lo:hi]
+	k.SiLUMul(gate, gate, p.terms[1].out[lo:hi])
+}

@@ -1,0 +1,262 @@
+package host_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// source makes random operands.
+type source struct {
+	t testing.TB
+	*rand.Rand
+}
+
+func newSource(t testing.TB) source { return source{t, rand.New(rand.NewPCG(1, 2))} }
+
+func (s source) floats(dims ...int) *tensor.Tensor {
+	s.t.Helper()
+	values := make([]float32, tensor.ShapeOf(dims...).NumElements())
+	for i := range values {
+		values[i] = float32(s.NormFloat64())
+	}
+	x, err := tensor.FromFloats(values, dims...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return x
+}
+
+// as converts to another type, which for the K-quants means random blocks with small scales.
+func (s source) as(d tensor.DType, dims ...int) *tensor.Tensor {
+	s.t.Helper()
+	x, err := tensor.New(nil, d, tensor.ShapeOf(dims...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if d.Format().CanQuantize() {
+		if err := host.NewReference().Cast(s.floats(dims...), x); err != nil {
+			s.t.Fatal(err)
+		}
+		return x
+	}
+	data := x.Data()
+	for i := range data {
+		data[i] = byte(s.Uint32())
+	}
+	scales := map[tensor.DType][]int{tensor.Q4_K: {1, 3}, tensor.Q5_K: {1, 3}, tensor.Q6_K: {209}}[d]
+	for at := 0; at < len(data); at += d.BlockBytes() {
+		for _, place := range scales {
+			data[at+place] = 0x20 // the upper byte of a binary16 near 0.01
+		}
+	}
+	return x
+}
+
+func values(t testing.TB, x *tensor.Tensor) []float32 {
+	t.Helper()
+	v, err := tensor.As[float32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestAttentionByDefinition compares with softmax(q·kᵀ/√d)·v in float64.
+func TestAttentionByDefinition(t *testing.T) {
+	const heads, kvHeads, headDim, n = 4, 2, 16, 300
+	s, b := newSource(t), host.NewReference()
+	q, k, v, out := s.floats(heads, headDim), s.floats(n, kvHeads, headDim), s.floats(n, kvHeads, headDim), s.floats(heads, headDim)
+	if err := b.AttentionGen(q, k, v, out, n); err != nil {
+		t.Fatal(err)
+	}
+	keys, vals, got := values(t, k), values(t, v), values(t, out)
+	for h := range heads {
+		row := func(x []float32, slot int) []float32 { return x[(slot*kvHeads+h/2)*headDim:][:headDim] }
+		sum, want := 0.0, make([]float64, headDim)
+		for j := range n {
+			dot := 0.0
+			for i, x := range values(t, q)[h*headDim : (h+1)*headDim] {
+				dot += float64(x) * float64(row(keys, j)[i])
+			}
+			e := math.Exp(dot / 4)
+			sum += e
+			for i, x := range row(vals, j) {
+				want[i] += e * float64(x)
+			}
+		}
+		for i := range want {
+			if math.Abs(float64(got[h*headDim+i])-want[i]/sum) > 1e-5 {
+				t.Fatalf("head %d, element %d: %g, want %g", h, i, got[h*headDim+i], want[i]/sum)
+			}
+		}
+	}
+}
+
+func TestMatMulByDefinition(t *testing.T) {
+	s, b := newSource(t), host.NewReference()
+	a, c, out := s.floats(3, 5), s.floats(5, 4), s.floats(3, 4)
+	if err := b.MatMul(a, c, out); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		for j := range 4 {
+			want := 0.0
+			for l := range 5 {
+				want += float64(values(t, a)[i*5+l]) * float64(values(t, c)[l*4+j])
+			}
+			if got := values(t, out)[i*4+j]; math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("element %d, %d: %g, want %g", i, j, got, want)
+			}
+		}
+	}
+	w := s.floats(6, 8)
+	x, part := s.floats(2, 5), s.floats(2, 3)
+	if err := b.MatMulSlice(x, w, 3, 5, part); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		for j := range 3 {
+			want := 0.0
+			for l := range 5 {
+				want += float64(values(t, x)[i*5+l]) * float64(values(t, w)[j*8+l])
+			}
+			if got := values(t, part)[i*3+j]; math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("slice, element %d, %d: %g, want %g", i, j, got, want)
+			}
+		}
+	}
+}
+
+func TestMovingData(t *testing.T) {
+	s, b := newSource(t), host.NewReference()
+	x, y := s.floats(4, 8), s.floats(4, 8)
+	if err := b.CopySlice(x, y, 8, 0, 16); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(values(t, y)[:16], values(t, x)[8:24]) {
+		t.Error("CopySlice copied something else")
+	}
+	before := slices.Clone(values(t, x))
+	if err := b.CopySlice(x, x, 0, 4, 20); err != nil { // overlapping
+		t.Fatal(err)
+	}
+	if !slices.Equal(values(t, x)[4:24], before[:20]) {
+		t.Error("an overlapping CopySlice lost data")
+	}
+	dst := make([]byte, x.Size())
+	if err := b.ReadBuffer(x, dst); err != nil || !slices.Equal(dst, x.Data()) {
+		t.Error("ReadBuffer read something else", err)
+	}
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.Q8_0} {
+		wide, narrow, back := s.floats(2, 64), s.as(d, 2, 64), s.floats(2, 64)
+		if err := errors.Join(b.Cast(wide, narrow), b.Cast(narrow, back)); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values(t, wide) {
+			if math.Abs(float64(v-values(t, back)[i])) > 0.02 {
+				t.Fatalf("%v: %g came back as %g", d, v, values(t, back)[i])
+			}
+		}
+	}
+}
+
+// TestMistakesAreErrors gives each operation operands that do not fit; none may panic or write.
+func TestMistakesAreErrors(t *testing.T) {
+	s := newSource(t)
+	c := cpu.New(2)
+	defer c.Close()
+	x, w, small := s.floats(2, 64), s.as(tensor.Q4_0, 32, 64), s.floats(2, 32)
+	half := s.as(tensor.F16, 2, 64)
+	packed, err := backend.Prepare(t.Context(), c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F32, make([]byte, 2*64*4), nil, true), tensor.ShapeOf(2, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, cache := s.floats(1, 4, 32), s.as(tensor.F16, 5, 2, 32)
+	k, angles, slot, quantised := s.floats(1, 2, 32), s.floats(1, 32), s.as(tensor.F16, 1, 2, 32), s.as(tensor.Q8_0, 1, 2, 32)
+	fixed, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, make([]byte, 2*32*2), nil, true), tensor.ShapeOf(1, 2, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []backend.Backend{host.NewReference(), c} {
+		for name, err := range map[string]error{
+			"AddAssign of two shapes":            b.AddAssign(x, small),
+			"AddAssign of f16":                   b.AddAssign(half, half),
+			"AddAssign to constant memory":       b.AddAssign(constant, x),
+			"Scale of f16":                       b.Scale(half, 2),
+			"SiLUMul of two shapes":              b.SiLUMul(x, small),
+			"RMSNorm with other weights":         b.RMSNorm(x, s.floats(3), 1e-5),
+			"Softmax of f16":                     b.Softmax(half),
+			"RoPE of two dimensions":             b.RoPE(x, x),
+			"RoPE with another table":            b.RoPE(q, s.floats(1, 30)),
+			"MatMul of shapes that do not fit":   b.MatMul(x, small, x),
+			"MatMulTransposed to another shape":  b.MatMulTransposed(x, w, x),
+			"MatMulTransposed of other lengths":  b.MatMulTransposed(small, w, small),
+			"MatMulTransposed of f16":            b.MatMulTransposed(half, w, small),
+			"MatMulSlice of half a block":        b.MatMulSlice(s.floats(2, 16), w, 32, 16, small),
+			"MatMulSlice beyond the rows":        b.MatMulSlice(x, w, 33, 64, s.floats(2, 33)),
+			"AttentionGen beyond the slots":      b.AttentionGen(q, cache, cache, q, 6),
+			"AttentionGen to nothing":            b.AttentionGen(q, cache, cache, q, 0),
+			"AttentionGen of three heads":        b.AttentionGen(s.floats(1, 3, 32), cache, cache, q, 3),
+			"AttentionGen of another head size":  b.AttentionGen(s.floats(1, 4, 16), cache, cache, q, 3),
+			"AttentionGen to bf16":               b.AttentionGen(q, s.as(tensor.BF16, 5, 2, 32), s.as(tensor.BF16, 5, 2, 32), q, 3),
+			"AttentionGen of keys and values":    b.AttentionGen(q, cache, s.as(tensor.F32, 5, 2, 32), q, 3),
+			"Gather of a negative row":           b.Gather(w, []int32{-1, 0}, x),
+			"Gather beyond the rows":             b.Gather(w, []int32{0, 32}, x),
+			"Gather to another shape":            b.Gather(w, []int32{0}, x),
+			"CopySlice beyond the end":           b.CopySlice(x, x, 0, 1, 128),
+			"CopySlice of two types":             b.CopySlice(x, half, 0, 0, 1),
+			"CopySlice of half a block":          b.CopySlice(w, w, 16, 0, 16),
+			"CopySlice to constant memory":       b.CopySlice(x, constant, 0, 0, 1),
+			"ReadBuffer of another size":         b.ReadBuffer(x, make([]byte, 3)),
+			"Cast to another shape":              b.Cast(x, small),
+			"Cast to a K-quant":                  b.Cast(s.floats(1, 256), s.as(tensor.Q4_K, 1, 256)),
+			"Cast to constant memory":            b.Cast(half, constant),
+			"Largest of more than there are":     selecting(b, s.floats(1, 3), 4, 4),
+			"Largest of two rows":                selecting(b, x, 1, 1),
+			"Largest of f16":                     selecting(b, s.as(tensor.F16, 1, 64), 1, 1),
+			"Largest to fewer values":            selecting(b, s.floats(64), 2, 1),
+			"NormMatMul with too few outputs":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, x, []*tensor.Tensor{w}, nil),
+			"NormMatMul with a small scratch":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, small, []*tensor.Tensor{w}, []*tensor.Tensor{small}),
+			"RoPECast of two dimensions":         backend.Fused(b).RoPECast(x, k, k, angles, slot, slot),
+			"RoPECast with another table":        backend.Fused(b).RoPECast(q, k, k, s.floats(1, 30), slot, slot),
+			"RoPECast with a table of two":       backend.Fused(b).RoPECast(q, k, k, s.floats(2, 32), slot, slot),
+			"RoPECast of keys of other tokens":   backend.Fused(b).RoPECast(q, s.floats(2, 2, 32), k, angles, slot, slot),
+			"RoPECast of keys of another size":   backend.Fused(b).RoPECast(q, s.floats(1, 2, 64), k, angles, slot, slot),
+			"RoPECast of values of other heads":  backend.Fused(b).RoPECast(q, k, s.floats(1, 4, 32), angles, slot, slot),
+			"RoPECast of f16":                    backend.Fused(b).RoPECast(q, slot, k, angles, slot, slot),
+			"RoPECast to more slots":             backend.Fused(b).RoPECast(q, k, k, angles, cache, cache),
+			"RoPECast to two types":              backend.Fused(b).RoPECast(q, k, k, angles, slot, quantised),
+			"RoPECast to bf16":                   backend.Fused(b).RoPECast(q, k, k, angles, s.as(tensor.BF16, 1, 2, 32), s.as(tensor.BF16, 1, 2, 32)),
+			"RoPECast to constant memory":        backend.Fused(b).RoPECast(q, k, k, angles, slot, fixed),
+			"Attention of more tokens than used": backend.Attender(b).Attention(s.floats(4, 4, 32), cache, cache, s.floats(4, 4, 32), 3),
+		} {
+			if err == nil {
+				t.Errorf("%s: %s is no error", b.Name(), name)
+			}
+		}
+	}
+	if packed != w { // this processor packs
+		for name, err := range map[string]error{
+			"ReadBuffer":  c.ReadBuffer(packed, make([]byte, packed.Size())),
+			"CopySlice":   c.CopySlice(packed, packed, 0, 0, 32),
+			"Cast":        c.Cast(packed, s.floats(32, 64)),
+			"MatMulSlice": c.MatMulSlice(x, packed, 7, 64, s.floats(2, 7)),
+		} {
+			if err == nil {
+				t.Errorf("%s of packed weights is no error", name)
+			}
+		}
+	}
+}

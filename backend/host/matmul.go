@@ -1,0 +1,246 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// MatMul computes out = a·b. The inner products run in order, one fused multiply-add a step, as those with weights do.
+func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
+	defer mmap.Catch(&err)()
+	m, n, k, err := backend.CheckMatMul(a, c, out)
+	if err != nil {
+		return err
+	}
+	var maps mapped
+	if err := maps.add("MatMul", a, c, out); err != nil {
+		return err
+	}
+	defer maps.unmap()
+	x, y, dst := floats(a), floats(c), floats(out)
+	clear(dst)
+	for i := range m {
+		for j := range k {
+			b.kernels.Axpy(dst[i*n:(i+1)*n], x[i*k+j], y[j*n:(j+1)*n])
+		}
+	}
+	return nil
+}
+
+// MatMulTransposed computes out = a·wᵀ.
+func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
+	return b.MatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(-1), out)
+}
+
+// MatMulSlice computes out = a·(w[:rows, :cols])ᵀ.
+func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
+	m, _, _, err := backend.CheckMatMulSlice(a, w, rows, cols, out)
+	if err != nil {
+		return err
+	}
+	if err := needWholePanels(w, rows, cols); err != nil {
+		return err
+	}
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("MatMulTransposed", a, out); err != nil {
+		return err
+	}
+	if err := maps.addWeights("MatMulTransposed", w); err != nil {
+		return err
+	}
+	p := b.products.get()
+	p.held = &b.held
+	defer b.products.put(p)
+	p.begin(b.kernels, m, cols)
+	p.add(w, rows, out)
+	if err := p.activate(b.runner, activation{x: floats(a)}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
+// product is the multiplication of one activation matrix with one or several weights, as a task of two phases: the rows of
+// the activation are prepared for the weights' formats, then the weights' rows are shared out.
+type product struct {
+	kernels *asm.Kernels
+	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
+	m, k    int
+	terms   []term
+	rows    int // of all terms together
+	pieces  int
+
+	activation activation
+	partners   []quant.Activation // the activation in each form that a term wants
+	preparing  bool
+	epilogue   epilogue
+	sum        []float32          // [m, rows], to which addProduct adds
+	calls      []asm.PanelProduct // one for each worker, kept to spare an allocation
+}
+
+// term is one weight of a product.
+type term struct {
+	format   *quant.Format
+	panels   *asm.Panels // how w is packed; nil: as files have it
+	partner  int         // index of the activation's form
+	w        []byte
+	rowBytes int
+	rows     int
+	out      []float32 // [m, rows]
+}
+
+// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed.
+type activation struct {
+	x, norm, normed []float32
+	eps             float32
+}
+
+// epilogue is what happens to a piece of the products as soon as it is computed, while it is in the cache. With one, all
+// terms have equally many rows, and a piece is the same rows of each.
+type epilogue func(k *asm.Kernels, p *product, lo, hi int) // of a token's outputs
+
+// reset forgets the product's terms, and keeps the memory of the activation's forms.
+func (p *product) reset() {
+	p.kernels, p.epilogue, p.sum, p.activation, p.rows = nil, nil, nil, activation{}, 0
+	clear(p.terms)
+	clear(p.calls)
+	for i := range p.partners {
+		p.partners[i].X = nil
+	}
+	p.terms, p.partners = p.terms[:0], p.partners[:0]
+}
+
+// begin prepares for the terms of a product.
+func (p *product) begin(kernels *asm.Kernels, m, k int) { p.kernels, p.m, p.k = kernels, m, k }
+
+// add adds the first rows of w as a term.
+func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
+	format := w.DType().Format()
+	p.terms = append(p.terms, term{
+		format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm),
+		w: dataOf(w), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
+	})
+	p.rows += rows
+}
+
+// partner returns the index of the activation in a form.
+func (p *product) partner(form quant.ActivationForm) int {
+	for i := range p.partners {
+		if p.partners[i].Form == form {
+			return i
+		}
+	}
+	n := len(p.partners)
+	if n < cap(p.partners) {
+		p.partners = p.partners[:n+1] // with the memory of an earlier product
+	} else {
+		p.partners = append(p.partners, quant.Activation{})
+	}
+	had := cap(p.partners[n].Q)
+	p.partners[n].Reserve(form, p.m, p.k)
+	if grown := cap(p.partners[n].Q) - had; grown != 0 { // the scales and sums are few beside the elements
+		p.held.Add(int64(grown))
+	}
+	return n
+}
+
+// activate prepares the rows of the activation.
+func (p *product) activate(r Runner, a activation) error {
+	p.activation, p.preparing = a, true
+	for i := range p.partners {
+		p.partners[i].X = a.x
+		if a.norm != nil {
+			p.partners[i].X = a.normed
+		}
+	}
+	p.pieces = min(p.m, r.Size())
+	return r.Run(p, p.pieces)
+}
+
+// rowsPerPiece is how many rows of weights are worth handing to another thread: enough to amortise the hand-over, few enough
+// that threads end together. It is whole panels.
+const rowsPerPiece = 2 * asm.PanelRows
+
+// workPerPiece is the fewest multiply-adds worth a hand-over, which costs about a microsecond: what the kernels compute in
+// that time. Smaller products are computed by the caller alone.
+const workPerPiece = 1 << 15
+
+// multiply computes the terms.
+func (p *product) multiply(r Runner) error {
+	p.preparing = false
+	if n := r.Size(); len(p.calls) < n {
+		p.calls = make([]asm.PanelProduct, n)
+	}
+	work := p.m * p.rows * p.k
+	if p.epilogue != nil {
+		p.rows /= len(p.terms)
+	}
+	p.pieces = max(1, min(p.rows/rowsPerPiece, work/workPerPiece, 8*r.Size()))
+	return r.Run(p, p.pieces)
+}
+
+// Do computes one piece of the present phase.
+func (p *product) Do(worker, piece int) {
+	if p.preparing {
+		p.prepare(piece*p.m/p.pieces, (piece+1)*p.m/p.pieces)
+		return
+	}
+	lo, hi := p.cut(piece), p.cut(piece+1)
+	if p.epilogue != nil {
+		for i := range p.terms {
+			p.multiplyRows(worker, &p.terms[i], lo, hi)
+		}
+		for at := 0; at < p.m*p.rows; at += p.rows {
+			p.epilogue(p.kernels, p, at+lo, at+hi)
+		}
+		return
+	}
+	for i := range p.terms {
+		t := &p.terms[i]
+		if lo < t.rows && hi > 0 {
+			p.multiplyRows(worker, t, max(lo, 0), min(hi, t.rows))
+		}
+		lo, hi = lo-t.rows, hi-t.rows
+	}
+}
+
+// cut returns where a piece begins, among the rows of all terms: between pairs of panels, which some kernels take together.
+func (p *product) cut(piece int) int {
+	if piece == p.pieces {
+		return p.rows
+	}
+	return piece * p.rows / p.pieces / rowsPerPiece * rowsPerPiece
+}
+
+// prepare normalises and quantises rows of the activation.
+func (p *product) prepare(lo, hi int) {
+	a := &p.activation
+	for row := lo; row < hi; row++ {
+		x := a.x[row*p.k : (row+1)*p.k]
+		if a.norm != nil {
+			normed := a.normed[row*p.k : (row+1)*p.k]
+			p.kernels.RMSNorm(normed, x, a.norm, a.eps)
+			x = normed
+		}
+		for i := range p.partners {
+			p.kernels.Prepare(&p.partners[i], row, x)
+		}
+	}
+}
+
+// multiplyRows computes rows [lo, hi) of a term for every row of the activation.
+func (p *product) multiplyRows(worker int, t *term, lo, hi int) {
+	w, acts := t.w[lo*t.rowBytes:], &p.partners[t.partner]
+	if t.panels == nil {
+		t.format.DotRows(t.out[lo:], t.rows, w, t.rowBytes, hi-lo, acts)
+		return
+	}
+	call := &p.calls[worker]
+	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: t.out[lo:], Stride: t.rows}
+	t.panels.Multiply(call)
+}

@@ -1,0 +1,37 @@
+package host
+
+import "sync"
+
+// pool lends tasks of one kind with the memory that they have gathered, so that operations need not allocate once a few calls
+// have been made.
+type pool[T any, P lent[T]] struct {
+	mu   sync.Mutex
+	free []P
+}
+
+// lent is a task that can be used again after reset. A task that has been reset keeps its own memory and nothing of the operation
+// that it was used for, whose tensors may then be collected.
+type lent[T any] interface {
+	*T
+	reset()
+}
+
+// get returns a task that has been reset.
+func (p *pool[T, P]) get() P {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 {
+		t := p.free[n-1]
+		p.free = p.free[:n-1]
+		return t
+	}
+	return new(T)
+}
+
+// put takes a task back.
+func (p *pool[T, P]) put(t P) {
+	t.reset()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, t)
+}

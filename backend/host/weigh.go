@@ -1,0 +1,98 @@
+package host
+
+import (
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Weigh adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
+// cut into chunks.
+func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
+	d, err := backend.CheckWeigh(q, k, sums, n)
+	if err != nil {
+		return err
+	}
+	var maps mapped
+	if err := maps.add("Weigh", q, k, sums); err != nil {
+		return err
+	}
+	defer maps.unmap()
+	w := b.weighings.get()
+	w.held = &b.held
+	defer b.weighings.put(w)
+	w.begin(b.kernels, d, q, k, n)
+	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
+	w.reserve(b.runner.Size())
+	for len(w.kept) < len(w.lanes) {
+		w.kept = append(w.kept, keptTiles{})
+	}
+	return b.runner.Run(w, d.KVHeads)
+}
+
+// weighing is an attention that stops at the weights, as a task. A piece is a KV head.
+type weighing struct {
+	attention
+	sums  []float32 // [kvHeads, width]
+	width int
+	kept  []keptTiles // one for each worker
+}
+
+// reset forgets the operands, and keeps the scratch.
+func (w *weighing) reset() {
+	w.attention.reset()
+	w.sums = nil
+}
+
+// keptTiles holds a block's weights of all tiles until their common sum is known.
+type keptTiles struct {
+	scores   []float32     // [tiles, rows, TileKeys]
+	partials []asm.Partial // [tiles, rows], without values
+	shares   []float32     // [tiles]
+}
+
+// Do computes one KV head.
+func (w *weighing) Do(worker, head int) {
+	for first := 0; first < w.Tokens; first += w.block {
+		w.weigh(&w.lanes[worker], &w.kept[worker], head, first, min(first+w.block, w.Tokens))
+	}
+}
+
+// weigh adds the weights of tokens [first, last).
+func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
+	w.load(l, head, first, last)
+	rows, seen := len(l.results), w.n-w.Tokens+last
+	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
+	if need := tiles * rows; need > len(kept.partials) {
+		w.held.Add(int64((need - len(kept.partials)) * (partialBytes + 4*asm.TileKeys)))
+		kept.partials, kept.scores = make([]asm.Partial, need), make([]float32, need*asm.TileKeys)
+	}
+	if tiles > len(kept.shares) {
+		kept.shares = make([]float32, tiles)
+	}
+	for t := range tiles {
+		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
+		w.tile(l, head, t, first, l.results)
+		for r, p := range l.results {
+			kept.partials[t*rows+r] = asm.Partial{Max: p.Max, Sum: p.Sum}
+		}
+	}
+	for r := range rows {
+		seen := seen - (last - first) + r/w.group + 1
+		shares := kept.shares[:(seen+asm.TileKeys-1)/asm.TileKeys]
+		for t := range shares {
+			shares[t] = kept.partials[t*rows+r].Max
+		}
+		w.kernels.Softmax(shares)
+		var total float32 // of the weights, each tile's by its share
+		for t, share := range shares {
+			total += float32(share * kept.partials[t*rows+r].Sum)
+		}
+		for t, share := range shares {
+			begin := t * asm.TileKeys
+			n := min(seen-begin, asm.TileKeys)
+			sums := w.sums[head*w.width+begin:][:n]
+			w.kernels.Axpy(sums, share/total, kept.scores[(t*rows+r)*asm.TileKeys:][:n])
+		}
+	}
+}

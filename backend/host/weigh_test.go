@@ -1,0 +1,174 @@
+package host_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// weights computes in float64 what Weigh adds, from keys as they are cached.
+func weights(t *testing.T, q, k *tensor.Tensor, n int) [][]float64 {
+	t.Helper()
+	wide, err := tensor.New(nil, tensor.F32, k.Shape())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.NewReference().Cast(k, wide); err != nil {
+		t.Fatal(err)
+	}
+	queries, keys := slices.Clone(values(t, q)), slices.Clone(values(t, wide))
+	runtime.KeepAlive(wide)
+	tokens, heads, dim, kvHeads := q.Shape().Dim(0), q.Shape().Dim(1), q.Shape().Dim(2), k.Shape().Dim(1)
+	sums := make([][]float64, kvHeads)
+	for h := range sums {
+		sums[h] = make([]float64, n)
+	}
+	for i := range tokens {
+		for h := range heads {
+			kv := h / (heads / kvHeads)
+			p, total := make([]float64, n-tokens+i+1), 0.0
+			for j := range p {
+				for e := range dim {
+					p[j] += float64(queries[(i*heads+h)*dim+e]) * float64(keys[(j*kvHeads+kv)*dim+e])
+				}
+				p[j] = math.Exp(p[j] / math.Sqrt(float64(dim)))
+				total += p[j]
+			}
+			for j := range p {
+				sums[kv][j] += p[j] / total
+			}
+		}
+	}
+	return sums
+}
+
+func TestWeigh(t *testing.T) {
+	s := newSource(t)
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		for _, c := range []struct{ tokens, heads, kvHeads, dim, n int }{
+			{1, 4, 2, 32, 1}, {1, 8, 2, 64, 300}, {5, 4, 4, 32, 5}, {40, 6, 2, 64, 150}, {33, 8, 1, 64, 257},
+		} {
+			t.Run(fmt.Sprintf("%v/%+v", d, c), func(t *testing.T) {
+				q, k := s.floats(c.tokens, c.heads, c.dim), s.as(d, c.n+3, c.kvHeads, c.dim)
+				want := weights(t, q, k, c.n)
+				var first []float32
+				for _, b := range []backend.Backend{host.NewReference(), cpu.New(1), cpu.New(3)} {
+					sums, err := tensor.FromFloats(slices.Repeat([]float32{1}, c.kvHeads*(c.n+2)), c.kvHeads, c.n+2)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := b.Weigh(q, k, sums, c.n); err != nil {
+						t.Fatal(err)
+					}
+					got := slices.Clone(values(t, sums))
+					runtime.KeepAlive(sums)
+					if first == nil {
+						first = got
+					}
+					if !slices.Equal(got, first) {
+						t.Errorf("%s: not the bits of the reference", b.Describe())
+					}
+					tolerance := map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F16: 1e-5}[d]
+					if tolerance == 0 {
+						tolerance = 0.03 // queries are rounded to 8 bits
+					}
+					for h := range want {
+						for j, w := range want[h] {
+							if diff := math.Abs(float64(got[h*(c.n+2)+j]) - 1 - w); diff > tolerance*(1+w) {
+								t.Fatalf("%s: head %d, slot %d: %v, want %v", b.Describe(), h, j, got[h*(c.n+2)+j]-1, w)
+							}
+						}
+						if tail := got[h*(c.n+2)+c.n:][:2]; tail[0] != 1 || tail[1] != 1 {
+							t.Errorf("%s: wrote beyond slot %d", b.Describe(), c.n)
+						}
+					}
+					b.Close()
+				}
+			})
+		}
+	}
+}
+
+// The sums must not depend on how a prompt is cut into chunks.
+func TestWeighByChunks(t *testing.T) {
+	s := newSource(t)
+	const tokens, heads, kvHeads, dim = 200, 4, 2, 64
+	q, k := s.floats(tokens, heads, dim), s.as(tensor.F16, tokens, kvHeads, dim)
+	b := cpu.New(2)
+	defer b.Close()
+	var want []float32
+	for _, chunk := range []int{tokens, 1, 7, 64} {
+		sums, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(kvHeads, tokens))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lo := 0; lo < tokens; lo += chunk {
+			hi := min(lo+chunk, tokens)
+			part, err := q.Slice(lo, hi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Weigh(part, k, sums, hi); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want == nil {
+			want = slices.Clone(values(t, sums))
+		}
+		if !slices.Equal(values(t, sums), want) {
+			t.Errorf("chunks of %d give other sums", chunk)
+		}
+	}
+}
+
+func TestCompact(t *testing.T) {
+	s := newSource(t)
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+		for _, b := range []backend.Backend{host.NewReference(), cpu.New(2)} {
+			x := s.as(d, 9, 2, 64)
+			before, row := slices.Clone(x.Data()), x.RowBytes()
+			keep := []int32{0, 1, 5, 8 /**/, 2, 3, 4, 7}
+			if err := b.Compact(x, keep); err != nil {
+				t.Fatal(err)
+			}
+			for h := range 2 {
+				for i, slot := range keep[h*4:][:4] {
+					if !slices.Equal(x.Data()[(i*2+h)*row:][:row], before[(int(slot)*2+h)*row:][:row]) {
+						t.Errorf("%s, %v: slot %d of head %d is not what was slot %d", b.Name(), d, i, h, slot)
+					}
+				}
+			}
+			for _, bad := range [][]int32{{0}, {1, 0, 0, 1}, {0, 9}, {-1, 0}, {0, 0, 0, 1}} {
+				if b.Compact(x, bad) == nil {
+					t.Errorf("%v was accepted", bad)
+				}
+			}
+			b.Close()
+		}
+	}
+}
+
+func BenchmarkWeigh(b *testing.B) {
+	s := newSource(b)
+	device := cpu.New(0)
+	defer device.Close()
+	for _, tokens := range []int{1, 32, 256} {
+		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
+			q, k := s.floats(tokens, 32, 64), s.as(tensor.F16, 4096, 8, 64)
+			sums, _ := tensor.New(nil, tensor.F32, tensor.ShapeOf(8, 4096))
+			for b.Loop() {
+				if err := device.Weigh(q, k, sums, 4096); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(tokens)*4096*32*64*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+		})
+	}
+}

@@ -1,0 +1,369 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// operands are tensors for every operation.
+type operands struct {
+	x, y, gain, square, table *tensor.Tensor // F32
+	cache, slot, half         *tensor.Tensor // F16
+	head, long, sums          *tensor.Tensor // F32
+	plain, split              *tensor.Tensor // prepared weights
+	host                      *tensor.Tensor // F32, the host's
+}
+
+func newOperands(t *testing.T, b *Backend) *operands {
+	t.Helper()
+	device := func(d tensor.DType, dims ...int) *tensor.Tensor {
+		x, err := tensor.New(b, d, tensor.ShapeOf(dims...))
+		must(t, err)
+		return x
+	}
+	prepared := func(d tensor.DType) *tensor.Tensor {
+		host, err := tensor.New(nil, d, tensor.ShapeOf(64, 64))
+		must(t, err)
+		w, err := b.Prepare(t.Context(), host)
+		must(t, err)
+		return w
+	}
+	host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(1, 64))
+	must(t, err)
+	o := &operands{
+		x: device(tensor.F32, 1, 64), y: device(tensor.F32, 1, 64), gain: device(tensor.F32, 64), square: device(tensor.F32, 64, 64),
+		cache: device(tensor.F16, 100, 1, 64), half: device(tensor.F16, 1, 1, 64), table: device(tensor.F32, 1, 64),
+		long: device(tensor.F32, 1, longRow+1), sums: device(tensor.F32, 1, 100), plain: prepared(tensor.F16), split: prepared(tensor.Q4_0), host: host,
+	}
+	o.slot, o.head = view(o.cache, 2), view3(o.x)
+	return o
+}
+
+// free gives the operands up; the views are of others' memory.
+func (o *operands) free(t *testing.T) {
+	t.Helper()
+	for _, x := range []*tensor.Tensor{o.x, o.y, o.gain, o.square, o.table, o.cache, o.half, o.long, o.sums, o.plain, o.split, o.host} {
+		if err := x.Free(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// operations are everything that a backend and its tensors can be asked for, but Unmap, Free and Close, which go on after Close.
+func (o *operands) operations(b *Backend) map[string]func() error {
+	bytes := make([]byte, 256)
+	made := func(x *tensor.Tensor, err error) error {
+		if err == nil {
+			err = x.Free()
+		}
+		return err
+	}
+	return map[string]func() error{
+		"Alloc": func() error {
+			buffer, err := b.Memory().Alloc(100, tensor.F32)
+			if err == nil {
+				err = buffer.Free()
+			}
+			return err
+		},
+		"New":                func() error { return made(tensor.New(b, tensor.F32, tensor.ShapeOf(8))) },
+		"CopyFrom host":      func() error { return made(b.CopyFrom(o.host)) },
+		"CopyFrom device":    func() error { return made(b.CopyFrom(o.x)) },
+		"Prepare":            func() error { return made(b.Prepare(context.Background(), o.square)) },
+		"Prepare on device":  func() error { return made(b.Prepare(context.Background(), o.host)) },
+		"Map":                func() error { return errors.Join(o.y.Buffer().Map(), o.y.Buffer().Unmap()) },
+		"Sync":               func() error { return o.x.Buffer().Sync() },
+		"Synchronize":        b.Synchronize,
+		"MatMul":             func() error { return b.MatMul(o.x, o.square, o.y) },
+		"MatMulTransposed":   func() error { return b.MatMulTransposed(o.x, o.split, o.y) },
+		"MatMulSlice":        func() error { return b.MatMulSlice(o.x, o.plain, 64, 64, o.y) },
+		"many rows, halves":  func() error { return b.MatMulTransposed(o.square, o.plain, o.square) },
+		"many rows, blocks":  func() error { return b.MatMulTransposed(o.square, o.split, o.square) },
+		"AddAssign":          func() error { return b.AddAssign(o.x, o.y) },
+		"AddAssign of host":  func() error { return b.AddAssign(o.x, o.host) },
+		"Scale":              func() error { return b.Scale(o.x, 2) },
+		"SiLUMul":            func() error { return b.SiLUMul(o.x, o.y) },
+		"RMSNorm":            func() error { return b.RMSNorm(o.x, o.gain, 1e-5) },
+		"Softmax":            func() error { return b.Softmax(o.x) },
+		"Softmax, long":      func() error { return b.Softmax(o.long) },
+		"RoPE":               func() error { return b.RoPE(o.head, o.table) },
+		"AttentionGen":       func() error { return b.AttentionGen(o.head, o.cache, o.cache, view3(o.y), 100) },
+		"Attention":          func() error { return b.Attention(o.head, o.cache, o.cache, view3(o.y), 3) },
+		"Weigh":              func() error { return b.Weigh(o.head, o.cache, o.sums, 100) },
+		"Compact":            func() error { return b.Compact(o.cache, []int32{1, 5}) },
+		"Gather":             func() error { return b.Gather(o.split, []int32{3}, o.x) },
+		"Gather of several":  func() error { return b.Gather(o.plain, make([]int32, 64), o.square) },
+		"CopySlice":          func() error { return b.CopySlice(o.x, o.y, 0, 0, 64) },
+		"CopySlice, overlap": func() error { return b.CopySlice(o.cache, o.cache, 64, 0, 4*64) },
+		"CopySlice of host":  func() error { return b.CopySlice(o.host, o.y, 0, 0, 64) },
+		"CopySlice to host":  func() error { return b.CopySlice(o.y, o.host, 0, 0, 64) },
+		"ReadBuffer":         func() error { return b.ReadBuffer(o.x, bytes) },
+		"ReadBuffer of host": func() error { return b.ReadBuffer(o.host, bytes) },
+		"Cast":               func() error { return b.Cast(o.x, o.slot) },
+		"Cast to floats":     func() error { return b.Cast(o.slot, o.x) },
+		"Cast of one type":   func() error { return b.Cast(o.x, o.y) },
+		"NormMatMul": func() error {
+			return b.NormMatMul(o.x, o.gain, 1e-5, o.y, []*tensor.Tensor{o.split}, []*tensor.Tensor{o.y})
+		},
+		"MatMulAdd":  func() error { return b.MatMulAdd(o.x, o.split, o.y, o.y) },
+		"NormSwiGLU": func() error { return b.NormSwiGLU(o.x, o.gain, 1e-5, o.table, o.split, o.split, o.y, o.y) },
+		"RoPECast":   func() error { return b.RoPECast(o.head, view3(o.y), view3(o.gain), o.table, o.half, o.half) },
+		"Largest":    func() error { return b.Largest(o.long, make([]int32, 3), make([]float32, 3)) },
+	}
+}
+
+// TestStrict uses everything under a strict driver.
+func TestStrict(t *testing.T) {
+	b, driver := openStrict(t)
+	b.selects = true
+	o := newOperands(t, b)
+	for name, f := range o.operations(b) {
+		if err := f(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		driver.check(t, name)
+	}
+	o.free(t)
+	must(t, b.Close())
+	driver.checkEmpty(t, "after Close")
+	if used := b.Memory().Used(); used != 0 {
+		t.Errorf("%d bytes are in use", used)
+	}
+}
+
+// TestClosed asks a closed backend for everything: it refuses, the driver notices nothing, and what tensors hold can still be
+// given up.
+func TestClosed(t *testing.T) {
+	for _, selects := range []bool{false, true} {
+		b, driver := openStrict(t)
+		b.selects = selects
+		o := newOperands(t, b)
+		must(t, o.gain.Buffer().Map())
+		must(t, o.table.Buffer().Map())
+		must(t, b.Close())
+		must(t, b.Close())
+		for name, f := range o.operations(b) {
+			if err := f(); !errors.Is(err, ErrClosed) {
+				t.Errorf("%s after Close: %v", name, err)
+			}
+			driver.check(t, name+" after Close")
+		}
+		o.gain.Data()[0] = 1 // what was mapped can be touched until it is freed
+		must(t, o.gain.Buffer().Unmap())
+		o.free(t)
+		o.free(t)
+		driver.checkEmpty(t, "after Close")
+		if used := b.Memory().Used(); used != 0 {
+			t.Errorf("%d bytes are in use", used)
+		}
+	}
+}
+
+// TestCloseWhileComputing closes a backend that several goroutines use.
+func TestCloseWhileComputing(t *testing.T) {
+	for range 10 {
+		b, driver := openStrict(t)
+		all := []*operands{newOperands(t, b), newOperands(t, b), newOperands(t, b)}
+		var begun, done sync.WaitGroup
+		for _, o := range all {
+			begun.Add(1)
+			done.Go(func() {
+				operations := o.operations(b)
+				for first := true; ; first = false {
+					for name, f := range operations {
+						err := f()
+						if errors.Is(err, ErrClosed) {
+							if first {
+								begun.Done()
+							}
+							return
+						}
+						if err != nil {
+							t.Errorf("%s: %v", name, err)
+						}
+					}
+					if first {
+						begun.Done()
+					}
+				}
+			})
+		}
+		begun.Wait()
+		must(t, b.Close())
+		done.Wait()
+		for _, o := range all {
+			o.free(t)
+		}
+		driver.checkEmpty(t, "after Close")
+	}
+}
+
+// TestSharedOperand lets kernels read a tensor that an operation on the host has mapped now and then.
+func TestSharedOperand(t *testing.T) {
+	b, driver := openStrict(t)
+	driver.lag = 100 * time.Microsecond
+	shared, err := tensor.New(b, tensor.F32, tensor.ShapeOf(64))
+	must(t, err)
+	ones := []float32{1}
+	for range 63 {
+		ones = append(ones, 1)
+	}
+	host, err := tensor.FromFloats(ones, 64)
+	must(t, err)
+	must(t, b.CopySlice(host, shared, 0, 0, 64))
+	const times = 100
+	var adding, mapping sync.WaitGroup
+	var added atomic.Bool
+	for range 3 {
+		sum, err := tensor.New(b, tensor.F32, tensor.ShapeOf(64))
+		must(t, err)
+		adding.Go(func() {
+			for range times {
+				if err := b.AddAssign(sum, shared); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			out := make([]float32, 64)
+			if err := backend.ReadFloats(b, sum, out); err != nil || out[7] != times {
+				t.Errorf("the sum is %g, want %d (%v)", out[7], times, err)
+			}
+		})
+	}
+	for range 2 {
+		mapping.Go(func() {
+			for !added.Load() {
+				if err := shared.Buffer().Map(); err != nil {
+					t.Error(err)
+				}
+				if data := shared.Data(); len(data) != 256 || data[3] != 0x3f {
+					t.Errorf("the host sees %d bytes", len(data))
+				}
+				time.Sleep(driver.lag)
+				if err := shared.Buffer().Unmap(); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(driver.lag)
+			}
+		})
+	}
+	adding.Wait()
+	added.Store(true)
+	mapping.Wait()
+	driver.check(t, t.Name())
+	if shared.Buffer().Mapped() {
+		t.Error("the buffer is still mapped")
+	}
+}
+
+// lostFile is a tensor in a mapped file that was cut short.
+func lostFile(t *testing.T, d tensor.DType, dims ...int) *tensor.Tensor {
+	t.Helper()
+	size, err := d.Bytes(tensor.ShapeOf(dims...).NumElements())
+	must(t, err)
+	name := filepath.Join(t.TempDir(), "weights")
+	must(t, os.WriteFile(name, make([]byte, size), 0o600))
+	file, err := mmap.Open(name)
+	must(t, err)
+	t.Cleanup(func() { file.Close() })
+	if err := os.Truncate(name, 0); err != nil {
+		t.Skip(err) // as on Windows
+	}
+	x, err := tensor.Wrap(nil, tensor.WrapBytes(d, file.Bytes(), file, true), tensor.ShapeOf(dims...))
+	must(t, err)
+	return x
+}
+
+// TestFileCutShort gives the device tensors in a file that has been cut short since it was mapped: every use is an error, and the
+// backend goes on.
+func TestFileCutShort(t *testing.T) {
+	b, driver := openStrict(t)
+	o := newOperands(t, b)
+	wide := func(d tensor.DType) *tensor.Tensor { return lostFile(t, d, 1024, 4096) } // several places of staging memory
+	row, square, wideFloats := lostFile(t, tensor.F32, 1, 64), lostFile(t, tensor.F32, 64, 64), wide(tensor.F32)
+	large, err := tensor.New(b, tensor.F32, wideFloats.Shape())
+	must(t, err)
+	defer large.Free()
+	made := func(_ *tensor.Tensor, err error) error { return err }
+	used := b.Memory().Used()
+	for name, f := range map[string]func() error{
+		"CopyFrom, small":    func() error { return made(b.CopyFrom(row)) },
+		"CopyFrom, large":    func() error { return made(b.CopyFrom(wideFloats)) },
+		"CopySlice":          func() error { return b.CopySlice(row, o.x, 0, 0, 64) },
+		"CopySlice to host":  func() error { return b.CopySlice(row, o.host, 0, 0, 64) },
+		"CopySlice, large":   func() error { return b.CopySlice(wideFloats, large, 0, 0, 1<<22) },
+		"Prepare floats":     func() error { return made(b.Prepare(t.Context(), wideFloats)) },
+		"Prepare halves":     func() error { return made(b.Prepare(t.Context(), wide(tensor.F16))) },
+		"Prepare Q4_0":       func() error { return made(b.Prepare(t.Context(), wide(tensor.Q4_0))) },
+		"Prepare Q6_K":       func() error { return made(b.Prepare(t.Context(), wide(tensor.Q6_K))) },
+		"Prepare, too short": func() error { return made(b.Prepare(t.Context(), lostFile(t, tensor.F32, 64, 3))) },
+		"Gather":             func() error { return b.Gather(square, []int32{3}, o.x) },
+		"Cast":               func() error { return b.Cast(row, o.x) },
+		"Cast to halves":     func() error { return b.Cast(row, o.slot) },
+		"MatMul":             func() error { return b.MatMul(o.x, square, o.y) },
+		"MatMulTransposed":   func() error { return b.MatMulTransposed(o.x, square, o.y) },
+		"AddAssign":          func() error { return b.AddAssign(o.x, row) },
+		"SiLUMul":            func() error { return b.SiLUMul(o.x, row) },
+		"RMSNorm":            func() error { return b.RMSNorm(o.x, lostFile(t, tensor.F32, 64), 1e-5) },
+		"ReadBuffer":         func() error { return b.ReadBuffer(row, make([]byte, 256)) },
+		"Largest":            func() error { return b.Largest(row, make([]int32, 2), make([]float32, 2)) },
+	} {
+		var fault *mmap.FaultError
+		if err := f(); !errors.As(err, &fault) {
+			t.Errorf("%s: %v", name, err)
+		} else if strings.HasPrefix(err.Error(), "mmap") && name[0] != 'R' && !strings.Contains(err.Error(), "memory") {
+			t.Errorf("%s: %v does not say what was being done", name, err)
+		}
+	}
+	must(t, b.Scale(o.x, 2))
+	must(t, b.Synchronize())
+	if now := b.Memory().Used(); now > used+2*maxUpload { // scratch
+		t.Errorf("%d bytes stay allocated", now-used)
+	}
+	o.free(t)
+	driver.check(t, t.Name())
+}
+
+// TestDriverSeesOwnMemoryOnly sends and reads tensors of the caller's memory: the driver must be given copies.
+func TestDriverSeesOwnMemoryOnly(t *testing.T) {
+	b, driver := openStrict(t)
+	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q4_0, tensor.Q6_K} {
+		for _, rows := range []int{2, 4096} {
+			size, err := d.Bytes(rows * 512)
+			must(t, err)
+			bytes := make([]byte, size)
+			for i := range bytes {
+				bytes[i] = byte(i*7 + i>>8)
+			}
+			back := make([]byte, size)
+			driver.foreign = [][]byte{bytes, back}
+			host, err := tensor.Wrap(nil, tensor.WrapBytes(d, bytes, nil, true), tensor.ShapeOf(rows, 512))
+			must(t, err)
+			w, err := b.Prepare(t.Context(), host)
+			must(t, err)
+			x, err := b.CopyFrom(host)
+			must(t, err)
+			must(t, b.CopySlice(host, x, 0, 0, rows*512))
+			must(t, b.ReadBuffer(x, back))
+			if string(back) != string(bytes) {
+				t.Errorf("%d rows of %v come back changed", rows, d)
+			}
+			must(t, w.Free())
+			must(t, x.Free())
+		}
+	}
+	driver.check(t, t.Name())
+}

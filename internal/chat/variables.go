@@ -1,0 +1,199 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/antigravity-go/antigravity/internal/jinja"
+)
+
+// Bounds on one call.
+const (
+	maxText   = 8 << 20 // bytes of messages
+	maxJSON   = 2 << 20 // bytes of tools, of calls' arguments and of variables
+	maxValues = 1 << 16 // within those, and messages
+)
+
+// The dates of templates.
+const (
+	dateLayout  = "02 Jan 2006" // as Llama 3's system turn prints it
+	defaultDate = "26 Jul 2024" // what that turn says when it is told no date
+)
+
+// inputs makes a template's values of what a call brings, within the bounds.
+type inputs struct {
+	jinja.Decoder
+	text, json int // bytes that may still come
+}
+
+// variables are what the template finds by name.
+func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Value, error) {
+	in := &inputs{jinja.Decoder{Left: maxValues}, maxText, maxJSON}
+	turns, err := in.conversation(messages, t.specials)
+	if err != nil {
+		return nil, err
+	}
+	others := origin(len(messages), ofRole)
+	tools, err := in.tools(o.Tools, others)
+	if err != nil {
+		return nil, err
+	}
+	variables := map[string]jinja.Value{
+		"messages":              turns,
+		"tools":                 tools,
+		"documents":             nil,
+		"add_generation_prompt": o.AddGenerationPrompt,
+		"bos_token":             jinja.From(t.bos, 0),
+		"eos_token":             jinja.From(t.eos, 0),
+		"raise_exception":       &jinja.Function{Call: raiseException},
+		"strftime_now":          strftimeNow(o.Date),
+	}
+	if !o.Date.IsZero() {
+		variables["date_string"] = jinja.From(o.Date.Format(dateLayout), others)
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Vars)) {
+		data, err := json.Marshal(o.Vars[key])
+		if err == nil {
+			variables[key], err = in.decode(data, others)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("variable %s: %w", key, err)
+		}
+	}
+	return variables, nil
+}
+
+func (in *inputs) decode(data []byte, o jinja.Origin) (jinja.Value, error) {
+	if in.json -= len(data); in.json < 0 {
+		return nil, fmt.Errorf("tools, calls and variables have more than %d bytes", maxJSON)
+	}
+	return in.Decode(data, o)
+}
+
+// tools are the tools as a template sees them: None when there are none, as in Hugging Face.
+func (in *inputs) tools(tools []json.RawMessage, o jinja.Origin) (jinja.Value, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	l := jinja.NewList()
+	for i, t := range tools {
+		v, err := in.decode(t, o)
+		if err != nil {
+			return nil, fmt.Errorf("tool %d: %w", i, err)
+		}
+		l.Items = append(l.Items, v)
+	}
+	return l, nil
+}
+
+// conversation is the messages as a template sees them.
+func (in *inputs) conversation(messages []Message, known specials) (jinja.Value, error) {
+	turns := jinja.NewList()
+	for i, m := range messages {
+		in.text -= len(m.Role) + len(m.Content) + len(m.Name) + len(m.ToolCallID)
+		if in.Left -= 4; in.text < 0 || in.Left < 0 {
+			return nil, fmt.Errorf("the conversation has more than %d bytes, or %d messages", maxText, maxValues/4)
+		}
+		role := origin(i, ofRole)
+		if isWord(m.Role) && !known.in(m.Role) {
+			role = -role
+		}
+		turn := jinja.NewDict()
+		turn.Set(key("role"), jinja.From(m.Role, role))
+		turn.Set(key("content"), jinja.From(m.Content, origin(i, ofContent)))
+		if len(m.ToolCalls) > 0 {
+			calls, err := in.calls(m.ToolCalls, origin(i, ofCalls))
+			if err != nil {
+				return nil, fmt.Errorf("message %d: %w", i, err)
+			}
+			turn.Set(key("tool_calls"), calls)
+		}
+		optional(turn, "name", m.Name, origin(i, ofContent))
+		optional(turn, "tool_call_id", m.ToolCallID, origin(i, ofContent))
+		turns.Items = append(turns.Items, turn)
+	}
+	return turns, nil
+}
+
+func (in *inputs) calls(calls []ToolCall, o jinja.Origin) (jinja.Value, error) {
+	l := jinja.NewList()
+	for _, c := range calls {
+		data := c.Arguments
+		if len(data) == 0 {
+			data = json.RawMessage("{}")
+		}
+		in.text -= len(c.Name) + len(c.ID)
+		if in.Left -= 6; in.text < 0 || in.Left < 0 {
+			return nil, fmt.Errorf("the conversation has more than %d bytes, or too many calls", maxText)
+		}
+		arguments, err := in.decode(data, o)
+		if err != nil {
+			return nil, fmt.Errorf("arguments of the call to %.40q: %w", c.Name, err)
+		}
+		function := jinja.NewDict()
+		function.Set(key("name"), jinja.From(c.Name, o))
+		function.Set(key("arguments"), arguments)
+		call := jinja.NewDict()
+		optional(call, "id", c.ID, o)
+		call.Set(key("type"), key("function"))
+		call.Set(key("function"), function)
+		l.Items = append(l.Items, call)
+	}
+	return l, nil
+}
+
+// key is a text of ours: it counts as the template's.
+func key(s string) jinja.Text { return jinja.From(s, 0) }
+
+func optional(d *jinja.Dict, name, value string, o jinja.Origin) {
+	if value != "" {
+		d.Set(key(name), jinja.From(value, o))
+	}
+}
+
+// isWord reports whether s is letters, digits, '_' and '-' only: a role that a template may build a special token from.
+func isWord(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && c != '-' && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// raiseException is a template's refusal.
+func raiseException(args []jinja.Value) (jinja.Value, error) {
+	if len(args) == 1 {
+		if t, ok := args[0].(jinja.Text); ok {
+			return nil, errors.New(cut(t.String(), 1000))
+		}
+	}
+	return nil, errors.New("the template refuses the conversation")
+}
+
+// cut is at most n bytes of s.
+func cut(s string, n int) string { return s[:min(n, len(s))] }
+
+// strftimeNow is strftime_now(format) with the caller's date. Without one it answers with the day that Llama's templates
+// fall back to, never with the clock, and templates that have a default of their own do not see it: the same call renders
+// the same text tomorrow.
+func strftimeNow(date time.Time) *jinja.Function {
+	f := &jinja.Function{Hidden: date.IsZero()}
+	if date.IsZero() {
+		date, _ = time.Parse(dateLayout, defaultDate)
+	}
+	f.Call = func(args []jinja.Value) (jinja.Value, error) {
+		if len(args) == 1 {
+			if format, ok := args[0].(jinja.Text); ok && len(format.String()) <= maxFormat {
+				return format.Map(func(s string) string { return strftime(date, s) }), nil
+			}
+		}
+		return nil, fmt.Errorf("strftime_now takes a format of at most %d bytes", maxFormat)
+	}
+	return f
+}

@@ -1,0 +1,388 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxWidth bounds the width and the precision that a format asks for.
+const maxWidth = 1000
+
+// formatFilter is "…"|format(values).
+func formatFilter(e *evaluator, v Value, a args) (Value, error) {
+	t, err := e.str(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.named) == 0 {
+		return e.percent(t, tuple(a.values...))
+	}
+	d, err := makeDict(e, a)
+	if err != nil {
+		return nil, err
+	}
+	return e.percent(t, d)
+}
+
+// A spec is how a value is to be printed.
+type spec struct {
+	fill             string
+	align            byte // '<', '>', '^', '=', or 0 for the type's own
+	sign             byte // '+', ' ', or 0
+	alternate, comma bool
+	width, precision int // precision is negative when there is none
+	verb             byte
+}
+
+// percent is Python's "…" % values.
+func (e *evaluator) percent(t Text, values Value) (Value, error) {
+	list, isTuple := values.(*List)
+	isTuple = isTuple && list.kind == aTuple
+	if !isTuple {
+		list = tuple(values)
+	}
+	d, isDict := values.(*Dict)
+	spare := !isTuple && (isDict || is[*List](values) || isUndefined(values)) // not all values need a place
+	used := 0
+	next := func() (Value, error) {
+		if used == len(list.Items) {
+			return nil, errors.New("not enough values for the format")
+		}
+		used++
+		return list.Items[used-1], nil
+	}
+	b := builder{m: &e.meter}
+	for at := 0; b.err == nil; {
+		i := strings.IndexByte(t.s[at:], '%')
+		if i < 0 {
+			b.part(t, at, len(t.s))
+			break
+		}
+		b.part(t, at, at+i)
+		at += i + 1
+		var key *Text
+		if strings.HasPrefix(t.s[at:], "(") && isDict {
+			n := strings.IndexByte(t.s[at:], ')')
+			if n < 0 {
+				return nil, errors.New("a key in the format without its )")
+			}
+			k := t.slice(at+1, at+n)
+			key, at = &k, at+n+1
+		}
+		s, n, err := percentSpec(t.s[at:])
+		if err != nil {
+			return nil, err
+		}
+		at += n
+		if s.verb == '%' {
+			b.part(t, at-1, at)
+			continue
+		}
+		var v Value
+		if key != nil {
+			var ok bool
+			if v, ok, err = e.lookUp(d, *key); !ok && err == nil {
+				err = fmt.Errorf("no value for %.40q", key.s)
+			}
+		} else {
+			v, err = next()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := e.formatted(&b, s, v); err != nil {
+			return nil, err
+		}
+	}
+	if used < len(list.Items) && !spare && b.err == nil {
+		return nil, errors.New("not all values have a place in the format")
+	}
+	return b.text()
+}
+
+// percentSpec reads what follows a percent sign, and its length.
+func percentSpec(text string) (spec, int, error) {
+	s := spec{fill: " ", precision: -1, align: '>'}
+	n := 0
+	for ; n < len(text) && strings.IndexByte("-+ 0#", text[n]) >= 0; n++ {
+		switch c := text[n]; c {
+		case '-':
+			s.align = '<'
+		case '0':
+			if s.align != '<' {
+				s.fill, s.align = "0", '='
+			}
+		case '#':
+			s.alternate = true
+		default:
+			s.sign = c
+		}
+	}
+	n += s.size(text[n:])
+	if n < len(text) {
+		s.verb = text[n]
+	}
+	if s.verb == 0 || strings.IndexByte("sradiufFeEgGxXo%", s.verb) < 0 || s.width > maxWidth || s.precision > maxWidth {
+		return s, n, fmt.Errorf("the format %.20q is not supported", "%"+text)
+	}
+	return s, n + 1, nil
+}
+
+// size reads a width and a precision, and returns their length.
+func (s *spec) size(text string) int {
+	n := digits(text, "0123456789")
+	s.width = atoi(text[:n])
+	if at(text, n) == '.' {
+		k := digits(text[n+1:], "0123456789")
+		s.precision = atoi(text[n+1 : n+1+k])
+		n += 1 + k
+	}
+	return n
+}
+
+// atoi is the number that digits mean, or one that is too large.
+func atoi(s string) int {
+	if len(s) > 6 {
+		return maxWidth + 1
+	}
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// formatted writes a value in the form that a spec asks for.
+func (e *evaluator) formatted(b *builder, s spec, v Value) error {
+	if err := e.spend(16 * nodeWork); err != nil {
+		return err
+	}
+	if strings.IndexByte("sra", s.verb) >= 0 {
+		t, err := e.str(v)
+		if s.verb != 's' {
+			quoted := builder{m: &e.meter}
+			if err := e.repr(&quoted, v, 0); err != nil {
+				return err
+			}
+			t, err = quoted.text()
+		}
+		if err != nil {
+			return err
+		}
+		if s.precision >= 0 {
+			t = t.slice(0, offset(t.s, s.precision))
+		}
+		return e.aligned(b, s, t, 0)
+	}
+	text, err := s.number(v)
+	if err != nil {
+		return err
+	}
+	sign := 0
+	if c := at(text, 0); c == '-' {
+		sign = 1
+	} else if s.sign != 0 {
+		text, sign = string(s.sign)+text, 1
+	}
+	return e.aligned(b, s, Text{s: text}, sign)
+}
+
+// number prints a number.
+func (s spec) number(v Value) (string, error) {
+	x, ok := number(v)
+	if !ok {
+		return "", fmt.Errorf("%s where the format wants a number", kindName(v))
+	}
+	precision := s.precision
+	if strings.IndexByte("feFEgG", s.verb) >= 0 {
+		if precision < 0 {
+			precision = 6
+		}
+		if precision == 0 && s.verb|0x20 == 'g' {
+			precision = 1
+		}
+		verb := s.verb
+		if verb == 'F' {
+			verb = 'f'
+		}
+		text := strconv.FormatFloat(x.float64(), verb, precision, 64)
+		if verb|0x20 == 'g' { // Python drops zeros at the end, as Go does, and keeps small exponents at two digits
+			text = strings.Replace(text, "E", "E", 1)
+		}
+		return s.grouped(strings.TrimPrefix(text, "+")), nil
+	}
+	if x.float {
+		if strings.IndexByte("diu", s.verb) < 0 {
+			return "", errors.New("a float where the format wants an integer")
+		}
+		n, _ := big.NewFloat(x.f).Int(nil)
+		x = numeric{n: n}
+	}
+	base := map[byte]int{'x': 16, 'X': 16, 'o': 8, 'b': 2}[s.verb]
+	if base == 0 {
+		base = 10
+	}
+	text := x.big().Text(base)
+	if s.verb == 'X' {
+		text = strings.ToUpper(text)
+	}
+	if s.alternate && base != 10 {
+		digits := strings.TrimPrefix(text, "-")
+		text = text[:len(text)-len(digits)] + "0" + string(s.verb) + digits
+	}
+	return s.grouped(text), nil
+}
+
+// grouped puts commas between thousands, if asked.
+func (s spec) grouped(text string) string {
+	if !s.comma {
+		return text
+	}
+	start := len(text) - len(strings.TrimPrefix(text, "-"))
+	end := start + digits(text[start:], "0123456789")
+	var b strings.Builder
+	b.WriteString(text[:start])
+	for i := start; i < end; i++ {
+		if i > start && (end-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String() + text[end:]
+}
+
+// aligned writes a text in its width; zeros go behind a sign.
+func (e *evaluator) aligned(b *builder, s spec, t Text, sign int) error {
+	n, err := e.count(t)
+	if err != nil {
+		return err
+	}
+	pad := max(0, s.width-n)
+	before, after := pad, 0
+	switch s.align {
+	case '<':
+		before, after = 0, pad
+	case '^':
+		before, after = pad/2, pad-pad/2
+	case '=':
+		b.part(t, 0, sign)
+		t = t.slice(sign, len(t.s))
+	}
+	b.own(strings.Repeat(s.fill, before))
+	b.add(t)
+	b.own(strings.Repeat(s.fill, after))
+	return b.err
+}
+
+// formatMethod is "…".format(values): {}, {0}, {name}, with a format behind a colon.
+func formatMethod(e *evaluator, v Value, a args) (Value, error) {
+	t := v.(Text)
+	b := builder{m: &e.meter}
+	auto := 0
+	if err := e.spend(4 * len(t.s)); err != nil {
+		return nil, err
+	}
+	for at := 0; b.err == nil; {
+		i := strings.IndexAny(t.s[at:], "{}")
+		if i < 0 {
+			b.part(t, at, len(t.s))
+			break
+		}
+		b.part(t, at, at+i)
+		at += i
+		if at+1 < len(t.s) && t.s[at] == t.s[at+1] {
+			b.part(t, at, at+1)
+			at += 2
+			continue
+		}
+		n := strings.IndexByte(t.s[at:], '}')
+		if n < 1 {
+			return nil, errors.New("a single { or } in the format")
+		}
+		field, form, _ := strings.Cut(t.s[at+1:at+n], ":")
+		at += n + 1
+		if field == "" {
+			field = strconv.Itoa(auto)
+			auto++
+		}
+		value, err := a.field(field)
+		if err != nil {
+			return nil, err
+		}
+		s, err := formatSpec(form, value)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.formatted(&b, s, value); err != nil {
+			return nil, err
+		}
+	}
+	return b.text()
+}
+
+// field is the argument that a replacement field names.
+func (a args) field(name string) (Value, error) {
+	if i, err := strconv.Atoi(name); err == nil && 0 <= i && i < len(a.values) {
+		return a.values[i], nil
+	}
+	for _, n := range a.named {
+		if n.name == name {
+			return n.value, nil
+		}
+	}
+	return nil, fmt.Errorf("no value for {%.40s}", name)
+}
+
+// formatSpec reads [[fill]align][sign][#][0][width][,][.precision][type].
+func formatSpec(text string, v Value) (spec, error) {
+	s := spec{fill: " ", precision: -1, verb: 's'}
+	rest := text
+	if _, n := utf8.DecodeRuneInString(rest); n > 0 && n < len(rest) && strings.IndexByte("<>^=", rest[n]) >= 0 {
+		s.fill, s.align, rest = rest[:n], rest[n], rest[n+1:]
+	} else if rest != "" && strings.IndexByte("<>^=", rest[0]) >= 0 {
+		s.align, rest = rest[0], rest[1:]
+	}
+	if c := at(rest, 0); c == '+' || c == ' ' || c == '-' {
+		if c != '-' {
+			s.sign = c
+		}
+		rest = rest[1:]
+	}
+	if at(rest, 0) == '#' {
+		s.alternate, rest = true, rest[1:]
+	}
+	if at(rest, 0) == '0' && s.align == 0 {
+		s.fill, s.align = "0", '='
+	}
+	n := digits(rest, "0123456789")
+	s.width, rest = atoi(rest[:n]), rest[n:]
+	if at(rest, 0) == ',' {
+		s.comma, rest = true, rest[1:]
+	}
+	if at(rest, 0) == '.' {
+		k := digits(rest[1:], "0123456789")
+		s.precision, rest = atoi(rest[1:1+k]), rest[1+k:]
+	}
+	x, isNumber := number(v)
+	switch {
+	case len(rest) == 1 && strings.IndexByte("sdfFeEgGxXob", rest[0]) >= 0:
+		s.verb = rest[0]
+	case rest != "":
+		s.width = maxWidth + 1
+	case isNumber && !x.float && !is[bool](v):
+		s.verb = 'd'
+	case isNumber && x.float && s.precision >= 0:
+		s.verb = 'g'
+	}
+	if s.width > maxWidth || s.precision > maxWidth || s.verb == 'd' && x.float {
+		return s, fmt.Errorf("the format %.20q is not supported for %s", text, kindName(v))
+	}
+	if s.align == 0 {
+		s.align = '<'
+		if isNumber && !is[bool](v) {
+			s.align = '>'
+		}
+	}
+	return s, nil
+}

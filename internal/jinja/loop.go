@@ -1,0 +1,218 @@
+package jinja
+
+import (
+	"fmt"
+)
+
+// loop is a loop that runs, and the template's variable of that name. Items that the loop's filter refuses are dropped when
+// they are come to, as in Jinja, since the filter may depend on what the body does.
+//
+// Invariants: 0 ≤ index; items[:rest] have been looked at; ahead holds the items after the current one that were looked at
+// early, for loop.last and loop.nextitem.
+type loop struct {
+	node           *forNode
+	scope          *scope // around the loop
+	items          []Value
+	rest           int
+	ahead          []Value
+	index          int // of the current item, from 0
+	depth          int // of a recursive loop
+	current        Value
+	previous       Value
+	changed        Value // what loop.changed was called with last
+	hasPrev, asked bool
+}
+
+func (n *forNode) exec(e *evaluator) (flow, error) {
+	if err := e.at(n.line); err != nil {
+		return onward, err
+	}
+	v, err := n.over.eval(e)
+	if err != nil {
+		return onward, err
+	}
+	return onward, e.loop(n, v, e.scope, 0)
+}
+
+// loop runs a loop's body, or its else.
+func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error {
+	items, err := e.items(over)
+	if err != nil {
+		return err
+	}
+	old := e.scope
+	l := &loop{node: n, scope: around, items: items, depth: depth}
+	for {
+		more, err := l.next(e)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if _, err := e.push(around); err != nil {
+			return err
+		}
+		if err := e.set("loop", l); err != nil {
+			return err
+		}
+		if err := e.assign(n.target, l.current); err != nil {
+			return err
+		}
+		f, err := e.block(n.body)
+		if err != nil {
+			return err
+		}
+		l.index++
+		if f == breaking {
+			break
+		}
+	}
+	e.scope = old
+	if l.index > 0 {
+		return nil
+	}
+	if e.scope, err = around, e.at(n.line); err != nil {
+		return err
+	}
+	_, err = (&scopeNode{n.otherwise}).exec(e)
+	e.scope = old
+	return err
+}
+
+// next makes the next item the current one.
+func (l *loop) next(e *evaluator) (bool, error) {
+	if err := l.look(e); err != nil || len(l.ahead) == 0 {
+		return false, err
+	}
+	l.previous, l.hasPrev = l.current, l.index > 0
+	l.current, l.ahead = l.ahead[0], l.ahead[1:]
+	return true, nil
+}
+
+// look makes sure that the next item is known, if there is one.
+func (l *loop) look(e *evaluator) error {
+	for len(l.ahead) == 0 && l.rest < len(l.items) {
+		if err := l.lookAt(e, l.items[l.rest]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAt appends an item to those ahead, unless the filter refuses it.
+func (l *loop) lookAt(e *evaluator, item Value) error {
+	l.rest++
+	if err := e.at(l.node.line); err != nil {
+		return err
+	}
+	if l.node.filter != nil {
+		old, err := e.push(l.scope)
+		if err != nil {
+			return err
+		}
+		if err := e.assign(l.node.target, item); err != nil {
+			return err
+		}
+		holds, err := l.node.filter.eval(e)
+		e.scope = old
+		if err != nil || !isTrue(holds) {
+			return err
+		}
+	}
+	if err := e.take(valueBytes / 4); err != nil {
+		return err
+	}
+	l.ahead = append(l.ahead, item)
+	return nil
+}
+
+// length looks at all items.
+func (l *loop) length(e *evaluator) (int, error) {
+	for l.rest < len(l.items) {
+		if err := l.lookAt(e, l.items[l.rest]); err != nil {
+			return 0, err
+		}
+	}
+	return l.index + 1 + len(l.ahead), nil
+}
+
+// attribute is loop.name.
+func (l *loop) attribute(e *evaluator, name string) (Value, bool, error) {
+	switch name {
+	case "index":
+		return int64(l.index + 1), true, nil
+	case "index0":
+		return int64(l.index), true, nil
+	case "first":
+		return l.index == 0, true, nil
+	case "depth":
+		return int64(l.depth + 1), true, nil
+	case "depth0":
+		return int64(l.depth), true, nil
+	case "last":
+		err := l.look(e)
+		return len(l.ahead) == 0, true, err
+	case "length", "revindex", "revindex0":
+		n, err := l.length(e)
+		switch name {
+		case "revindex":
+			n -= l.index
+		case "revindex0":
+			n -= l.index + 1
+		}
+		return int64(n), true, err
+	case "previtem":
+		if !l.hasPrev {
+			return Undefined{"the item before the first"}, true, nil
+		}
+		return l.previous, true, nil
+	case "nextitem":
+		if err := l.look(e); err != nil || len(l.ahead) == 0 {
+			return Undefined{"the item after the last"}, true, err
+		}
+		return l.ahead[0], true, nil
+	case "cycle":
+		return &method{l, name, &builtin{rest: true, do: cycle}}, true, nil
+	case "changed":
+		return &method{l, name, &builtin{rest: true, do: hasChanged}}, true, nil
+	}
+	return nil, false, nil
+}
+
+func cycle(_ *evaluator, v Value, a args) (Value, error) {
+	if len(a.values) == 0 {
+		return nil, fmt.Errorf("no items to cycle through")
+	}
+	return a.values[v.(*loop).index%len(a.values)], nil
+}
+
+func hasChanged(e *evaluator, v Value, a args) (Value, error) {
+	l := v.(*loop)
+	now := tuple(a.values...)
+	if l.asked {
+		same, err := e.equal(l.changed, now, 0)
+		if same || err != nil {
+			return false, err
+		}
+	}
+	l.asked, l.changed = true, now
+	return true, nil
+}
+
+// again is loop(items): the same loop over other items.
+func (l *loop) again(e *evaluator, a args) (Value, error) {
+	if !l.node.recursive {
+		return nil, fmt.Errorf("a loop can be called only if it is recursive")
+	}
+	a, err := bind(a, []string{"iterable"}, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	t, err := e.capture(func() error { return e.loop(l.node, a.values[0], l.scope, l.depth+1) })
+	e.macros--
+	return t, err
+}

@@ -1,0 +1,203 @@
+package jinja
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Bounds on a template. Those of published models stay an order of magnitude below each.
+const (
+	maxSource  = 1 << 20 // bytes
+	maxTokens  = 1 << 17
+	maxName    = 256 // bytes
+	maxNesting = 64  // of blocks, and of brackets and operators within a tag
+)
+
+// A parser reads a template's tokens by recursive descent, with Jinja's rules of precedence.
+type parser struct {
+	lexer  *lexer
+	token  token // the current one
+	ahead  token // the one after it, if looked is set
+	looked bool
+	count  int
+	depth  int // of blocks and operands
+	loops  int // around the current statement, within its macro
+
+	// An unknown filter or test is a mistake, but not where it may never be reached: in the branches of an if, where
+	// templates ask "x is filter" first. soft tells that the current place is one; firstUnknown is what was met in one.
+	soft         bool
+	firstUnknown error
+
+	blocks   map[string]func(p *parser, t token) (statement, error)
+	uses     map[string]bool   // names of variables and attributes, and texts, that occur in the template
+	reads    map[string]bool   // names of variables
+	captured []map[string]bool // the same for each macro that is open
+}
+
+func (p *parser) fail(line int, format string, args ...any) error {
+	return &syntaxError{line, fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) unexpected(want string) error {
+	return p.fail(p.token.line, "expected %s, near %s", want, p.token.describe())
+}
+
+// advance makes the next token the current one.
+func (p *parser) advance() error {
+	if p.looked {
+		p.token, p.looked = p.ahead, false
+		return nil
+	}
+	if p.count++; p.count > maxTokens {
+		return p.fail(p.token.line, "more than %d tokens", maxTokens)
+	}
+	var err error
+	p.token, err = p.lexer.next()
+	return err
+}
+
+// peek returns the token after the current one.
+func (p *parser) peek() (token, error) {
+	if !p.looked {
+		current := p.token
+		if err := p.advance(); err != nil {
+			return token{}, err
+		}
+		p.ahead, p.token, p.looked = p.token, current, true
+	}
+	return p.ahead, nil
+}
+
+func (p *parser) isOperator(value string) bool {
+	return p.token.kind == operator && p.token.value == value
+}
+
+func (p *parser) isName(values ...string) bool {
+	return p.token.kind == name && slices.Contains(values, p.token.value)
+}
+
+// skip consumes the current token when it is this operator, or this name.
+func (p *parser) skip(kind tokenKind, value string) (bool, error) {
+	if p.token.kind != kind || p.token.value != value {
+		return false, nil
+	}
+	return true, p.advance()
+}
+
+func (p *parser) expect(kind tokenKind, value, want string) (token, error) {
+	t := p.token
+	if t.kind != kind || value != "" && t.value != value {
+		return t, p.unexpected(want)
+	}
+	return t, p.advance()
+}
+
+// enter counts the nesting; every call is followed by a p.depth-- when it succeeds.
+func (p *parser) enter() error {
+	if p.depth++; p.depth > 2*maxNesting {
+		return p.fail(p.token.line, "nested deeper than %d", 2*maxNesting)
+	}
+	return nil
+}
+
+// statements reads up to a block that begins with one of the ends, whose name is then the current token, or up to the end
+// of the template when there are none. open is the line of the block that it is the body of.
+func (p *parser) statements(open token, ends ...string) ([]statement, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	var list []statement
+	for {
+		t := p.token
+		switch t.kind {
+		case endOfTemplate:
+			if len(ends) > 0 {
+				return nil, p.fail(open.line, "{%% %s %%} without its %s", open.value, ends[len(ends)-1])
+			}
+			return list, nil
+		case data:
+			list = append(list, &text{Text{s: t.value}})
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+		case variableBegin:
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			of, err := p.tuple(false)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := p.expect(variableEnd, "", "}}"); err != nil {
+				return nil, err
+			}
+			list = append(list, &output{of, t.line})
+		case blockBegin:
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			if p.token.kind != name {
+				return nil, p.unexpected("the name of a statement")
+			}
+			if slices.Contains(ends, p.token.value) {
+				return list, nil
+			}
+			s, err := p.statement()
+			if err != nil {
+				return nil, err
+			}
+			if p.token.kind != blockEnd {
+				return nil, p.unexpected("%}")
+			}
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			list = append(list, s)
+		default:
+			return nil, p.unexpected("text or a tag")
+		}
+	}
+}
+
+// body reads the end of a block's head, the block's body, and the name that ends it, which the caller may look at.
+func (p *parser) body(open token, ends ...string) ([]statement, error) {
+	if _, err := p.expect(blockEnd, "", "%}"); err != nil {
+		return nil, err
+	}
+	return p.statements(open, ends...)
+}
+
+// wholeBody is body for a block with one end, which is consumed.
+func (p *parser) wholeBody(open token, end string) ([]statement, error) {
+	body, err := p.body(open, end)
+	if err != nil {
+		return nil, err
+	}
+	return body, p.advance()
+}
+
+// statement reads a statement whose name is the current token, up to its block's end.
+func (p *parser) statement() (statement, error) {
+	t := p.token
+	parse, ok := p.blocks[t.value]
+	if !ok {
+		return nil, p.fail(t.line, "{%% %s %%} is not supported in a chat template", t.value)
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	soft := p.soft
+	p.soft = t.value == "if" || soft && t.value == "set"
+	s, err := parse(p, t)
+	p.soft = soft
+	return s, err
+}
+
+// refer notes that the template reads a variable.
+func (p *parser) refer(name string) {
+	p.uses[name], p.reads[name] = true, true
+	if n := len(p.captured); n > 0 {
+		p.captured[n-1][name] = true
+	}
+}

@@ -1,0 +1,130 @@
+package llama
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/antigravity-go/antigravity/internal/chat"
+)
+
+// The roles of messages. A model's chat template may name others, which can be used, and may have no place for some of these:
+// any role that it cannot serve is a *ParamError.
+const (
+	RoleSystem    = "system"    // instructions, first in a conversation
+	RoleUser      = "user"      // who asks
+	RoleAssistant = "assistant" // the model
+	RoleTool      = "tool"      // the result of a function that the model called
+)
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role       string     // one of the constants, or another that the model's template knows
+	Content    string     // text, in which added tokens are inert
+	ToolCalls  []ToolCall // functions that an assistant's turn calls
+	Name       string     // who speaks, for templates that use it
+	ToolCallID string     // the call that a tool's turn answers, for templates that use it
+}
+
+// ToolCall is a function call in an assistant's turn.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments json.RawMessage // a JSON object; its keys keep their order
+}
+
+// TemplateOptions say how a conversation is rendered. The zero value ends it with the opening of the assistant's turn.
+type TemplateOptions struct {
+	Complete bool              // end with the last message instead: the conversation is over
+	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
+	Date     time.Time         // today, for templates that tell the model; zero: the template's own fixed date
+	Vars     map[string]any    // more variables of the template
+}
+
+// Template renders a conversation with the model's own chat template, or with Llama 3's format for a Llama 3 vocabulary that
+// carries none, to tokens: those that EncodeSpecial makes of the rendered text, but only the template's own text gives added
+// tokens, such as "<|eot_id|>" and "<think>". In messages, names and tools they are inert, an assistant's messages included.
+//
+// Nothing is left out silently. An empty history and a role that the template does not know are *ParamErrors; tools, or calls of
+// them, that the template has no place for are an error that wraps ErrUnsupported, as is a model without a template. Other
+// errors are the template's own, of which its budget is one: it is a program from a stranger, and may take some 200 ms and
+// 64 MB.
+func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
+	return t.render(context.Background(), history, o)
+}
+
+// render is Template, which looks at ctx while the template runs.
+func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
+	if t.template == nil {
+		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
+	}
+	messages := make([]chat.Message, len(history))
+	for i, m := range history {
+		if !slices.Contains(roles, m.Role) && !t.template.Names(m.Role) {
+			return nil, roleError(i, m.Role)
+		}
+		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
+		for _, call := range m.ToolCalls {
+			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
+		}
+	}
+	segments, err := t.template.Render(ctx, messages, chat.Options{
+		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
+	})
+	if err != nil {
+		return nil, templateError(err)
+	}
+	tokens := t.vocabulary.EncodeSegments(nil, func(yield func(string, bool) bool) {
+		for _, s := range segments {
+			if !yield(s.Text, s.Special) {
+				return
+			}
+		}
+	})
+	return fromInt32(tokens), nil
+}
+
+// templateError tells a caller's mistakes from a template's.
+func templateError(err error) error {
+	var ignored *chat.IgnoredError
+	switch {
+	case errors.Is(err, chat.ErrEmpty):
+		return &ParamError{"history", "empty", "at least one message"}
+	case errors.As(err, &ignored):
+		return roleError(ignored.Index, ignored.Role)
+	case errors.Is(err, chat.ErrUnsupported):
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return err
+}
+
+// roles are those that a template need not name: many print whatever role a message has.
+var roles = []string{RoleSystem, RoleUser, RoleAssistant, RoleTool}
+
+// roleError tells that the template has no place for a message, or that nobody knows what its role is.
+func roleError(i int, role string) error {
+	return &ParamError{fmt.Sprintf("history[%d].Role", i), fmt.Sprintf("%q", role), "a role that the model's chat template has a place for"}
+}
+
+// HasTemplate tells whether Template, and so Chat, work.
+func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
+
+// setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else none. A template that does
+// not parse is an error, since answering in another format would silently be worse.
+func (t *Tokenizer) setTemplate(source, bos, eos string) error {
+	if source == "" {
+		if _, ok := t.vocabulary.ID("<|start_header_id|>"); !ok {
+			return nil
+		}
+		source = chat.Llama3()
+	}
+	template, err := chat.Parse(source, t.vocabulary.Added(), bos, eos)
+	if err != nil {
+		return fmt.Errorf("chat template: %w", err)
+	}
+	t.template = template
+	return nil
+}
