@@ -26,7 +26,7 @@ func mutable(t testing.TB) []string {
 		},
 		"normalizer": nil,
 		"pre_tokenizer": document{"type": "Sequence", "pretokenizers": []document{
-			{"type": "Split", "pattern": document{"Regex": llama3Pattern}, "behavior": "Isolated", "invert": false},
+			{"type": "Split", "pattern": document{"Regex": Llama3Pattern}, "behavior": "Isolated", "invert": false},
 			{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
 		}},
 		"post_processor": document{
