@@ -1,10 +1,35 @@
 package llama
 
 import (
+	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
+
+// TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
+func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
+	c := checkpoint.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
+		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}}
+	from := reflect.ValueOf(&c).Elem()
+	for i := range from.NumField() {
+		if f := from.Field(i); f.Kind() == reflect.Int {
+			f.SetInt(int64(100 + i))
+		}
+	}
+	ours := configOf(&c)
+	to := reflect.ValueOf(ours)
+	if from.NumField() != to.NumField() {
+		t.Errorf("a checkpoint's configuration has %d fields, ours %d", from.NumField(), to.NumField())
+	}
+	for i := range from.NumField() {
+		name := from.Type().Field(i).Name
+		if f := to.FieldByName(name); !f.IsValid() || f.IsZero() || fmt.Sprint(f) != fmt.Sprint(from.Field(i)) {
+			t.Errorf("%s is %v, want %v", name, f, from.Field(i))
+		}
+	}
+}
 
 // TestPublishedShapesFit holds the limits of configurations against models that exist, the largest and the smallest of the family
 // among them, with weights of four bits.
