@@ -1,12 +1,13 @@
 // Package antigravity is the map of a module that runs Llama 3.2 family language models inside the caller's own process, in
 // Go with hand-written assembly: no C toolchain, no server, nothing to download but the model.
 //
-// Programs import package llama, and little else:
+// A program imports package llama, and the packages below it where it needs to choose more:
 //
 //	llama     models, sessions, sampling, chat templates: the package to use
 //	eviction  what a cache forgets when memory is short
 //	kvcache   keys and values, one cache a layer
-//	backend   the contract between a model and what computes it; backend/cpu is the processor, backend/opencl a GPU
+//	backend   the contract between a model and what computes it; backend/cpu is the processor, backend/opencl a GPU,
+//	          backend/host the portable reference
 //	asm       the raw kernels
 //	tensor    element types, shapes, memory, tensors
 //	quant     block formats of quantised numbers

@@ -13,30 +13,32 @@
 //		fmt.Print(piece.Text)
 //	}
 //
-// Chat takes the whole history each time and computes only what the cache does not hold. Generate continues tokens, Prefill
-// and Logits give a program the model itself, Score rates a text, Embed turns one into a vector.
+// Chat takes the whole history each time and computes only what the cache does not hold. Generate continues tokens; Prefill
+// and Logits are for programs that choose tokens themselves; Score tells how probable the model finds a text; Embed turns a text
+// into a vector.
 //
 // # Long conversations
 //
-// A cache has room for SessionOptions.MaxTokens; a full one is ErrContextFull, and nothing is ever dropped silently. With an
-// eviction.Policy the cache stays within a budget instead, and with a sliding window and ReanchorSinks a conversation has no end.
-// Truncate goes back, Fork goes on in two ways, Save and Model.Restore carry a conversation from one process to another, and
-// Move from one device to another, in the middle of an answer if need be; a Switch decides when.
+// A cache has room for SessionOptions.MaxTokens tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
+// silently. With an eviction.Policy the cache stays within a budget instead, and with a sliding window and ReanchorSinks a
+// conversation may go on without end. Truncate goes back to an earlier token, Fork makes a second session that goes on from the
+// same conversation, Save and Model.Restore carry a conversation from one process to another, and Move carries it from one
+// device to another, in the middle of an answer if need be; a Switch decides when that pays.
 //
 // # Reproducible to the bit
 //
 // For one model file, one prompt and one seed the logits are the same bits on every processor and with every set of
 // instructions that package asm has kernels for, at any number of threads, however a prompt is cut into chunks, and whether
-// a prefix was computed now or reused; and on GPUs that compute as package opencl needs it (backend.BitExact). Another type of
-// cache or of weights gives other bits.
+// its beginning was computed now or reused. GPUs that compute as package opencl needs it give the same bits too
+// (backend.BitExact). Another type of cache or of weights gives other bits.
 //
 // # Untrusted input
 //
-// Model files are checked before they are believed: a damaged or hostile one is an error, mostly a *FormatError, in bounded
-// time and memory. Text from users is inert: special tokens come only from the chat template, or from EncodeSpecial.
+// Model files are checked before they are believed: a damaged or hostile one gives an error, mostly a *FormatError, in bounded
+// time and memory. In text from users special tokens are plain characters: only the chat template and EncodeSpecial make them.
 //
 // # Memory
 //
-// Weights, caches and activations lie outside the Go heap. Close gives them back at once, and the garbage collector does so
-// later for what was forgotten. Generating a token allocates nothing but the piece that is handed over.
+// Weights, caches and activations lie outside the Go heap. Close gives their memory back at once; the garbage collector gives it
+// back later where a program did not call Close. Generating a token allocates nothing but the piece that is handed over.
 package llama

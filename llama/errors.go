@@ -26,10 +26,10 @@ type unsupported struct{}
 func (unsupported) Error() string { return "llama: unsupported" }
 func (unsupported) Unwrap() error { return errors.ErrUnsupported }
 
-// FormatError tells that a file is malformed: which, where, and how.
+// FormatError tells that a file is malformed: which file, at which byte, and in what way.
 type FormatError struct {
 	File   string
-	Offset int64 // byte at which the trouble was noticed, or -1 when no single place can be named
+	Offset int64 // the byte at which the damage was noticed, or -1 when no single byte can be named
 	Err    error
 }
 
@@ -48,8 +48,8 @@ func (e *FormatError) Unwrap() error { return e.Err }
 // status 400.
 type ParamError struct {
 	Field string // what was given, by its Go name: "Params.Temperature", "SessionOptions.KV", "history[2].Role"
-	Value any
-	Want  string // what would be right, to follow "it must be"
+	Value any    // the value that was given
+	Want  string // what would be right, in words that go on after "it must be"
 }
 
 // Error says what was given, and what would be right.
@@ -57,7 +57,7 @@ func (e *ParamError) Error() string {
 	return fmt.Sprintf("llama: %s is %v: it must be %s", e.Field, e.Value, e.Want)
 }
 
-// ContextFullError tells by how much tokens do not fit. errors.Is finds ErrContextFull in it.
+// ContextFullError tells that tokens do not fit into the context, and by how much. errors.Is finds ErrContextFull in it.
 type ContextFullError struct {
 	Have int // tokens of the conversation so far
 	Want int // tokens to be added

@@ -10,7 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// fingerprint tells models apart: the configuration, and some rows of every weight as the device has them.
+// fingerprint returns a SHA-256 that tells models apart: of the configuration, and of some rows of every matrix of weights, as
+// floats that the device gives for them. It is computed once.
 func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,7 +40,7 @@ func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
 	return sum, nil
 }
 
-// hashRows adds a weight's type and some of its rows.
+// hashRows adds to h a weight's type and shape, and three of its rows: the first, the last, and one at a third of them.
 func (m *Model) hashRows(h hash.Hash, w *tensor.Tensor) error {
 	rows, cols := w.Shape().Dim(0), w.Shape().Dim(1)
 	indices := []int32{0, int32(rows / 3), int32(rows - 1)}

@@ -6,8 +6,8 @@ import (
 )
 
 // Fork returns a session with a copy of the conversation, to go on from here in two ways. The cache is copied, so the memory
-// doubles. The copy has the same options, policy and monitor, and is where the session is: a copy of a moved session has
-// nowhere to go back to.
+// doubles. The copy has the same options, policy and monitor, and is on the same device. The copy of a session that was moved
+// does not go back when that device fails.
 func (s *Session) Fork() (*Session, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -33,7 +33,8 @@ func (s *Session) Fork() (*Session, error) {
 	return f, nil
 }
 
-// copyFrom makes an empty session what another of the same options is, whose memoryMu is held.
+// copyFrom fills an empty session with the caches, tokens and logits of another one of the same model and options, whose
+// memoryMu is held.
 func (s *Session) copyFrom(from *Session) error {
 	if err := s.lockOpen(); err != nil {
 		return err

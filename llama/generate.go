@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Piece is a part of an answer. Concatenating the texts of all pieces gives the answer, that of a piece beside an error included.
+// Piece is a part of an answer. The texts of all pieces together are the answer, the text of a piece beside an error included.
 type Piece struct {
 	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string, is incomplete.
 	Text string
@@ -53,14 +53,14 @@ func (r StopReason) String() string {
 
 // Stats measure one call.
 type Stats struct {
-	PromptTokens    int           // tokens of the prompt; where it was cancelled or failed, those that the conversation has of it
-	ReusedTokens    int           // those of them that were in the cache already
+	PromptTokens    int           // tokens of the prompt; if computing it was cancelled or failed, those that were computed
+	ReusedTokens    int           // those of the prompt's tokens that were in the cache already
 	GeneratedTokens int           // tokens of the answer
 	PrefillTime     time.Duration // computing the prompt
 	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
 	Evictions       int           // how often the cache was shrunk
-	EvictedSlots    int           // by how many slots in all
-	EvictionTime    time.Duration // part of the times above
+	EvictedSlots    int           // by how many slots in all; see CacheUsage
+	EvictionTime    time.Duration // what evictions took: a part of PrefillTime and DecodeTime
 }
 
 // PrefillRate returns the prompt tokens computed per second, 0 when none were.
@@ -69,7 +69,7 @@ func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens
 // DecodeRate returns the tokens generated per second, 0 when none were.
 func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
 
-// String sums up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", and evictions if there were any.
+// String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", and the evictions if there were any.
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
 		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
@@ -79,6 +79,7 @@ func (s Stats) String() string {
 	return text
 }
 
+// rate returns n per second, 0 where no time was measured.
 func rate(n int, d time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -89,9 +90,9 @@ func rate(n int, d time.Duration) float64 {
 // Generate appends the prompt to the conversation and returns the continuation, piece by piece, as it is computed.
 //
 // The sequence computes while it is ranged over, and once: a second range gives an error. An error comes as the last element,
-// beside a piece with the text that was still held back and with Stats; a cancelled context gives the context's error. However the loop ends, by break too, the conversation holds the
-// prompt and exactly the tokens that the loop was given, and the session can go on; a piece of tokens of which only a part
-// was computed never exists. An end-of-turn token that the model chose is not appended.
+// beside a piece with the text that was still held back and with Stats; a cancelled context gives the context's error. However
+// the loop ends, by break too, the conversation then holds the prompt and exactly the tokens that the loop was given, and the
+// session can go on. An end-of-turn token that the model chose is not appended.
 //
 // The context is looked at as in Prefill while the prompt is computed, and then before each token is chosen. The computing of
 // a single token and an eviction are not interrupted.
@@ -104,8 +105,9 @@ func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.S
 	})
 }
 
-// sequence claims the session for one call, and delivers its error beside the last piece that it returns. While the loop's body
-// runs, the session may be moved.
+// sequence returns the pieces that call yields. It claims the session while they are ranged over; if call returns an error, the
+// last element is that error beside the piece that call returned with it. callMu is not held while the loop's body runs, so
+// that the body may move the session.
 func (s *Session) sequence(call func(yield func(Piece) bool) (Piece, error)) iter.Seq2[Piece, error] {
 	var ranged atomic.Bool
 	return func(yield func(Piece, error) bool) {
@@ -118,22 +120,23 @@ func (s *Session) sequence(call func(yield func(Piece) bool) (Piece, error)) ite
 			return
 		}
 		defer s.end()
-		gone := false // the loop was left: it must not be called again
+		left := false // the loop's body ended the loop: yield must not be called again
 		deliver := func(p Piece, err error) bool {
 			s.callMu.Unlock()
 			defer s.callMu.Lock()
-			gone = !yield(p, err)
-			return !gone
+			left = !yield(p, err)
+			return !left
 		}
 		last, err := call(func(p Piece) bool { return deliver(p, nil) })
-		if err != nil && !gone {
+		if err != nil && !left {
 			deliver(last, err)
 		}
 	}
 }
 
-// generate is Generate for a prompt of which the first reused tokens, not part of prompt, are in the cache; the answer is a
-// fresh text or continues one. Beside an error it returns the piece to deliver with it.
+// generate is Generate for a prompt that begins with reused tokens, which are in the cache already, and goes on with the tokens
+// in prompt. fresh tells that the answer is a text of its own, as a message is, and not the continuation of the prompt's text.
+// Where generate returns an error, it also returns the piece to deliver beside that error.
 func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece) bool) (Piece, error) {
 	if err := p.validate(); err != nil {
 		return Piece{}, err
@@ -184,7 +187,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		if err := s.step(ctx, []Token{next}, true, nil); err != nil {
 			return fail(err)
 		}
-		s.tokenTime.add(chosen + time.Since(began)) // choosing waits for what a step leaves to the device
+		s.tokenTime.add(chosen + time.Since(began)) // chosen included: step may return early, and choosing then waits for the device
 		if err := s.maybeEvict(true); err != nil {
 			return fail(err)
 		}
@@ -230,9 +233,9 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	return piece, token, nil
 }
 
-// Chat answers a conversation: it renders the history with the model's chat template, reuses the longest prefix of it that
-// the cache holds already, and generates the next message. Pass the whole history each time; the answer is not appended to
-// it. The sequence behaves as Generate's does.
+// Chat answers a conversation: it renders the history with the model's chat template, reuses the longest beginning of the
+// rendered tokens that the cache holds already, and generates the next message. Pass the whole history each time; Chat does not
+// append the answer to it. The sequence behaves as Generate's does.
 func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
 	return s.sequence(func(yield func(Piece) bool) (Piece, error) {
 		prompt, err := s.model.tokenizer.render(ctx, history, TemplateOptions{})
@@ -244,7 +247,7 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 			return Piece{}, &ContextFullError{Have: 0, Want: len(prompt), Room: capacity}
 		}
 		if shared < len(s.tokens) && shared < s.evicted {
-			shared = 0 // tokens before the last eviction cannot be gone back to
+			shared = 0 // some tokens before the last eviction are not in the cache any more: compute all anew
 		}
 		if err := s.truncate(shared); err != nil {
 			return Piece{}, err
@@ -253,7 +256,7 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 	})
 }
 
-// commonPrefix returns how many tokens a and b begin with together.
+// commonPrefix returns the length of the longest beginning that a and b share.
 func commonPrefix(a, b []Token) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

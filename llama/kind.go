@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
-// kindOf tells what a file is by how it begins, in words; "" when that is unknown.
+// kindOf tells in words what kind of file begins with head; "" if that is unknown.
 func kindOf(head []byte) string {
 	for _, k := range []struct{ begins, is string }{
 		{ggufMagic, "a GGUF file"},
@@ -33,7 +33,7 @@ func kindOf(head []byte) string {
 	return ""
 }
 
-// ggufMagic is how GGUF files begin, whatever their name: Ollama's have a hash for one.
+// ggufMagic is how GGUF files begin, whatever their names: Ollama stores them under a hash.
 const ggufMagic = "GGUF"
 
 // isGGUF tells whether a file is in the GGUF format.
@@ -42,7 +42,7 @@ func isGGUF(f files, name string) (bool, error) {
 	return bytes.HasPrefix(head, []byte(ggufMagic)), err
 }
 
-// notAModel is the error for a file that is no model.
+// notAModel returns the error for a file that is no model: it says what kind of file it is instead.
 func notAModel(f files, name string) error {
 	head, err := f.head(name)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// projection is a linear map x ↦ x·weightᵀ + bias. The weight is [out, in]; a nil bias adds nothing.
+// projection is a linear map x ↦ x·weightᵀ + bias. The weight is [out, in], the bias [out]; a nil bias adds nothing.
 type projection struct {
 	weight, bias *tensor.Tensor
 }
@@ -38,7 +38,7 @@ func (l *layer) forward(d *device, ws *workspace, cache *kvcache.Cache, eps floa
 	return l.output(d, ws, eps)
 }
 
-// forwardGen computes one token: what forward does, with the single-query attention that decoding wants.
+// forwardGen is forward for a single token: its attention is AttentionGen, which devices make fast for one query.
 func (l *layer) forwardGen(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
 	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
 		return err
@@ -57,7 +57,8 @@ func (l *layer) forwardGen(d *device, ws *workspace, cache *kvcache.Cache, eps f
 	return l.output(d, ws, eps)
 }
 
-// queryKeyValue projects the normed stream, rotates queries and keys to their positions, and caches keys and values.
+// queryKeyValue computes queries, keys and values from the normed stream, rotates queries and keys to their positions, and appends
+// keys and values to the cache.
 func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
 	ws.weights = append(ws.weights[:0], l.q.weight, l.k.weight, l.v.weight)
 	ws.outs = append(ws.outs[:0], &ws.qFlat, &ws.kFlat, &ws.vFlat)
@@ -72,7 +73,7 @@ func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, ep
 	return cache.Append(&ws.q, &ws.k, &ws.v, &ws.rope)
 }
 
-// output adds the attention's projection to the stream, and then the feed-forward network's.
+// output adds to the stream the projection of the attention's result, and then the feed-forward network's result.
 func (l *layer) output(d *device, ws *workspace, eps float32) error {
 	if err := d.fused.MatMulAdd(&ws.attentionFlat, l.o.weight, &ws.product, &ws.x); err != nil {
 		return err
@@ -116,7 +117,8 @@ func addBias(d *device, x, bias *tensor.Tensor) error {
 	return d.AddAssign(x, bias)
 }
 
-// device is a backend with its optional forms looked up once.
+// device is a backend with its optional interfaces, which are looked up once: its own methods where it has them, package
+// backend's substitutes otherwise.
 type device struct {
 	backend.Backend
 	fused  backend.Fuser

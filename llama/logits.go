@@ -6,14 +6,14 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 )
 
-// place says where the logits after the last token are. A step leaves them on the device; they travel when somebody asks for
-// all of them.
-type place uint8
+// logitsPlace says where the logits after the last token are. A step leaves them on the device; they are copied to the host when
+// somebody asks for all of them.
+type logitsPlace uint8
 
 const (
-	nowhere  place = iota // there are none
-	onDevice              // in the workspace
-	onHost                // in Session.logits
+	nowhere  logitsPlace = iota // there are none
+	onDevice                    // in workspace.logits
+	onHost                      // in Session.logits
 )
 
 // Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token, after
@@ -62,8 +62,9 @@ func (s *Session) readLogits() error {
 	return nil
 }
 
-// await lets use wait for the logits that are on the device, with memoryMu held. A device that fails has none any more; if the
-// session was moved to it, the last chunk is computed again where it came from, and use may try there.
+// await runs use, which waits for the logits on the device or computes from them, with memoryMu held and logitsAt onDevice. When
+// the device fails and the session was moved there, the last chunk is computed again on the device that the session came from,
+// and use runs once more. When it fails for good, there are no logits any more.
 func (s *Session) await(use func() error) error {
 	err := use()
 	if err != nil && s.origin != nil {
@@ -77,7 +78,8 @@ func (s *Session) await(use func() error) error {
 	return err
 }
 
-// finish waits until the logits are there, so that a failure belongs to the call that computed them.
+// finish waits until the device has computed the logits, so that the call that wanted them returns the error if that fails, and
+// not the next one.
 func (s *Session) finish() error {
 	if err := s.lockOpen(); err != nil {
 		return err
@@ -92,13 +94,13 @@ func (s *Session) finish() error {
 	return nil
 }
 
-// choose picks the next token. Where the largest logits or probabilities decide, only those leave the device.
+// choose picks the next token. Where the largest logits or probabilities decide, only those are copied to the host.
 func (s *Session) choose() (Token, error) {
 	if err := s.ensureLogits(); err != nil {
 		return 0, err
 	}
 	if !s.sampler.changes() && s.sampler.Logprobs == 0 {
-		if token, ok, err := s.chooseThere(); ok || err != nil {
+		if token, ok, err := s.chooseOnDevice(); ok || err != nil {
 			return token, err
 		}
 	}
@@ -109,9 +111,9 @@ func (s *Session) choose() (Token, error) {
 	return s.sampler.choose(logits, s.tokens) // memoryMu is not held: a mask is the program's code
 }
 
-// chooseThere picks the next token from what the device gives of the logits; ok is false where that does not decide, or the
-// logits are not there.
-func (s *Session) chooseThere() (token Token, ok bool, err error) {
+// chooseOnDevice picks the next token from the few largest logits, or the probabilities, that the device finds. ok is false, and
+// no token chosen, where the choice is by all logits as they are or the logits are not on the device.
+func (s *Session) chooseOnDevice() (token Token, ok bool, err error) {
 	if err := s.lockOpen(); err != nil {
 		return 0, false, err
 	}

@@ -26,13 +26,13 @@ type Model struct {
 	ends      []Token // config.EOS in ascending order
 	tokenizer *Tokenizer
 	device    *device
-	owned     bool // the backend was made by Load and is closed with the model
-	release   func() error
+	owned     bool         // the backend was made by Load and is closed with the model
+	release   func() error // closes the model's files, after the backend
 
-	embedding, norm, head *tensor.Tensor // head is embedding where they are tied
+	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer
-	weights               []*tensor.Tensor // all of these
-	frequencies           []float64
+	weights               []*tensor.Tensor // all tensors above and in layers, each once; nil ones where loading failed
+	frequencies           []float64        // [headDim/2]: RoPE's, in radians a position
 	weightBytes           atomic.Int64
 
 	mu       sync.Mutex
@@ -54,7 +54,7 @@ func (m *Model) Tokenizer() *Tokenizer { return m.tokenizer }
 // WeightType returns the type of the linear layers' weights: the first layer's query projection.
 func (m *Model) WeightType() tensor.DType { return m.layers[0].q.weight.DType() }
 
-// Memory tells where the bytes are.
+// Memory tells how many bytes a model and its sessions take, and for what.
 type Memory struct {
 	Weights    int64 // tensors, mapped files included
 	Caches     int64 // slots in use in the sessions' caches
@@ -89,38 +89,38 @@ func (m *Model) Close() error {
 	m.sessions = nil
 	m.mu.Unlock()
 	var first error
-	keep := func(err error) {
+	note := func(err error) {
 		if first == nil {
 			first = err
 		}
 	}
 	for w := range open {
 		if s := w.Value(); s != nil {
-			keep(s.closeOn(m))
+			note(s.closeOn(m))
 		}
 	}
-	// A device may still be computing the last step of a session that was forgotten while it did. Its error concerns nobody.
+	// The device may still be computing the last step of a session that nobody can reach any more; nobody wants its error.
 	_ = m.device.Synchronize()
 	for _, w := range m.weights { // the backend may outlive the model
 		if w != nil { // loading may have failed
-			keep(w.Free())
+			note(w.Free())
 		}
 	}
 	if m.owned {
-		keep(m.device.Close())
+		note(m.device.Close())
 	}
-	keep(m.release())
+	note(m.release())
 	return first
 }
 
-// register adds a session to those that Close closes.
+// register adds a session to those that Close closes. A closed model refuses it with ErrClosed.
 func (m *Model) register(s *Session) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return ErrClosed
 	}
-	for w := range m.sessions { // those that were forgotten
+	for w := range m.sessions { // sessions that the garbage collector has taken need not be closed
 		if w.Value() == nil {
 			delete(m.sessions, w)
 		}
@@ -129,7 +129,7 @@ func (m *Model) register(s *Session) error {
 	return nil
 }
 
-// unregister removes a closed session.
+// unregister removes a session that was closed or has moved to another model.
 func (m *Model) unregister(s *Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +173,8 @@ func (m *Model) forward(ctx context.Context, ws *workspace, tokens []Token, star
 	return nil
 }
 
-// embed looks the tokens up and prepares their rotations.
+// embed cuts the workspace to the tokens, looks up their embeddings into ws.x, and computes RoPE's cosines and sines for positions
+// start, start+1, … into ws.rope.
 func (m *Model) embed(ws *workspace, tokens []Token, start int) error {
 	if err := ws.resize(len(tokens)); err != nil {
 		return err
@@ -194,7 +195,7 @@ func (m *Model) embed(ws *workspace, tokens []Token, start int) error {
 	return m.device.Gather(m.embedding, ws.indices, &ws.x)
 }
 
-// hidden computes the normed final states of rows [lo, hi) of ws.x into ws.last; at most headRows.
+// hidden computes the final states of rows [lo, hi) of ws.x, after the norm, into ws.last [hi-lo, hidden]; at most headRows rows.
 func (m *Model) hidden(ws *workspace, lo, hi int) error {
 	if err := ws.lastFull.SliceInto(&ws.last, 0, hi-lo); err != nil {
 		return err
@@ -206,8 +207,8 @@ func (m *Model) hidden(ws *workspace, lo, hi int) error {
 	return m.device.RMSNorm(&ws.last, m.norm, m.config.RMSNormEps)
 }
 
-// logits computes the logits of rows [lo, hi) of ws.x, at most headRows, into ws.logits [hi-lo, vocab]. They stay on the device,
-// which may not have finished.
+// logits computes the logits of rows [lo, hi) of ws.x, at most headRows rows, into ws.logits [hi-lo, vocab]. The device may still
+// be computing them when it returns.
 func (m *Model) logits(ws *workspace, lo, hi int) (err error) {
 	defer runtime.KeepAlive(m)
 	defer mmap.Catch(&err)()
@@ -260,7 +261,7 @@ func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
 	return unit(sum), nil
 }
 
-// unit scales x to length one.
+// unit returns x scaled to length one; zeros stay zeros.
 func unit(x []float64) []float32 {
 	squares := 0.0
 	for _, v := range x {

@@ -19,23 +19,23 @@ type Migration struct {
 	Duration time.Duration // in which no token was computed
 }
 
-// Move lets another model compute the rest of the conversation: the same model, on another device. That it is the same is
-// for the caller to see to; an error that wraps ErrStateMismatch comes only when the configurations differ. Nothing is lost,
-// repeated or computed again: the cache moves with its positions, its record and whatever was evicted; sampling, penalties and
-// stop strings stay where they are. The context is looked at between layers. When it ends or the move fails, the session
-// goes on where it was, and nothing stays allocated on the other device.
+// Move lets another Model compute the rest of the conversation: the same weights, loaded on another device. The caller makes
+// sure that they are the same; Move only compares the configurations, and returns an error that wraps ErrStateMismatch where
+// they differ. Nothing is lost, repeated or computed again: the cache's slots move with their positions and the records of the
+// eviction policy; sampling, penalties and stop strings go on as they were. The context is looked at between layers. When it
+// ends or the move fails, the session goes on where it was, and nothing stays allocated on the other device.
 //
 // Move may be called between two calls or inside the loop of one, where it takes effect with the next token; elsewhere while a
-// call is computing the error is ErrBusy. To move to where the session is does nothing.
+// call is computing the error is ErrBusy. Moving to the model that the session is on does nothing.
 //
 // If the device that the session was moved to fails later, be it in computing tokens, in an eviction or in Truncate, the
-// session goes back to the model that it came from, once, by itself, and does there what the device failed to do: close
-// that model only when the session is done. The cache is copied if the device still gives it back whole, and else computed
-// anew from the tokens. Where some of these were evicted that is not possible: the error says so, and the session can begin
-// anew with Truncate(0).
+// session goes back to the model that it came from, once, by itself, and does there what the device failed to do; so close
+// the model that it came from only after the session. The cache is copied if the device can still be read, and otherwise computed
+// anew from the tokens. That is not possible where tokens were evicted: the error then says so, and the session can begin anew
+// with Truncate(0).
 //
-// Logits after a move are those of the new device. Where both give the reference's bits (backend.BitExact), as CPUs and NVIDIA's
-// GPUs do, it makes no difference to the answer, nor to a saved state, whether and when the session moved.
+// Logits after a move are those of the new device. Where both devices give the reference's bits (backend.BitExact), as CPUs and
+// NVIDIA's GPUs do, neither the answer nor a saved state depends on whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
 		return Migration{}, &ParamError{"Move's model", nil, "one that was loaded on the other device"}
@@ -48,18 +48,18 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 		return Migration{}, err
 	}
 	defer s.memoryMu.Unlock()
-	m, err := s.move(ctx, to, s.copyCaches)
+	m, err := s.moveLocked(ctx, to, s.copyCaches)
 	if err != nil {
 		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(s.tokens), s.model.device.Name(), to.device.Name(), err)
 	}
 	return m, nil
 }
 
-// filler makes caches on a model's device what the session's are.
+// filler fills moved's caches, which are empty and lie on to's device, with what the session's caches hold.
 type filler func(ctx context.Context, to *Model, moved *memory) error
 
-// move is Move, with memoryMu held.
-func (s *Session) move(ctx context.Context, to *Model, fill filler) (Migration, error) {
+// moveLocked is Move, with memoryMu held and a choice of how the new caches are filled.
+func (s *Session) moveLocked(ctx context.Context, to *Model, fill filler) (Migration, error) {
 	if to == s.model {
 		return Migration{}, nil
 	}
@@ -67,7 +67,7 @@ func (s *Session) move(ctx context.Context, to *Model, fill filler) (Migration, 
 		return Migration{}, fmt.Errorf("%w: its configuration differs", ErrStateMismatch)
 	}
 	began := time.Now()
-	if err := to.register(s); err != nil { // from here on its Close waits
+	if err := to.register(s); err != nil { // from here on to.Close closes this session too, and so waits for memoryMu
 		return Migration{}, err
 	}
 	moved, err := s.allocate(to)
@@ -84,7 +84,7 @@ func (s *Session) move(ctx context.Context, to *Model, fill filler) (Migration, 
 		s.logitsAt = nowhere // the last token is computed again when its logits are wanted
 	}
 	s.model.unregister(s)
-	s.memory.free() // of a failed device too; its errors have been seen
+	s.memory.free() // an error would be that of a device which the session leaves, and is of no use to the caller
 	s.origin, s.model, s.memory, s.tokenTime = s.model, to, moved, average{}
 	s.workspaceBytes.Store(s.ws.bytes)
 	return Migration{
@@ -118,7 +118,7 @@ func (s *Session) computeCaches(ctx context.Context, to *Model, moved *memory) e
 	return nil
 }
 
-// copyState lets one side read what the other writes.
+// copyState passes what write writes to read, through a pipe, without holding it all in memory.
 func copyState(write func(io.Writer) error, read func(io.Reader) error) error {
 	r, w := io.Pipe()
 	done := make(chan error)

@@ -9,8 +9,8 @@ import (
 
 // SessionOptions describes a conversation's memory. Nil and the zero value are the good defaults.
 type SessionOptions struct {
-	// MaxTokens is the capacity of the cache in tokens; 0: the model's context, at most 4096; or, where an eviction policy
-	// keeps the cache within a budget, what that needs.
+	// MaxTokens is the capacity of the cache in tokens. 0 means the model's context, at most 4096; or, where an eviction policy
+	// keeps the cache within a budget, as many as the policy needs for that.
 	MaxTokens int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
@@ -50,7 +50,7 @@ const (
 	defaultChunk     = 256
 )
 
-// complete fills in the defaults, refuses what cannot work, and returns the manager of evictions.
+// complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
 func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 	manager, err := eviction.NewManager(o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 	if o.EvictAfterPrompt && manager.Policy() == eviction.None {
 		return nil, &ParamError{"SessionOptions.EvictAfterPrompt", true, "false, or SessionOptions.Eviction a policy that can evict"}
 	}
-	need := 0 // slots that keeping within the budget takes
+	need := 0 // slots that each cache must have for the policy to keep it within the budget
 	if budget > 0 && !o.EvictAfterPrompt {
 		o.Chunk = min(o.Chunk, max(budget/4, 1))
 		need = manager.Slots(c.Layers, o.Chunk)
@@ -92,7 +92,8 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 	return manager, o.checkPositions(c, manager.Policy(), need)
 }
 
-// checkPositions refuses to reanchor what is not a sliding window within the context.
+// checkPositions refuses ReanchorSinks for a policy that is not a sliding window, and for a window that needs more slots than the
+// model's context has.
 func (o *SessionOptions) checkPositions(c *Config, policy eviction.Policy, need int) error {
 	if o.Positions == Strict {
 		return nil

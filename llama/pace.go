@@ -2,19 +2,19 @@ package llama
 
 import "time"
 
-// maxAhead is how much work a device may have been given and not done yet when the host looks at a context: what it has been
-// given cannot be taken back.
+// maxAhead is how long a device may still have to compute, at most, when the host looks at a context in a prompt: work that a
+// device has been given cannot be cancelled.
 const maxAhead = 30 * time.Millisecond
 
-// pace keeps the host from running far ahead of a device that computes while the host goes on, in a prompt. It knows from
-// experience how long a layer takes, so that a fast device is seldom waited for.
+// pace keeps the host from running far ahead of a device that computes while the host goes on, in a prompt. It measures how long
+// the device takes for a layer, and lets the host wait only when the layers given to the device may take longer than maxAhead.
 type pace struct {
-	layer time.Duration // that a layer takes for a token; 0: not known yet
-	since time.Time     // when the device was last known to be done
-	ahead int           // tokens of layers that it was given since
+	layer time.Duration // how long the device takes for one token's pass through one layer; 0: not measured yet
+	since time.Time     // when the device was last known to have nothing to do
+	ahead int           // how many tokens' passes through a layer the device was given since then
 }
 
-// wait waits for the device if that may have much left to do, before a layer of some tokens.
+// wait is called before the device is given a layer of some tokens: it waits for the device if that may have much left to do.
 func (p *pace) wait(d *device, tokens int) error {
 	switch {
 	case p.ahead == 0:

@@ -11,27 +11,27 @@ import (
 )
 
 // Where neither a temperature of 0 nor TopK says that a few logits decide, a token is drawn by the probabilities of the whole
-// vocabulary: softmax(logits/Temperature). Nearly always the likeliest few decide all the same, since together they reach
-// TopP, or the draw falls among them; so these are asked for first, and all only when they do not. Neither orders a
-// vocabulary, which would take as long as computing a token.
+// vocabulary: softmax(logits/Temperature). Nearly always the likeliest few tokens decide all the same, since together they
+// reach TopP, or the draw falls among them. So a draw asks for the probabilities of a few tokens first, and for all only when
+// the few do not decide. Either way the vocabulary is not sorted, which would take as long as computing a token.
 
-// ranking has the probabilities of a vocabulary.
+// ranking gives the probabilities of the vocabulary's tokens. If the logits are not numbers, neither are the probabilities.
 type ranking interface {
-	likeliest(n int) (*choices, error) // the n largest, valid until the next call
-	all() ([]float32, error)
+	likeliest(n int) (*choices, error) // the n likeliest tokens, the likeliest first; valid until the next call
+	all() ([]float32, error)           // [vocab]: each token's probability; valid until the next call
 }
 
-// minTempered is the least temperature for which probabilities are computed from logits/Temperature, which rounding spoils
-// when they are huge. Below it few tokens can be drawn at all, and to order these costs nothing.
+// minTempered is the least temperature for which tokens are drawn from a ranking. Below it logits/Temperature become so large
+// that rounding spoils their differences; pickAny, which subtracts before it divides, then has few tokens to order.
 const minTempered = 0.01
 
 // tempers tells whether tokens are drawn from a ranking.
 func (s *sampler) tempers() bool { return s.Temperature >= minTempered }
 
-// drawRanked draws a token of a vocabulary; ok is false where the probabilities are no numbers.
+// drawRanked draws a token of a vocabulary by its probabilities; ok is false, and no token drawn, where those are NaN.
 func (s *sampler) drawRanked(r ranking, vocab int) (t Token, ok bool, err error) {
 	u := s.uniform()
-	if s.TopK == 0 { // else it takes the sum of very many
+	if s.TopK == 0 { // TopK is above maxSearch otherwise: the few likeliest do not tell the sum of the TopK likeliest
 		n := min(maxSearch, vocab)
 		from, err := r.likeliest(n)
 		if err != nil || from.values[0] != from.values[0] {
@@ -48,8 +48,8 @@ func (s *sampler) drawRanked(r ranking, vocab int) (t Token, ok bool, err error)
 	return s.amongAll(probabilities, u), true, nil
 }
 
-// amongAll draws one of all tokens: of the TopK likeliest those that have TopP of their sum, and of these the ones that are as
-// likely as MinP asks.
+// amongAll draws one of all tokens, given their probabilities [vocab]: it keeps the TopK likeliest, of those the likeliest that
+// together have TopP of their sum, and of those the tokens that are as likely as MinP asks. u, from 0 to below 1, decides.
 func (s *sampler) amongAll(probabilities []float32, u float64) Token {
 	least := s.MinP * slices.Max(probabilities)
 	o := selection.Heaviest{Indices: s.ordered[:0], Weights: probabilities}
@@ -70,14 +70,14 @@ func (s *sampler) amongAll(probabilities []float32, u float64) Token {
 	return Token(o.Indices[max(n, 1)-1])
 }
 
-// hostRanking ranks logits that are on the host.
+// hostRanking is the ranking of logits on the host.
 type hostRanking struct {
-	probabilities []float32
-	memory        *choices
+	probabilities []float32 // [vocab]
+	memory        *choices  // for likeliest's result
 }
 
-// rank returns a ranking of logits, in the sampler's memory. The kernels give the bits of any device that gives the
-// reference's.
+// rank returns a ranking of logits, in the sampler's memory. The probabilities have the same bits as deviceRanking's, if the
+// device gives the reference's bits.
 func (s *sampler) rank(logits []float32) *hostRanking {
 	r := &s.ranking
 	r.probabilities, r.memory = append(r.probabilities[:0], logits...), &s.deciding
@@ -95,7 +95,7 @@ func (r *hostRanking) likeliest(n int) (*choices, error) {
 
 func (r *hostRanking) all() ([]float32, error) { return r.probabilities, nil }
 
-// deviceRanking ranks the logits that a session has on its device. Compute is held.
+// deviceRanking is the ranking of the logits that a session has on its device. Its methods want memoryMu to be held.
 type deviceRanking Session
 
 func (r *deviceRanking) likeliest(n int) (*choices, error) {
@@ -131,7 +131,8 @@ func (r *deviceRanking) all() ([]float32, error) {
 	return *memory, nil
 }
 
-// temper computes the probabilities of the logits that are on the device, [1, vocab], once for these and a temperature.
+// temper returns the probabilities, [1, vocab], of the logits that are on the device. It computes them once for the same logits
+// and temperature.
 func (s *Session) temper() (*tensor.Tensor, error) {
 	ws, d, temperature := s.ws, s.model.device, s.sampler.Temperature
 	if ws.tempered == temperature {

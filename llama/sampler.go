@@ -18,8 +18,8 @@ import (
 type Params struct {
 	// MaxTokens bounds the tokens generated; 0 means as many as the context holds.
 	MaxTokens int
-	// TopK keeps the k likeliest tokens; 0 keeps all. On another device a choice among up to 256, as a greedy one, is quicker
-	// than one among all, whose logits must first come to the host; so must they for Mask, penalties and Logprobs.
+	// TopK keeps the k likeliest tokens; 0 keeps all. On a GPU a greedy choice and one with a TopK of up to 256 are the quickest,
+	// since only the candidates are copied to the host; Mask, penalties and Logprobs need all logits there.
 	TopK int
 	// Temperature divides the logits; 0 is greedy: the likeliest token, the lowest id among equals.
 	Temperature float32
@@ -87,25 +87,28 @@ func (p *Params) validate() error {
 }
 
 // sampler chooses tokens for one call of Generate. Its memory is the session's and is used again by the next call.
+//
+// Invariants during a call: generated are the tokens accepted since start; counts has how often each of them was generated, if a
+// penalty needs that, and is empty otherwise. The other slices are memory for one choice and hold nothing between two.
 type sampler struct {
 	Params
 	random    *rand.PCG
-	logits    []float32 // the choice's own copy, which mask and penalties change
-	deciding  choices   // the largest logits, or probabilities
-	likely    choices   // those of a vocabulary that can be drawn at all
-	ranking   hostRanking
-	ordered   []int32       // a vocabulary's tokens
-	counts    map[Token]int // occurrences among the tokens generated
+	logits    []float32     // [vocab]: a copy of the model's logits, which mask and penalties change
+	deciding  choices       // the candidates for the choice, the likeliest first
+	likely    choices       // the tokens of the vocabulary that are likely enough to be drawn at all, by id
+	ranking   hostRanking   // the vocabulary's probabilities
+	ordered   []int32       // the vocabulary's tokens, put in order as far as a draw needs
+	counts    map[Token]int // for FrequencyPenalty and PresencePenalty
 	generated []Token
 }
 
-// choices are tokens that one is chosen from, the likeliest first.
+// choices are tokens that one is chosen from. Both slices have the same length.
 type choices struct {
 	tokens []int32
-	values []float32 // their logits, weights or probabilities
+	values []float32 // values[i] is the logit, the weight or the probability of tokens[i]
 }
 
-// reserve makes room for n tokens.
+// reserve makes the choices n tokens long, of any content, and returns them.
 func (c *choices) reserve(n int) *choices {
 	c.tokens, c.values = slices.Grow(c.tokens[:0], n)[:n], slices.Grow(c.values[:0], n)[:n]
 	return c
@@ -133,10 +136,11 @@ func (s *sampler) accept(t Token) {
 	}
 }
 
-// maxSearch is the largest TopK for which a vocabulary is searched for the largest logits, on the device, and not ordered.
+// maxSearch is the most candidates that a vocabulary is searched for, on the device where the logits are there. For a larger TopK
+// all logits or probabilities are looked at on the host.
 const maxSearch = 256
 
-// few returns room for the largest logits that decide the choice from a vocabulary; nil where all do.
+// few returns room for the largest logits where a few of them decide the choice, and nil where all logits of the vocabulary do.
 func (s *sampler) few(vocab int) *choices {
 	n := 0
 	switch {
@@ -151,7 +155,7 @@ func (s *sampler) few(vocab int) *choices {
 	return s.deciding.reserve(n)
 }
 
-// changes tells whether the choice is not from the model's own logits.
+// changes tells whether a mask or penalties change the model's logits before the choice.
 func (s *sampler) changes() bool { return s.Mask != nil || s.penalises() }
 
 // choose returns the next token given the model's logits, which are left as they are, and the latest tokens of the context.
@@ -178,10 +182,10 @@ func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
 	return s.pickAny(logits)
 }
 
-// pick returns one of the tokens with the largest logits, which are all that can be chosen. It puts weights in the logits'
-// place.
+// pick returns one of the candidates, given with their logits, the largest first. It replaces the logits by weights, relative to
+// the likeliest candidate's.
 func (s *sampler) pick(from *choices) (Token, error) {
-	highest := from.values[0] // NaN where there is one
+	highest := from.values[0] // NaN if any logit is: selection.Largest puts NaN first
 	switch {
 	case math.IsNaN(float64(highest)):
 		return 0, fmt.Errorf("llama: the model's logits are not numbers: its weights are damaged")
@@ -191,7 +195,7 @@ func (s *sampler) pick(from *choices) (Token, error) {
 		return Token(from.tokens[0]), nil
 	}
 	for i, l := range from.values {
-		if l == highest { // infinite, perhaps
+		if l == highest { // without a difference, which would be NaN for infinite logits
 			from.values[i] = 1
 		} else {
 			from.values[i] = exact.Exp((l - highest) / s.Temperature)
@@ -201,11 +205,12 @@ func (s *sampler) pick(from *choices) (Token, error) {
 	return Token(from.tokens[i]), nil
 }
 
-// negligible is the tempered logit, relative to the likeliest token's, below which a token's weight is so small that all
-// of a vocabulary's could not be drawn in a lifetime: e⁻⁴⁰ · 2¹⁸ < 10⁻¹¹. Dropping them spares ordering a whole vocabulary.
+// negligible is a difference of logits divided by the temperature. Tokens that are further than that below the likeliest one
+// are not considered: each has a weight below e⁻⁴⁰ of the likeliest's, so that all of a vocabulary's 2¹⁸ tokens together would be
+// drawn once in 10¹¹ draws. Dropping them makes it unnecessary to order the whole vocabulary.
 const negligible = -40
 
-// pickAny returns one of all tokens.
+// pickAny returns one of all tokens of the vocabulary that are not negligibly likely.
 func (s *sampler) pickAny(logits []float32) (Token, error) {
 	highest := slices.Max(logits)
 	likely := &s.likely
@@ -227,9 +232,9 @@ func (s *sampler) pickAny(logits []float32) (Token, error) {
 	return s.pick(from)
 }
 
-// among draws one of the likeliest tokens by their weights, given the sum of all tokens' weights, or 0 where it is these tokens'.
-// TopP of the whole remains, and what is as likely as MinP asks; all tells whether there are no other tokens. ok is false where
-// it takes others to decide.
+// among draws one of the likeliest tokens, given their weights in descending order, and returns its index. whole is the sum of
+// the weights of all tokens, or 0 if these are all of them; all tells whether there are no others; u, from 0 to below 1, decides
+// the draw. TopP and MinP cut the list first. ok is false where tokens that are not in the list could have been drawn instead.
 func (s *sampler) among(weights []float32, whole, u float64, all bool) (i int, ok bool) {
 	if whole == 0 {
 		for _, w := range weights {
@@ -259,12 +264,13 @@ func (s *sampler) among(weights []float32, whole, u float64, all bool) (i int, o
 			return i, true
 		}
 	}
-	return kept - 1, cut || all // rounding left a little over
+	return kept - 1, cut || all // where all are known, rounding has left a little over
 }
 
-// uniform returns a random number from 0 to below 1.
+// uniform returns a random multiple of 2⁻⁵³ from 0 to below 1.
 func (s *sampler) uniform() float64 { return float64(s.random.Uint64()>>11) / (1 << 53) }
 
+// penalises tells whether any penalty changes logits.
 func (s *sampler) penalises() bool {
 	return (s.RepeatPenalty != 0 && s.RepeatPenalty != 1) || s.FrequencyPenalty != 0 || s.PresencePenalty != 0
 }

@@ -14,18 +14,22 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// Session is one conversation: one cache, one history. It is for one goroutine at a time, a second gets ErrBusy; only Close
-// may be called by any, at any time. Any number of sessions of a model may run at once. A session that is no longer
-// reachable gives its memory back, Close does so at once.
+// Session is one conversation: one history of tokens, and their keys and values in one cache a layer. It is for one goroutine
+// at a time: a second one gets ErrBusy. Only Close may be called by any goroutine, at any time. Any number of sessions of a
+// model may run at once. Close gives the session's memory back at once; the garbage collector gives it back later when a
+// session that was not closed is no longer reachable.
 //
-// Invariants while memoryMu is free and the session is open: each cache has seen len(tokens) tokens and has at least one slot for
-// each token after the first evicted ones; 0 ≤ evicted ≤ len(tokens); logits has an element for each vocabulary entry where
-// logitsAt is onHost; origin is nil or another model than model.
+// Invariants while memoryMu is free and the session is open:
+//   - each cache has seen len(tokens) tokens, and still has a slot for each token from position evicted on;
+//   - 0 ≤ evicted ≤ len(tokens);
+//   - len(logits) is the size of the vocabulary while logitsAt is onHost;
+//   - memory lies on model's device, and model closes the session when it is closed;
+//   - origin is nil or another model than model.
 type Session struct {
-	model   *Model         // on whose device the session is
-	origin  *Model         // from which it was moved, nil if it was not
-	options SessionOptions // complete
-	manager *eviction.Manager
+	model   *Model            // computes the session, on its device
+	origin  *Model            // the model that the session was moved from, and goes back to when model's device fails; or nil
+	options SessionOptions    // with the defaults filled in
+	manager *eviction.Manager // decides when slots are evicted, and which
 	memory
 
 	cacheBytes, workspaceBytes atomic.Int64 // for Model.MemoryUsage
@@ -38,13 +42,13 @@ type Session struct {
 	tokens   []Token
 	evicted  int // tokens seen at the last eviction: not all of these are in the caches any more
 	usage    CacheUsage
-	logitsAt place     // where the logits after the last token are
-	logits   []float32 // [vocab], once they have been asked for
-	sampler  sampler
-	filter   textFilter
+	logitsAt logitsPlace // where the logits after the last token are
+	logits   []float32   // [vocab]; nil until logits have been asked for on the host
+	sampler  sampler     // of the latest answer, whose memory the next one uses again
+	filter   textFilter  // as sampler
 
-	setbacks  []error // of devices that it came back from
-	tokenTime average // of choosing a token and computing it, on the present device
+	setbacks  []error // one for each time that the session went back to origin: how the device failed
+	tokenTime average // the time that choosing a token and computing it takes on model's device
 }
 
 // NewSession makes an empty session.
@@ -75,11 +79,11 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 // memory is what a session has on a model's device.
 type memory struct {
 	ws       *workspace
-	hadamard *kvcache.Hadamard // nil where keys are not turned
-	caches   []*kvcache.Cache
+	hadamard *kvcache.Hadamard // turns queries and keys; nil where the cache's type does not need that
+	caches   []*kvcache.Cache  // one a layer, in the layers' order
 }
 
-// allocate makes the workspace, the layers' caches, and the records that the eviction policy needs, on a model's device.
+// allocate makes the workspace, the layers' caches, and the records that the eviction policy needs, on m's device.
 func (s *Session) allocate(m *Model) (mem memory, err error) {
 	defer func() {
 		if err != nil {
@@ -89,7 +93,7 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 	if mem.ws, err = newWorkspace(m.device, &m.config, min(s.options.Chunk, s.options.MaxTokens)); err != nil {
 		return mem, err
 	}
-	rows := max(mem.ws.chunk, s.sinks())
+	rows := max(mem.ws.chunk, s.sinks()) // the most tokens turned at once: those of a chunk, or sinks that get new positions
 	if mem.hadamard, err = kvcache.NewHadamard(m.device.Backend, s.options.KV, rows, m.config.Heads, m.config.KVHeads, m.config.HeadDim); err != nil {
 		return mem, fmt.Errorf("a cache of %v: %w", s.options.KV, err)
 	}
@@ -133,21 +137,22 @@ func (m *memory) free() error {
 func (s *Session) Close() error {
 	s.memoryMu.Lock()
 	defer s.memoryMu.Unlock()
-	return s.close()
+	return s.closeLocked()
 }
 
-// closeOn is Close for a model that goes away. It leaves a session alone that has moved to another meanwhile.
+// closeOn closes the session because its model m is being closed. A session that has moved to another model meanwhile stays
+// open.
 func (s *Session) closeOn(m *Model) error {
 	s.memoryMu.Lock()
 	defer s.memoryMu.Unlock()
 	if s.model != m {
 		return nil
 	}
-	return s.close()
+	return s.closeLocked()
 }
 
-// close is Close, with memoryMu held.
-func (s *Session) close() error {
+// closeLocked is Close, with memoryMu held.
+func (s *Session) closeLocked() error {
 	if s.closed {
 		return nil
 	}
@@ -202,7 +207,8 @@ func (s *Session) CacheLen() (slots int) {
 }
 
 // Capacity returns how many tokens the conversation can hold: the cache's slots or the model's context, whichever is less.
-// Where an eviction policy keeps the cache within its budget, only the context counts, and with ReanchorSinks nothing does.
+// Where an eviction policy keeps the cache within its budget, only the context limits it, and with ReanchorSinks nothing does:
+// then it is math.MaxInt.
 func (s *Session) Capacity() int {
 	capacity := s.model.config.ContextLength
 	if s.options.Positions == ReanchorSinks {
@@ -215,9 +221,9 @@ func (s *Session) Capacity() int {
 }
 
 // Prefill appends tokens to the conversation, SessionOptions.Chunk at a time. The context is looked at before each layer of
-// each chunk. When it ends, the error is its own; when it ends or something fails, what was computed until then, whole chunks,
-// stays part of the conversation: Tokens tells. Of the chunk that was under way nothing stays, and the conversation can
-// go on as if that had never begun.
+// each chunk; when it has ended, Prefill returns the context's error. After that or any other error the chunks that were
+// computed completely stay part of the conversation (Tokens returns them), nothing of the chunk under way does, and the
+// conversation can go on as if that chunk had never begun.
 func (s *Session) Prefill(ctx context.Context, t []Token) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -228,8 +234,8 @@ func (s *Session) Prefill(ctx context.Context, t []Token) error {
 
 // Score appends tokens to the conversation and returns the natural logarithms of the probabilities that the model gave
 // them: element i belongs to t[i] and was computed from everything before it. The first token of an empty conversation
-// has nothing before it; its element is 0. It can be cancelled as Prefill can, and between the logits of a few tokens; what
-// stays of it is what would stay of Prefill.
+// has nothing before it; its element is 0. The context is looked at where Prefill does, and again each time that the logits of
+// a few tokens are to be computed; after an error as many tokens stay part of the conversation as Prefill would leave.
 func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -271,7 +277,7 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 				score(rows[row*vocab : (row+1)*vocab])
 			}
 		}
-		if hi == s.ws.tokens { // the chunk's last: they are the session's, should the next be cancelled
+		if hi == s.ws.tokens { // the last row of a chunk: if the next chunk is cancelled, these are the session's logits
 			s.logits, s.logitsAt = append(s.logits[:0], rows[(hi-lo-1)*vocab:(hi-lo)*vocab]...), onHost
 		}
 		return nil
@@ -282,8 +288,8 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	return scores, nil
 }
 
-// Truncate forgets all but the first n tokens. Where tokens have been evicted, it can go back as far as the last eviction, or
-// to 0, which begins anew.
+// Truncate forgets all but the first n tokens. Where tokens have been evicted, n is at least the length that the conversation
+// had at the last eviction, or 0, which begins anew.
 func (s *Session) Truncate(n int) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -298,8 +304,8 @@ func (s *Session) Truncate(n int) error {
 	return s.truncate(n)
 }
 
-// truncate goes back to n tokens, where the cache still has them. An eviction keeps the latest token, so that one too can be
-// taken back.
+// truncate goes back to the first n tokens. n is 0, or the caches still have a slot for each token from n on: then n is at
+// least s.evicted-1, since an eviction keeps the latest token.
 func (s *Session) truncate(n int) error {
 	if n == len(s.tokens) {
 		return nil
@@ -308,11 +314,11 @@ func (s *Session) truncate(n int) error {
 		return err
 	}
 	defer s.memoryMu.Unlock()
-	return s.forget(n)
+	return s.truncateLocked(n)
 }
 
-// forget is truncate, with memoryMu held. All layers go back, whatever fails.
-func (s *Session) forget(n int) error {
+// truncateLocked is truncate, with memoryMu held. When a layer's cache fails, the others go back all the same.
+func (s *Session) truncateLocked(n int) error {
 	gone := len(s.tokens) - n
 	var errs []error
 	for i, c := range s.caches {
@@ -326,7 +332,7 @@ func (s *Session) forget(n int) error {
 			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
 		}
 	}
-	s.forgotten(n)
+	s.keepFirst(n)
 	if len(errs) == 0 {
 		return nil
 	}
@@ -337,36 +343,37 @@ func (s *Session) forget(n int) error {
 	return err
 }
 
-// forgotten notes that the caches hold no more than the first n tokens.
-func (s *Session) forgotten(n int) {
+// keepFirst cuts the history to its first n tokens, after the caches were.
+func (s *Session) keepFirst(n int) {
 	s.tokens, s.logitsAt = s.tokens[:n], nowhere
 	s.evicted = min(s.evicted, n)
 	s.countCache()
 }
 
-// takeBack undoes the latest chunk, before which the conversation had n tokens; see kvcache.Cache.TakeBack.
+// takeBack undoes the latest chunk, before which the conversation had n tokens, without the device; see
+// kvcache.Cache.TakeBack.
 func (s *Session) takeBack(n int) error {
 	if err := s.lockOpen(); err != nil {
 		return err
 	}
 	defer s.memoryMu.Unlock()
-	return s.undo(n)
+	return s.takeBackLocked(n)
 }
 
-// undo is takeBack, with memoryMu held. All layers go back, whatever fails.
-func (s *Session) undo(n int) error {
+// takeBackLocked is takeBack, with memoryMu held. When a layer's cache fails, the others go back all the same.
+func (s *Session) takeBackLocked(n int) error {
 	var errs []error
 	for i, c := range s.caches {
 		if err := c.TakeBack(n); err != nil {
 			errs = append(errs, fmt.Errorf("layer %d: %w", i, err))
 		}
 	}
-	s.forgotten(n)
+	s.keepFirst(n)
 	return errors.Join(errs...)
 }
 
-// ensureLogits sees to it that there are logits, by computing the last token once more where they were lost: by a Truncate, or
-// with a device.
+// ensureLogits makes sure that there are logits after the last token, if there is a token: where they were lost by a Truncate or
+// a device's failure, it computes the last token once more.
 func (s *Session) ensureLogits() error {
 	if s.logitsAt != nowhere || len(s.tokens) == 0 {
 		return nil
@@ -381,7 +388,7 @@ func (s *Session) ensureLogits() error {
 	return s.finish()
 }
 
-// check refuses tokens outside the vocabulary and more than fit.
+// check refuses tokens that are not in the vocabulary, and more tokens than the conversation has room for.
 func (s *Session) check(t []Token) error {
 	for i, token := range t {
 		if token < 0 || int(token) >= s.model.config.VocabSize {
@@ -394,7 +401,8 @@ func (s *Session) check(t []Token) error {
 	return nil
 }
 
-// room returns how many tokens still fit.
+// room returns how many tokens can still be appended: by the model's context, unless sinks are reanchored, and by the caches'
+// free slots, unless evictions free more.
 func (s *Session) room() int {
 	room := math.MaxInt
 	if s.options.Positions == Strict {
@@ -406,8 +414,11 @@ func (s *Session) room() int {
 	return max(room, 0) // a restored conversation may be longer than these options would have let it become
 }
 
-// prefill computes tokens in chunks, and the logits after the last, which it waits for. Where each is not nil, it is called
-// instead for every chunk, after its forward pass, with ranges of at most headRows of its rows in ws.x.
+// prefill computes tokens in chunks of at most ws.chunk.
+//
+// Where each is nil, prefill also computes the logits after the last token, and waits until the device has them. Where it is not
+// nil, prefill computes no logits; after each chunk's forward pass it calls each(lo, hi) for consecutive ranges of at most
+// headRows rows, which together are all rows of the chunk in ws.x. An error of each undoes the chunk.
 func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) error) error {
 	if err := s.check(t); err != nil {
 		return err
@@ -421,11 +432,11 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 		had, at := len(s.tokens), s.logitsAt
 		err := s.step(ctx, t[:n], last && each == nil, each)
 		switch {
-		case len(s.tokens) == had:
-		case err != nil && each != nil: // of a chunk whose rows were not all looked at nothing stays
+		case len(s.tokens) == had: // the forward pass failed, and nothing stays of the chunk
+		case err != nil && each != nil: // each has not seen all rows, so that nothing may stay of the chunk
 			err = errors.Join(err, s.takeBack(had))
 			s.logitsAt = at
-		default: // even if there are no logits: the next chunk must fit
+		default: // the chunk stays, even if computing its logits failed: the next one must find free slots
 			if failed := s.maybeEvict(last); err == nil {
 				err = failed
 			}
@@ -438,8 +449,9 @@ func (s *Session) prefill(ctx context.Context, t []Token, each func(lo, hi int) 
 	return s.finish()
 }
 
-// step computes one chunk and, if wanted, the logits after it. A chunk of more than one token can be cancelled. The device may
-// not have finished when it returns.
+// step appends one chunk to the conversation and, where logits is true, computes the logits after its last token; each is as in
+// prefill. A chunk of more than one token can be cancelled. The device may still be computing the logits when step returns:
+// finish waits for them.
 func (s *Session) step(ctx context.Context, t []Token, logits bool, each func(lo, hi int) error) error {
 	if err := s.lockOpen(); err != nil {
 		return err
@@ -467,7 +479,8 @@ func (s *Session) step(ctx context.Context, t []Token, logits bool, each func(lo
 	return nil
 }
 
-// countCache counts the cache, and publishes its size for Model.MemoryUsage, which other goroutines may ask for.
+// countCache adds the layers' caches up in usage and returns the bytes of keys and values. It also publishes the size, with
+// records, in cacheBytes: Model.MemoryUsage reads it from other goroutines.
 func (s *Session) countCache() (bytes int64) {
 	var records int64
 	for _, c := range s.caches {

@@ -14,9 +14,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A saved session is, with all numbers little-endian: stateMagic; the version; the model's fingerprint; the lengths and the
-// options that a header has; the tokens; the logits if there are any; each layer's cache (kvcache.Cache's WriteState); and the
-// SHA-256 of all that.
+// A saved session is, in this order and with all numbers little-endian:
+//
+//	stateMagic
+//	uint32         stateVersion
+//	[32]byte       the model's fingerprint
+//	stateHeader
+//	[Tokens]int32  the tokens
+//	[vocab]float32 the logits after the last token, if Logits is 1
+//	each layer's cache, as kvcache.Cache.WriteState writes it
+//	[32]byte       the SHA-256 of everything before it
 const (
 	stateMagic   = "antigravity session\n"
 	stateVersion = 1
@@ -26,9 +33,9 @@ const (
 type stateHeader struct {
 	KV        uint32 // tensor.DType
 	MaxTokens uint32
-	Logits    uint32 // 1: there are logits
-	Tokens    uint64
-	Evicted   uint64
+	Logits    uint32 // 1: there are logits; 0: there are none
+	Tokens    uint64 // how many there are
+	Evicted   uint64 // Session.evicted
 }
 
 // Save writes the conversation: tokens, cache and logits, not the eviction policy. Restore of the same model goes on from it
@@ -82,9 +89,10 @@ func (s *Session) Save(w io.Writer) (err error) {
 	return err
 }
 
-// Restore makes a session from what Save wrote, for the same model, in the same weight type. Nil options mean those of the
-// saved session, but the eviction policy and the monitor, which are not saved; of given ones, what is zero is as it was saved.
-// A policy that needs a record of the past wants a session that was saved with it.
+// Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and MaxTokens that are zero
+// in the options, or in nil options, are those of the saved session; everything else in the options, such as the eviction
+// policy and the monitor, is not saved. A policy that needs a record of past attention can only restore a session that was
+// saved with such a record.
 //
 // The error wraps ErrStateMismatch when the state is another model's or does not fit the options, and is a *FormatError when
 // it is damaged. Then there is no session, and nothing is left behind.
@@ -137,15 +145,15 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 	return s, nil
 }
 
-// read fills an empty session.
+// read fills an empty session with what follows the header.
 func (s *Session) read(in *stateReader, header *stateHeader) error {
 	if err := s.lockOpen(); err != nil {
 		return err
 	}
 	defer s.memoryMu.Unlock()
-	const batch = 1 << 12 // tokens read at once: a damaged length must not cost memory
+	const most = 1 << 12 // tokens read at once: memory grows with the tokens that are there, not with a length that may be wrong
 	for left := header.Tokens; left > 0; {
-		part := make([]Token, min(left, batch))
+		part := make([]Token, min(left, most))
 		if err := in.read(part); err != nil {
 			return err
 		}
@@ -171,7 +179,7 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 			return in.damaged(fmt.Errorf("layer %d: %w", i, err))
 		case c.Seen() != len(s.tokens):
 			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, c.Seen(), len(s.tokens)))
-		case c.Len() < c.Seen()-max(int(header.Evicted)-1, 0): // evictions keep the latest token
+		case c.Len() < c.Seen()-max(int(header.Evicted)-1, 0): // an eviction keeps the latest token and leaves later ones alone
 			return in.damaged(fmt.Errorf("layer %d has %d slots of %d tokens, %d after an eviction", i, c.Len(), c.Seen(), c.Seen()-int(header.Evicted)))
 		}
 	}
@@ -186,12 +194,12 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 	return nil
 }
 
-// stateReader reads a state, counting and summing up.
+// stateReader reads a saved session.
 type stateReader struct {
 	r      io.Reader
-	sum    hash.Hash
-	offset int64
-	failed error // of r, other than the end
+	sum    hash.Hash // of all bytes that were read, but the checksum itself
+	offset int64     // how many bytes those are
+	failed error     // the error of r, if it gave one other than io.EOF
 }
 
 // Read reads what the checksum covers.
@@ -213,7 +221,7 @@ func (s *stateReader) read(v any) error {
 	return nil
 }
 
-// damaged says where the state is not one.
+// damaged returns a *FormatError at the present offset; or r's own error, if reading failed.
 func (s *stateReader) damaged(err error) error {
 	if s.failed != nil {
 		return s.failed
@@ -224,7 +232,7 @@ func (s *stateReader) damaged(err error) error {
 	return &FormatError{File: "session state", Offset: s.offset, Err: err}
 }
 
-// header reads up to the tokens.
+// header reads everything before the tokens, and refuses a state of another model, whose fingerprint differs.
 func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error) {
 	var (
 		magic   [len(stateMagic)]byte
@@ -259,7 +267,7 @@ func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error
 	return &header, nil
 }
 
-// end checks the sum.
+// end checks the checksum at the state's end.
 func (s *stateReader) end() error {
 	want, got := s.sum.Sum(nil), make([]byte, sha256.Size)
 	if _, err := io.ReadFull(s.r, got); err != nil {

@@ -19,10 +19,13 @@ type textFilter struct {
 }
 
 // stopString finds one stop string in a text that comes byte by byte, by Knuth, Morris and Pratt's algorithm.
+//
+// Invariant between bytes: matched is the length of the longest beginning of the stop string that the text so far ends with,
+// and below len(text).
 type stopString struct {
-	text    string
-	shorter []int // of text[:n+1]: the length of the longest shorter beginning of text that it ends with
-	matched int   // how much of text's beginning the text so far ends with; below len(text)
+	text    string // the stop string, not empty
+	shorter []int  // shorter[n] is the length of the longest beginning of text, other than text[:n+1], that text[:n+1] ends with
+	matched int
 }
 
 func newStopString(text string) stopString {
@@ -33,7 +36,7 @@ func newStopString(text string) stopString {
 	return s
 }
 
-// extend returns how much of the beginning is matched when n bytes of it are and c comes next.
+// extend returns how many bytes of the stop string's beginning are matched after c, when n bytes were matched before it.
 func (s *stopString) extend(n int, c byte) int {
 	for n > 0 && s.text[n] != c {
 		n = s.shorter[n-1]
@@ -53,8 +56,8 @@ func (f *textFilter) start(stop []string, dropSpace bool) {
 	f.raw, f.held, f.dropSpace = f.raw[:0], f.held[:0], dropSpace
 }
 
-// push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been completed; it
-// ends the text where it begins, and the longest counts where several end. After that nothing more is shown.
+// push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been completed. The
+// text then ends where that stop string begins, the longest if several are completed at once, and nothing more may be pushed.
 func (f *textFilter) push(b []byte) (text string, stopped bool) {
 	if f.dropSpace && len(b) > 0 {
 		if b[0] == ' ' {
@@ -87,7 +90,7 @@ func (f *textFilter) push(b []byte) (text string, stopped bool) {
 	return text, false
 }
 
-// add adds a character to held. When it completes a stop string, that is taken off held again and the result is true.
+// add adds a character to held. When the character completes a stop string, add takes the stop string off held and returns true.
 func (f *textFilter) add(r rune) bool {
 	from := len(f.held)
 	f.held = utf8.AppendRune(f.held, r)

@@ -12,13 +12,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// SwitchOptions say where a session is to go, and when.
+// SwitchOptions say which device a session is to move to, and when.
 type SwitchOptions struct {
 	// Load makes the same model on the other device, in the background: opening the device, compiling its programs and copying
 	// weights to it. The context, which is for LoadContext, ends with the Switch. The Switch closes the model.
 	Load func(ctx context.Context) (*Model, error)
-	// Threshold is the position from which on to move; 0 means as soon as it pays: when what the other device saves on Expect
-	// further tokens, by the rates measured, is more than the move costs. With a threshold, rates do not matter.
+	// Threshold is the position from which on to move, whatever the devices' rates. 0 means as soon as the move pays: when the
+	// time that the other device saves on Expect further tokens, by the rates measured, is more than the move takes.
 	Threshold int
 	// Expect is how many further tokens a conversation is assumed to have; 0: 128.
 	Expect int
@@ -26,28 +26,31 @@ type SwitchOptions struct {
 	Warmup int
 }
 
-// Switch moves a session to another device while it answers. It begins to load there at once, and Watch moves the session
-// between two tokens when the other device is ready and the move pays; whatever goes wrong, the session goes on where it is.
-// Except for Report, its methods are for the goroutine that uses the session.
+// Switch moves a session to another device while it answers. It begins to load the model there at once, and Watch moves the
+// session between two tokens when the other device is ready and the move pays; whatever goes wrong, the session goes on where
+// it is. Except for Report, its methods are for the goroutine that uses the session.
+//
+// Invariants: load alone writes model and tokenTime, before it closes ready, and the others read them only after that; model is
+// nil where SwitchOptions.Load failed. The session is moved once at most, and not after an error.
 type Switch struct {
-	session *Session
-	options SwitchOptions
-	cancel  context.CancelFunc
-	ready   chan struct{} // closed when the model below is there, or has failed
-	model   *Model
-	token   time.Duration // of computing one token there
+	session   *Session
+	options   SwitchOptions // with the defaults filled in
+	cancel    context.CancelFunc
+	ready     chan struct{} // closed when loading and warming up are over, whether they succeeded or not
+	model     *Model        // on the other device
+	tokenTime time.Duration // the time that choosing a token and computing it takes on the other device
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards report
 	report SwitchReport
 }
 
 // SwitchReport tells how a Switch decided.
 type SwitchReport struct {
-	Ready     bool          // the other device is there
-	Load      time.Duration // loading and warming up took
-	Here      time.Duration // a token, on the first device
-	There     time.Duration // a token, on the other
-	Threshold int           // tokens from which on a move pays; math.MaxInt: never, since the other device is not faster
+	Ready     bool          // the model is loaded on the other device and warmed up
+	Load      time.Duration // how long loading and warming up took
+	Here      time.Duration // how long a token takes on the first device
+	There     time.Duration // how long a token takes on the other device
+	Threshold int           // SwitchOptions.Threshold; or, if that is 0, how many further tokens make a move pay (math.MaxInt: none do)
 	Moved     bool
 	Migration Migration
 	Err       error // why there is no other device, or why the move failed
@@ -70,7 +73,14 @@ func (r SwitchReport) String() string {
 	return fmt.Sprintf("no switch: it pays from %d tokens on", r.Threshold)
 }
 
-// NewSwitch begins to load. Close it after the session.
+// The defaults of SwitchOptions, and what warming up computes first.
+const (
+	defaultExpect = 128
+	defaultWarmup = 8
+	warmUpPrompt  = 16 // tokens
+)
+
+// NewSwitch begins to load the model on the other device. Close the Switch after the session.
 func NewSwitch(ctx context.Context, s *Session, o SwitchOptions) (*Switch, error) {
 	switch {
 	case o.Load == nil:
@@ -79,10 +89,10 @@ func NewSwitch(ctx context.Context, s *Session, o SwitchOptions) (*Switch, error
 		return nil, &ParamError{"SwitchOptions", fmt.Sprintf("{Threshold: %d, Expect: %d, Warmup: %d}", o.Threshold, o.Expect, o.Warmup), "without negative numbers"}
 	}
 	if o.Expect == 0 {
-		o.Expect = 128
+		o.Expect = defaultExpect
 	}
 	if o.Warmup == 0 {
-		o.Warmup = 8
+		o.Warmup = defaultWarmup
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Switch{session: s, options: o, cancel: cancel, ready: make(chan struct{})}
@@ -98,22 +108,23 @@ func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 		if w.model, err = w.options.Load(ctx); err != nil {
 			return err
 		}
-		w.token, err = w.model.warmUp(ctx, kv, w.options.Warmup)
+		w.tokenTime, err = w.model.warmUp(ctx, kv, w.options.Warmup)
 		return err
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.report.Ready, w.report.Load, w.report.There, w.report.Err = err == nil, time.Since(began), w.token, err
+	w.report.Ready, w.report.Load, w.report.There, w.report.Err = err == nil, time.Since(began), w.tokenTime, err
 }
 
-// warmUp computes a short prompt and then single tokens, and returns what the faster half of these took on average.
+// warmUp computes a short prompt and then single tokens, in a session with a cache of type kv, and returns how long the fastest
+// of the single tokens took.
 func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.Duration, error) {
-	s, err := m.NewSession(&SessionOptions{MaxTokens: min(tokens+16, m.config.ContextLength), KV: kv})
+	s, err := m.NewSession(&SessionOptions{MaxTokens: min(tokens+warmUpPrompt, m.config.ContextLength), KV: kv})
 	if err != nil {
 		return 0, err
 	}
 	defer s.Close()
-	prompt := make([]Token, min(16, m.config.ContextLength-1))
+	prompt := make([]Token, min(warmUpPrompt, m.config.ContextLength-1)) // token 0 is as good as any
 	if err := s.Prefill(ctx, prompt); err != nil {
 		return 0, err
 	}
@@ -131,7 +142,8 @@ func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.D
 	return best, nil
 }
 
-// Watch passes the pieces of one of the session's answers on, and moves the session when its time has come.
+// Watch passes the pieces of one of the session's answers on, and moves the session between two of them when the other device is
+// ready and the move pays.
 func (w *Switch) Watch(ctx context.Context, pieces iter.Seq2[Piece, error]) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		for piece, err := range pieces {
@@ -155,7 +167,10 @@ func (w *Switch) Wait(ctx context.Context) error {
 	}
 }
 
-// maybeMove moves the session if the other device is ready and it pays.
+// minMeasured is how many tokens must have been timed on the session's device before its rate is compared with the other's.
+const minMeasured = 2
+
+// maybeMove moves the session if the other device is ready, and the conversation has reached the threshold or the move pays.
 func (w *Switch) maybeMove(ctx context.Context) {
 	select {
 	case <-w.ready:
@@ -175,8 +190,8 @@ func (w *Switch) maybeMove(ctx context.Context) {
 			return
 		}
 	} else {
-		if s.tokenTime.count < 2 {
-			return // not measured yet
+		if s.tokenTime.count < minMeasured {
+			return
 		}
 		if r.Threshold = w.worth(s); w.options.Expect < r.Threshold {
 			return
@@ -186,13 +201,15 @@ func (w *Switch) maybeMove(ctx context.Context) {
 	r.Moved = r.Err == nil
 }
 
-// worth returns the number of further tokens from which on a move pays.
+// worth returns how many further tokens a conversation must have for a move to save more time than it takes; math.MaxInt where
+// the other device is not faster.
 func (w *Switch) worth(s *Session) int {
-	saved := s.tokenTime.mean - w.token // by each token
+	saved := s.tokenTime.mean - w.tokenTime // by each token
 	if saved <= 0 {
 		return math.MaxInt
 	}
-	const fixed, perByte = 5 * time.Millisecond, time.Second / (1 << 30) // allocating; copying through the host at 1 GB/s
+	// What a move takes, roughly: allocating memory, and copying the cache through the host at 1 GiB/s.
+	const fixed, perByte = 5 * time.Millisecond, time.Second / (1 << 30)
 	cost := fixed + time.Duration(s.cacheBytes.Load())*perByte
 	return int(cost/saved) + 1
 }

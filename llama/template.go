@@ -38,25 +38,26 @@ type ToolCall struct {
 
 // TemplateOptions say how a conversation is rendered. The zero value ends it with the opening of the assistant's turn.
 type TemplateOptions struct {
-	Complete bool              // end with the last message instead: the conversation is over
+	Complete bool              // end with the last message instead, without opening a turn: the conversation is over
 	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
 	Date     time.Time         // today, for templates that tell the model; zero: the template's own fixed date
 	Vars     map[string]any    // more variables of the template
 }
 
-// Template renders a conversation with the model's own chat template, or with Llama 3's format for a Llama 3 vocabulary that
-// carries none, to tokens: those that EncodeSpecial makes of the rendered text, but only the template's own text gives added
-// tokens, such as "<|eot_id|>" and "<think>". In messages, names and tools they are inert, an assistant's messages included.
+// Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has none
+// and a Llama 3 vocabulary. The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such
+// as "<|eot_id|>" and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in
+// an assistant's messages too.
 //
-// Nothing is left out silently. An empty history and a role that the template does not know are *ParamErrors; tools, or calls of
-// them, that the template has no place for are an error that wraps ErrUnsupported, as is a model without a template. Other
-// errors are the template's own, of which its budget is one: it is a program from a stranger, and may take some 200 ms and
-// 64 MB.
+// Nothing is left out silently. An empty history and a role that the template does not know are *ParamErrors. Tools or tool
+// calls that the template leaves out are an error that wraps ErrUnsupported, and so is a model without a template. Other errors
+// are the template's own. A template is a program from a stranger: it is stopped with an error when it takes more than some
+// 200 ms or 64 MB.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
 	return t.render(context.Background(), history, o)
 }
 
-// render is Template, which looks at ctx while the template runs.
+// render is Template, but it looks at ctx while the template runs.
 func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
 	if t.template == nil {
 		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
@@ -87,7 +88,8 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 	return fromInt32(tokens), nil
 }
 
-// templateError tells a caller's mistakes from a template's.
+// templateError turns an error of package chat into one of this package: a *ParamError for a caller's mistake, ErrUnsupported for
+// what the template leaves out.
 func templateError(err error) error {
 	var ignored *chat.IgnoredError
 	switch {
@@ -109,7 +111,7 @@ func roleError(i int, role string) error {
 	return &ParamError{fmt.Sprintf("history[%d].Role", i), fmt.Sprintf("%q", role), "a role that the model's chat template has a place for"}
 }
 
-// HasTemplate tells whether Template, and so Chat, work.
+// HasTemplate tells whether the model has a chat format, which Template and Chat need.
 func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
 
 // setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else none. A template that does

@@ -23,24 +23,26 @@ type Tokenizer struct {
 // Added tokens are those that are recognised in a text before it is split, as "<|eot_id|>" and "<think>" are. Some of them are
 // special: Decode skips these.
 type Vocabulary interface {
-	// Encode appends the tokens of a text in which added tokens are inert; EncodeContinuation does so for text that follows
-	// an added token.
+	// Encode appends to dst the tokens of a text in which added tokens are inert. EncodeContinuation is Encode for a text that
+	// follows an added token.
 	Encode(dst []int32, text string) []int32
 	EncodeContinuation(dst []int32, text string) []int32
-	// EncodeSpecial recognises added tokens; bos puts the begin token first where there is one.
+	// EncodeSpecial appends the tokens of a text in which added tokens are recognised; bos puts the begin token first where
+	// there is one.
 	EncodeSpecial(dst []int32, text string, bos bool) []int32
 	// EncodeSegments is EncodeSpecial, without a begin token, of a text that comes in stretches. The bool tells whether a
 	// stretch is trusted: an added token is recognised where all of its bytes are, and is inert elsewhere. How a run of trusted
 	// stretches is cut makes no difference.
 	EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32
-	// Decode returns the text of tokens without special ones; AppendBytes appends the bytes of one token.
+	// Decode returns the text of tokens, and skips special ones. AppendBytes appends to dst the bytes of one token, special or not.
 	Decode(tokens []int32) string
 	AppendBytes(dst []byte, id int32) []byte
 	// LeadingSpace tells whether the first token of a text carries a space that the text does not have, as SentencePiece's
 	// does: Decode leaves this space out, and whoever puts a text together by AppendBytes has to drop it.
 	LeadingSpace() bool
-	// VocabSize is the largest id plus one; IsSpecial, ID and Text describe entries. Added lists the texts of the added
-	// tokens, special or not.
+	// VocabSize is the largest id plus one. IsSpecial tells whether Decode skips an entry, ID returns the entry whose text, as
+	// the vocabulary writes it, is given, and Text returns that text ("" for an id that is not in use). Added lists the texts of
+	// the added tokens, special or not.
 	VocabSize() int
 	IsSpecial(id int32) bool
 	ID(text string) (int32, bool)
@@ -56,8 +58,8 @@ func (t *Tokenizer) Encode(text string) []Token {
 	return fromInt32(t.vocabulary.Encode(nil, text))
 }
 
-// EncodeSpecial returns the tokens of a text with added tokens recognised in it, special or not, as Hugging Face's tokenizers do; bos puts
-// the begin-of-text token first where the model wants one. Never use it on text from outside.
+// EncodeSpecial returns the tokens of a text in which added tokens are recognised, special or not, as Hugging Face's tokenizers
+// do; bos puts the begin-of-text token first where the model wants one. Never use it on text from outside.
 func (t *Tokenizer) EncodeSpecial(text string, bos bool) []Token {
 	return fromInt32(t.vocabulary.EncodeSpecial(nil, text, bos))
 }
@@ -105,7 +107,7 @@ func RegisterTokenizer(parse func(data []byte) (Vocabulary, error)) {
 	parsers.list = append(parsers.list, parse)
 }
 
-// parseTokenizer reads a tokenizer.json.
+// parseTokenizer reads a tokenizer.json: with this package's own reader or, if that does not support it, with the registered ones.
 func parseTokenizer(data []byte) (*Tokenizer, error) {
 	b, err := bpe.ParseJSON(data)
 	if err == nil {
@@ -138,7 +140,7 @@ func toInt32(tokens []Token) []int32 {
 	return unsafe.Slice((*int32)(unsafe.SliceData(tokens)), len(tokens))
 }
 
-// noVocabulary is the tokenizer of a model that came without one: it knows how many tokens there are and no text.
+// noVocabulary is the vocabulary of a model that came without a tokenizer: it knows how many tokens there are, and no texts.
 type noVocabulary struct{ size int }
 
 func (noVocabulary) Encode(dst []int32, _ string) []int32                          { return dst }

@@ -1,5 +1,5 @@
-// Package added finds added tokens in a text: those that are looked for as they stand, before the text is normalised, split
-// and turned into tokens of a vocabulary. "<|eot_id|>" is one, as a rule.
+// Package added finds added tokens in a text. An added token is looked for in the text as it is written, before the text is
+// normalised, split and turned into tokens of a vocabulary. "<|eot_id|>" is an example.
 package added
 
 import (
@@ -24,28 +24,31 @@ const (
 type Token struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"` // not next to a letter, digit or underscore
-	LStrip     bool   `json:"lstrip"`      // takes the white space on its left along
-	RStrip     bool   `json:"rstrip"`
-	Normalized bool   `json:"normalized"` // looked for in the normalised text, and normalised itself
-	Special    bool   `json:"special"`
+	SingleWord bool   `json:"single_word"` // found only where no letter, digit or underscore is next to it
+	LStrip     bool   `json:"lstrip"`      // the white space on its left becomes part of it
+	RStrip     bool   `json:"rstrip"`      // the white space on its right becomes part of it
+	Normalized bool   `json:"normalized"`  // looked for in the normalised text, and normalised itself
+	Special    bool   `json:"special"`     // left out when tokens are decoded
 }
 
-// A Matcher finds added tokens: the leftmost first, and the longest of those that begin at one place. It is immutable.
+// A Matcher finds added tokens in a text: of tokens that overlap the leftmost, and of those that begin at the same byte the
+// longest. It is immutable.
 //
-// It is the automaton of Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", 1975), run from a
-// text's end to its beginning over the contents written backwards. So it sees at every place, in time linear in the text,
-// the longest content that begins there.
+// It is the automaton of Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", 1975) for the contents
+// written backwards, and runs from the text's end to its beginning. So it knows at every byte, in time linear in the text, the
+// longest content that begins there.
+//
+// A node of the automaton stands for a string: the bytes on the way to it from the root of the trie.
 type Matcher struct {
-	tokens  []Token
-	trie    *trie.Trie // of the contents, backwards
-	fail    []uint32   // the node of the longest proper suffix of a node's string
-	longest []int32    // by node, of the contents that its string ends with the longest, an index of tokens; -1 for none
-	last    [256]bool  // the bytes that contents end with
+	tokens  []Token    // sorted by their contents written backwards, each content once
+	trie    *trie.Trie // of the contents written backwards, in the order of tokens
+	fail    []uint32   // by node: the node of the longest suffix of its string, other than the string itself, that is in the trie
+	longest []int32    // by node: the index in tokens of the longest content that its string ends with, backwards; -1 for none
+	last    [256]bool  // by byte: whether any content ends with it
 }
 
-// NewMatcher returns the matcher of tokens, each of which has an id of its own. Of tokens with one content that of the lowest
-// id counts; tokens without content are never found.
+// NewMatcher returns the matcher of tokens, each of which has an id of its own. Of tokens with the same content only the one with
+// the lowest id is ever found; tokens without content never are.
 func NewMatcher(tokens []Token) (*Matcher, error) {
 	m := &Matcher{}
 	total := 0
@@ -82,7 +85,8 @@ func NewMatcher(tokens []Token) (*Matcher, error) {
 	return m, nil
 }
 
-// link fills fail and longest. A node's come after those of nodes nearer to the root, which have lower numbers.
+// link fills fail and longest, in the order of the nodes' numbers: a node's entries follow from those of nodes nearer to the root,
+// which have lower numbers.
 func (m *Matcher) link() {
 	m.fail = make([]uint32, m.trie.Len())
 	m.longest = make([]int32, m.trie.Len())
@@ -99,7 +103,7 @@ func (m *Matcher) link() {
 	}
 }
 
-// step returns the node of the longest suffix that a node's string and c have.
+// step returns the node of the longest suffix, of a node's string with c appended, that is in the trie.
 func (m *Matcher) step(node uint32, c byte) uint32 {
 	for {
 		if child := m.trie.Child(node, c); child != 0 || node == 0 {
@@ -112,13 +116,14 @@ func (m *Matcher) step(node uint32, c byte) uint32 {
 // Empty tells whether there are no tokens to be found.
 func (m *Matcher) Empty() bool { return len(m.tokens) == 0 }
 
-// match is an added token, an index of tokens, whose content begins at byte start.
+// match is an added token that was found in a text.
 type match struct {
-	start int
-	token int32
+	start int   // where its content begins in the text, in bytes
+	token int32 // its index in Matcher.tokens
 }
 
-// matches returns the longest token at each byte of text where a trusted one begins, the last first.
+// matches returns, for each byte of text where an added token begins whose bytes are all trusted, the longest such token; from the
+// text's end to its beginning.
 func (m *Matcher) matches(text Text) []match {
 	var found []match
 	text.trustedSpans(func(start, end int) {
@@ -137,13 +142,13 @@ func (m *Matcher) matches(text Text) []match {
 	return found
 }
 
-// Split cuts text at its added tokens. It calls yield for each stretch of other text, which begins at byte start, and each
-// added token, in turn; token is nil for other text, which is never empty. The time is linear in the text.
+// Split cuts text at its added tokens. It calls yield for each part in turn, with the byte where the part begins: token is the
+// added token that the part is, or nil for the text between added tokens, which is never empty. The time is linear in the text.
 func (m *Matcher) Split(text Text, yield func(start int, part Text, token *Token)) {
 	s := text.s
 	found := m.matches(text)
 	done := 0 // s[:done] has been yielded
-	next := 0 // what begins before overlaps the last match
+	next := 0 // the end of the last match: whatever begins before overlaps it
 	for k := len(found) - 1; k >= 0; k-- {
 		if found[k].start < next {
 			continue

@@ -6,14 +6,18 @@ import (
 	"strings"
 )
 
-// A Text is a text, and which of its bytes are trusted. An added token is recognised only where all of its bytes are: a chat
-// template's own words are trusted, what came into it from outside is not.
+// A Text is a text of which some bytes are trusted. An added token is recognised only where all of its bytes are trusted. Bytes
+// that a chat template itself writes are trusted; bytes of messages and other values from outside are not.
+//
+// A Text may be a part of a longer one, with which it shares spans: spans then count from the beginning of the longer one, and may
+// reach beyond the part. They are in order, not empty, and no two of them overlap or touch.
 type Text struct {
 	s     string
-	base  int    // where s begins in the text that spans is about
-	spans []span // the trusted bytes: not empty, in order, and never touching
+	base  int    // where s begins in the text that spans count in
+	spans []span // the trusted bytes
 }
 
+// span is the bytes [start, end) of a text.
 type span struct{ start, end int }
 
 // Trusted returns a text of which all bytes are trusted.
@@ -24,8 +28,8 @@ func Trusted(s string) Text {
 	return Text{s: s, spans: []span{{0, len(s)}}}
 }
 
-// Join puts a text together from stretches, each of them trusted or not as a whole. How a run of stretches of one kind is cut
-// makes no difference.
+// Join puts a text together from segments. The bool tells whether a segment is trusted. Cutting a segment in two makes no
+// difference.
 func Join(segments iter.Seq2[string, bool]) Text {
 	var b textBuilder
 	for s, trusted := range segments {
@@ -47,7 +51,7 @@ func (t Text) trustedSpans(yield func(start, end int)) {
 	}
 }
 
-// slice returns bytes start to end.
+// slice returns the bytes [start, end) of the text.
 func (t Text) slice(start, end int) Text {
 	cut := Text{s: t.s[start:end], base: t.base + start}
 	low := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].end > cut.base })
@@ -63,7 +67,7 @@ func (t Text) AllTrusted() bool {
 	return t.s == "" || len(t.spans) > 0 && t.spans[0].start <= t.base && t.spans[0].end >= t.base+len(t.s)
 }
 
-// Replace replaces each old, which is not empty. What takes its place is trusted where all of the old bytes were.
+// Replace replaces each occurrence of old, which must not be empty. A replacement is trusted if all bytes that it replaces were.
 func (t Text) Replace(old, by string) Text {
 	if !strings.Contains(t.s, old) {
 		return t
@@ -81,7 +85,7 @@ func (t Text) Replace(old, by string) Text {
 	}
 }
 
-// Prefix puts a prefix before the text that a tokenizer adds of itself, and that is trusted therefore.
+// Prefix puts a prefix before the text. The prefix is trusted: it comes from the tokenizer.
 func (t Text) Prefix(prefix string) Text {
 	var b textBuilder
 	b.write(prefix, true)
@@ -89,7 +93,7 @@ func (t Text) Prefix(prefix string) Text {
 	return b.text()
 }
 
-// textBuilder builds a text.
+// textBuilder builds a Text from parts; spans are as in a Text with base 0.
 type textBuilder struct {
 	strings.Builder
 	spans []span

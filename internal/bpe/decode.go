@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A decoder says how bytes become text.
+// A decoder says which spaces, that encoding put before a text, Decode removes.
 type decoder struct {
-	strip      int  // spaces to take from the beginning of the text
-	stripToken bool // take every space from the first token instead
+	strip      int  // how many spaces at the beginning of the text, at most
+	stripToken bool // every space of the first token instead
 }
 
 // Decode returns the text of tokens. Special tokens and ids that are not in use are skipped.
@@ -19,7 +19,7 @@ type decoder struct {
 func (t *Tokenizer) Decode(tokens []int32) string {
 	var text []byte
 	first := true
-	run := 0 // byte tokens at the end of text
+	run := 0 // how many bytes at the end of text come from a run of byte tokens
 	for _, id := range tokens {
 		if !t.vocab.has(id, inUse) || t.IsSpecial(id) {
 			continue
@@ -57,7 +57,7 @@ func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
 // streams a text from its beginning with AppendBytes has to drop that space; a continuation keeps its own.
 func (t *Tokenizer) LeadingSpace() bool { return t.decoder.strip > 0 || t.decoder.stripToken }
 
-// replaceRun replaces the n byte tokens at the end of text by as many U+FFFD, unless they are UTF-8.
+// replaceRun replaces the n bytes at the end of text, which come from n byte tokens, by n U+FFFD, unless they are UTF-8.
 func replaceRun(text []byte, n int) []byte {
 	start := len(text) - n
 	if utf8.Valid(text[start:]) {
@@ -92,7 +92,7 @@ func lossy(b []byte) string {
 // character begins b.
 func maximalSubpart(b []byte) int {
 	length := 0
-	low, high := byte(0x80), byte(0xBF) // of the second byte: table 3-7
+	low, high := byte(0x80), byte(0xBF) // the range of the second byte, by the Standard's table 3-7
 	switch c := b[0]; {
 	case 0xC2 <= c && c <= 0xDF:
 		length = 2

@@ -5,13 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// An encoder is one call to Encode.
+// An encoder is the state of one call that encodes a text.
 type encoder struct {
 	*Tokenizer
 	merger
 }
 
-// text appends the tokens of a stretch of text that holds no added token.
+// text appends the tokens of a stretch of text, normalised and without added tokens. first tells whether the stretch begins the
+// whole text.
 func (e *encoder) text(dst []int32, s string, first bool) []int32 {
 	switch {
 	case s == "", s[0] == ' ':
@@ -47,7 +48,7 @@ func (e *encoder) piece(dst []int32, s string) []int32 {
 	return e.merge(dst)
 }
 
-// byteSymbols cuts a piece into its bytes' tokens.
+// byteSymbols stores in e.ids the symbols of a piece: the tokens of its bytes.
 func (e *encoder) byteSymbols(s string) {
 	e.ids = slices.Grow(e.ids[:0], len(s))
 	for i := range len(s) {
@@ -59,10 +60,11 @@ func (e *encoder) byteSymbols(s string) {
 	}
 }
 
-// charSymbols cuts a piece into its characters' tokens, and what stands in for characters that have none.
+// charSymbols stores in e.ids the symbols of a piece: the tokens of its characters; for a character without a token those of its
+// bytes, or the unknown token.
 func (e *encoder) charSymbols(s string) {
 	e.ids = e.ids[:0]
-	unknown := false // the last character was
+	unknown := false // the last character was unknown
 	for i := 0; i < len(s); {
 		n := 1
 		id := e.symbols[s[i]]
@@ -101,7 +103,8 @@ func (e *encoder) byteTokens(char string) bool {
 	return true
 }
 
-// unknownSymbol appends the unknown token, if there is one, unless it fuses with the one before.
+// unknownSymbol appends the unknown token, if the tokenizer has one. again tells that the character before was unknown too: then
+// both are one token where unknown tokens fuse.
 func (e *encoder) unknownSymbol(again bool) {
 	if e.unknown >= 0 && !(again && e.fuseUnknown) {
 		e.ids = append(e.ids, e.unknown)

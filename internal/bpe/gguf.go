@@ -46,12 +46,13 @@ const (
 // way, which takes time quadratic in its length. SentencePiece's own default bound is 16 characters.
 const maxPieceLen = 512
 
-// preset is what llama.cpp ties to a name in tokenizer.ggml.pre.
+// preset is what a name in tokenizer.ggml.pre means in llama.cpp; see Tokenizer for the fields.
 type preset struct {
 	split        splitter
 	ignoreMerges bool
 }
 
+// presetOf returns the preset of a name, and whether it is implemented.
 func presetOf(pre string) (p preset, ok bool) {
 	switch pre {
 	case Llama3Rule, "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2":
@@ -173,7 +174,7 @@ func (v *Vocab) typeOf(id int) int32 {
 	return v.Types[id]
 }
 
-// index builds the vocabulary.
+// index builds the vocabulary, whose texts are written as codec c has it.
 func (v *Vocab) index(c codec) (*vocabulary, error) {
 	b := newBuilder(c)
 	spm := c == metaspace
@@ -214,8 +215,8 @@ func (v *Vocab) added() []added.Token {
 	return tokens
 }
 
-// scoredMerges returns the merges that make tokens of a SentencePiece vocabulary, in the order of the tokens' scores. Equal
-// scores share a rank.
+// scoredMerges returns the merges of a SentencePiece vocabulary: for each token all ways to make it of two others. Their ranks are
+// in the descending order of the scores of the tokens that they make, and equal for equal scores.
 func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 	var list []merge
 	maxMerges := 4*v.tokens + 1<<19 // Llama 2 has 2 for each token

@@ -10,6 +10,7 @@ func heapify(h []uint64) {
 	}
 }
 
+// heapPush adds x.
 func heapPush(h []uint64, x uint64) []uint64 {
 	h = append(h, x)
 	i := len(h) - 1
@@ -34,6 +35,7 @@ func heapPop(h []uint64) []uint64 {
 	return h
 }
 
+// siftDown moves h[i] down to where it belongs, where only it may be greater than its children.
 func siftDown(h []uint64, i int) {
 	if i >= len(h) {
 		return

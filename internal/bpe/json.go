@@ -38,15 +38,15 @@ func parseJSON(data []byte) (*Tokenizer, error) {
 	return pl.build(f)
 }
 
-// What a file says in a few bytes may take many times as many in memory; these bounds keep what a file takes within a small
+// A few bytes of a file may become many times as many bytes in memory. With these bounds a file takes memory within a small
 // multiple of its length.
 const (
 	maxMembers     = 256     // of the file and of its model
-	maxCommas      = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
+	maxCommas      = 4096    // of a part that describes the pipeline, in which an empty component takes hundreds of bytes
 	maxAddedCommas = 1 << 18 // of added_tokens; Gemma 3's 6,415 have 45,000
 )
 
-// file is a tokenizer.json, its large parts unread.
+// file is a tokenizer.json of which only the model's small settings have been decoded. Its spans are where values lie in data.
 type file struct {
 	data     []byte
 	parts    map[string]span // the members of the file
@@ -54,7 +54,7 @@ type file struct {
 	model    model
 }
 
-// model is BPE's settings.
+// model has the settings of a BPE model.
 type model struct {
 	Type         string   `json:"type"`
 	Dropout      *float64 `json:"dropout"`
@@ -152,7 +152,7 @@ func (f *file) decodePart(name string, to any) error {
 	return nil
 }
 
-// build makes the tokenizer that a file and its pipeline describe.
+// build makes the tokenizer of a file, whose pipeline pl is.
 func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	var tokens []added.Token
 	if err := f.decodePart("added_tokens", &tokens); err != nil {
@@ -199,7 +199,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	return t, t.finish(tokens)
 }
 
-// readVocab reads {"text": id, …}.
+// readVocab reads model.vocab, {"text": id, …}, into a builder.
 func (pl *pipeline) readVocab(b *builder, r *reader) error {
 	var f flag
 	if pl.byteTokens {
@@ -258,7 +258,7 @@ func (b *builder) mergeAdded(tokens []added.Token) ([]added.Token, error) {
 	return kept, nil
 }
 
-// readMerges reads ["left right", …] or [["left", "right"], …].
+// readMerges reads model.merges, ["left right", …] or [["left", "right"], …].
 func (f *file) readMerges(v *vocabulary) (*pairs, error) {
 	const shortest = len(`"a b",`)
 	part := f.settings["merges"]
@@ -312,7 +312,7 @@ func (r *reader) mergePair(v *vocabulary) (left, right int32, err error) {
 	return left, right, r.expect(']')
 }
 
-// token reads the text of a token.
+// token reads the text of a token and returns its id.
 func (r *reader) token(v *vocabulary) (int32, error) {
 	text, err := r.str()
 	if err != nil {

@@ -8,22 +8,24 @@ const maxShort = 40
 // maxSymbols bounds what is merged as a whole, so that positions fit 32 bits; longer pieces are cut.
 const maxSymbols = 1 << 30
 
-// A merger merges pieces. It holds the memory that one call to Encode uses again and again.
+// A merger merges the symbols of pieces. It holds the memory that one call to Encode uses for each piece.
 type merger struct {
 	pairs *pairs
-	ids   []int32 // the symbols to merge
-	short [maxShort]symbol
-	long  []node
-	queue []uint64
+	ids   []int32          // the symbols of the present piece
+	short [maxShort]symbol // memory of mergeShort
+	long  []node           // memory of mergeLong
+	queue []uint64         // memory of mergeLong: a heap of candidates
 }
 
-// symbol is a token of a short piece, and what it and its right neighbour merge into.
+// symbol is a token of a short piece, and the token and the rank of the merge with its right neighbour. rank is noRank where there
+// is no such merge.
 type symbol struct {
 	id, merged int32
 	rank       uint32
 }
 
-// node is a token of a long piece, in a doubly linked list. A node that a merge has swallowed has id -1.
+// node is a token of a long piece, in a doubly linked list: prev and next are indices of nodes, -1 for none. A node that a merge
+// has removed from the list has the id -1.
 type node struct{ id, prev, next int32 }
 
 // merge appends the tokens that the symbols in m.ids merge into: the adjacent pair of the lowest rank first, the leftmost
@@ -41,7 +43,7 @@ func (m *merger) merge(dst []int32) []int32 {
 	return m.mergeLong(dst, ids)
 }
 
-// mergeShort takes time quadratic in len(ids) <= maxShort.
+// mergeShort is merge for at most maxShort symbols, in quadratic time.
 func (m *merger) mergeShort(dst, ids []int32) []int32 {
 	s := m.short[:len(ids)]
 	for i, id := range ids {
@@ -82,8 +84,9 @@ func (m *merger) rate(s []symbol, i int) {
 	s[i].rank, s[i].merged = m.pairs.get(s[i].id, s[i+1].id)
 }
 
-// mergeLong takes time n log n. The queue holds candidates as rank<<32 | position; one that an earlier merge has made stale
-// is recognised when it comes up, because its pair's rank is no longer the one it was queued with.
+// mergeLong is merge for any number n of symbols, in time n log n. The queue holds candidates: pairs that can merge. A merge
+// changes the pairs on both sides, and leaves their old candidates in the queue; apply recognises such a candidate, because its
+// rank is no longer that of the pair at its position.
 func (m *merger) mergeLong(dst, ids []int32) []int32 {
 	s := slices.Grow(m.long[:0], len(ids))
 	for i, id := range ids {
@@ -110,9 +113,11 @@ func (m *merger) mergeLong(dst, ids []int32) []int32 {
 	return dst
 }
 
+// candidate is the pair of the node at a position and the next one, as an element of the queue: the lowest rank comes first, and
+// the leftmost position among equals.
 func candidate(rank uint32, position int32) uint64 { return uint64(rank)<<32 | uint64(position) }
 
-// apply merges the node at i and the next one if they still have the rank, and queues the pairs that arise.
+// apply merges the node at i and the next one, if the rank of this pair is still rank, and queues the new pairs on both sides.
 func (m *merger) apply(s []node, rank uint32, i int32) {
 	n := &s[i]
 	if n.id < 0 || n.next < 0 {

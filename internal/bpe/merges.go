@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A merge says that two adjacent tokens become one. The lowest rank merges first.
+// A merge says that two adjacent tokens, left and right, become the token id. The merge of the lowest rank comes first.
 type merge struct {
 	left, right, id int32
 	rank            uint32
@@ -33,7 +33,7 @@ func (v *vocabulary) known(text []byte) (int32, error) {
 	return id, nil
 }
 
-// merge completes a merge by the token that it makes.
+// merge returns the merge of two tokens, with the token whose text or bytes are theirs together.
 func (v *vocabulary) merge(left, right int32, rank int) (merge, error) {
 	m := merge{left: left, right: right, rank: uint32(rank)}
 	var buf [128]byte

@@ -9,15 +9,18 @@ import (
 // noRank is the rank of two tokens that do not merge; every merge's rank is below it.
 const noRank = math.MaxUint32
 
-// pairs maps two adjacent tokens to what they merge into: a hash table with open addressing and linear probing, because
-// merging does little else than look pairs up. The multiplier is drawn at random, so that a hostile file cannot choose its
-// merges to collide.
+// pairs maps two adjacent tokens to the token that they merge into: a hash table with open addressing and linear probing,
+// because merging does little else than look pairs up. The multiplier is drawn at random, so that a hostile file cannot choose
+// its merges to collide.
+//
+// Invariants: len(slots) is a power of two, 2^(64-shift), and at least a third of the slots are free, so that a search ends.
 type pairs struct {
 	slots      []pair
-	multiplier uint64
+	multiplier uint64 // odd
 	shift      int
 }
 
+// pair is a slot of the table.
 type pair struct {
 	key  uint64 // left token in the upper half, right token + 1 in the lower; 0 for a free slot
 	rank uint32 // lower merges first
@@ -34,6 +37,7 @@ func newPairs(n int) *pairs {
 	}
 }
 
+// pairKey is pair.key.
 func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right+1) }
 
 // find returns the slot that holds key, or the free one where it belongs.

@@ -2,8 +2,8 @@ package bpe
 
 import "fmt"
 
-// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json; which fields count depends on
-// the type.
+// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to the
+// types that stand above it.
 type component struct {
 	Type string `json:"type"`
 
@@ -36,12 +36,13 @@ type component struct {
 	} `json:"special_tokens"`
 }
 
+// pattern is one of the two: a string that is looked for as it is, or a regular expression.
 type pattern struct {
 	String string
 	Regex  string
 }
 
-// templatePart is one of its two.
+// templatePart is one of the two: a special token, or a text.
 type templatePart struct {
 	SpecialToken *struct {
 		ID string `json:"id"`
@@ -51,7 +52,8 @@ type templatePart struct {
 	}
 }
 
-// flatten returns the parts of a Sequence, of Sequences in it too, or the component itself; none for null.
+// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or none
+// for nil.
 func flatten(c *component) []component {
 	var flat []component
 	var visit func(c *component)
@@ -80,15 +82,15 @@ func orDefault(b *bool, byDefault bool) bool {
 	return *b
 }
 
-// pipeline is what surrounds the model.
+// pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names there.
 type pipeline struct {
 	codec
 	split      splitter
 	space      spacePrefix
 	decoder    decoder
-	byteTokens bool // the decoder takes <0xNN> for a byte
-	marked     bool // spaces become space marks
-	template   *component
+	byteTokens bool       // the decoder takes <0xNN> for a byte
+	marked     bool       // spaces become space marks
+	template   *component // the post-processor TemplateProcessing, nil for none
 }
 
 // unsupported returns the error for a component.
@@ -163,7 +165,8 @@ func (c component) isolates() bool {
 	return c.Pattern.String == "" && (c.Behavior == "Isolated" && !c.Invert || c.Behavior == "Removed" && c.Invert)
 }
 
-// byteLevel sets up the ByteLevel pre-tokenizer. After a Split it must neither split nor put a space before each piece.
+// byteLevel sets up the ByteLevel pre-tokenizer, and returns whether it is implemented: after a Split it must neither split nor put
+// a space before each piece.
 func (pl *pipeline) byteLevel(c component) bool {
 	pl.codec = byteLevel
 	prefix, regex := orDefault(c.AddPrefixSpace, true), orDefault(c.UseRegex, true)
@@ -179,7 +182,8 @@ func (pl *pipeline) byteLevel(c component) bool {
 	return true
 }
 
-// metaspace sets up the Metaspace pre-tokenizer. After a Prepend the text begins with a space, and it adds none.
+// metaspace sets up the Metaspace pre-tokenizer, and returns whether it is implemented. After a Prepend the text begins with a
+// space already, and Metaspace adds none.
 func (pl *pipeline) metaspace(c component) bool {
 	scheme, ok := c.prefixScheme()
 	if pl.space == neverPrefix {
@@ -249,7 +253,8 @@ func (pl *pipeline) prefixTokens(v *vocabulary) ([]int32, error) {
 	return prefix, nil
 }
 
-// readDecoder accepts ByteLevel, or what undoes SentencePiece: Replace "▁" by " " or Metaspace; ByteFallback; Fuse; Strip.
+// readDecoder accepts ByteLevel, or the steps that turn SentencePiece's tokens back into text: Replace "▁" by " " or Metaspace;
+// ByteFallback; Fuse; Strip.
 func (pl *pipeline) readDecoder(parts []component) error {
 	const implemented = `ByteLevel, or in this order Replace "▁" by " " or Metaspace, ByteFallback, Fuse and Strip " " at the start`
 	if pl.codec == byteLevel {
@@ -283,7 +288,7 @@ func (pl *pipeline) readDecoder(parts []component) error {
 	return nil
 }
 
-// first returns parts[0], or nothing.
+// first returns parts[0], or a component without a type if there is none.
 func first(parts []component) component {
 	if len(parts) == 0 {
 		return component{}

@@ -12,14 +12,14 @@ const maxDepth = 128
 // A reader reads JSON (RFC 8259) in one pass over its bytes, and strictly: nothing is repaired. It exists because a
 // vocabulary of 128,256 tokens and 280,147 merges takes encoding/json most of a second.
 //
-// The bytes must be UTF-8 throughout, which the caller has checked.
+// The bytes must be UTF-8 throughout, which the caller has checked. Invariant: 0 ≤ pos ≤ len(data).
 type reader struct {
 	data    []byte
-	pos     int
-	scratch []byte // holds a string that has escapes
+	pos     int    // of the next byte to read
+	scratch []byte // the latest string that had escapes, without them
 }
 
-// errorf returns an error that names the place.
+// errorf returns an error that says at which byte the reader is.
 func (r *reader) errorf(format string, args ...any) error {
 	return fmt.Errorf("byte %d: %w", r.pos, fmt.Errorf(format, args...))
 }
@@ -46,6 +46,7 @@ func (r *reader) expect(c byte) error {
 	return nil
 }
 
+// unexpected returns the error for what comes next, where want should come.
 func (r *reader) unexpected(want string) error {
 	if r.pos >= len(r.data) {
 		return r.errorf("the text ends where %s should come", want)
@@ -53,7 +54,7 @@ func (r *reader) unexpected(want string) error {
 	return r.errorf("found %q where %s should come", r.data[r.pos], want)
 }
 
-// list reads what open and end bracket, separated by commas: item is called with the reader before each item.
+// list reads items between open and end, with commas between them. It calls item at each, which must read the item.
 func (r *reader) list(open, end byte, item func() error) error {
 	if err := r.expect(open); err != nil {
 		return err
@@ -78,10 +79,10 @@ func (r *reader) list(open, end byte, item func() error) error {
 	}
 }
 
-// array calls item before each element, which item must consume.
+// array reads an array, calling item at each element, which item must read.
 func (r *reader) array(item func() error) error { return r.list('[', ']', item) }
 
-// object calls member after each name, with the value still to consume. The name is good until the next read.
+// object reads an object, calling member after each name; member must read the value. The name is valid until the next read.
 func (r *reader) object(member func(name []byte) error) error {
 	return r.list('{', '}', func() error {
 		name, err := r.str()
@@ -95,7 +96,7 @@ func (r *reader) object(member func(name []byte) error) error {
 	})
 }
 
-// members returns where the values of an object lie.
+// members reads an object, at a depth, and returns where each of its values lies.
 func (r *reader) members(depth int) (map[string]span, error) {
 	values := map[string]span{}
 	err := r.object(func(name []byte) error {
@@ -113,7 +114,7 @@ func (r *reader) members(depth int) (map[string]span, error) {
 	return values, err
 }
 
-// raw reads a value of any kind and returns where it lies.
+// raw reads a value of any kind, at a depth, and returns where it lies.
 func (r *reader) raw(depth int) (span, error) {
 	r.next()
 	start := r.pos
@@ -121,7 +122,7 @@ func (r *reader) raw(depth int) (span, error) {
 	return span{uint32(start), uint32(r.pos)}, err
 }
 
-// skip reads a value of any kind.
+// skip reads a value of any kind, which depth arrays and objects enclose.
 func (r *reader) skip(depth int) error {
 	if depth >= maxDepth {
 		return r.errorf("nested deeper than %d levels", maxDepth)
@@ -141,6 +142,7 @@ func (r *reader) skip(depth int) error {
 	}
 }
 
+// literal reads true, false or null.
 func (r *reader) literal() error {
 	for _, word := range []string{"true", "false", "null"} {
 		if len(r.data)-r.pos >= len(word) && string(r.data[r.pos:r.pos+len(word)]) == word {
@@ -151,7 +153,7 @@ func (r *reader) literal() error {
 	return r.unexpected("a value")
 }
 
-// number reads a number and forgets it.
+// number reads a number, and does not return it.
 func (r *reader) number() error {
 	if r.peek() == '-' {
 		r.pos++
@@ -218,7 +220,7 @@ func (r *reader) id() (int32, error) {
 	return int32(id), nil
 }
 
-// str reads a string. The result is good until the next string is read.
+// str reads a string. The result is valid until the next string is read.
 func (r *reader) str() ([]byte, error) {
 	if r.next() != '"' {
 		return nil, r.unexpected("a string")
@@ -309,6 +311,7 @@ func (r *reader) unicode() (rune, error) {
 	return 0, r.errorf("half of a surrogate pair, %U", char)
 }
 
+// hex4 reads four hexadecimal digits.
 func (r *reader) hex4() (rune, error) {
 	var char rune
 	for range 4 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A splitter returns the end of the piece of s that begins at byte i < len(s). Pieces are what merging never crosses.
+// A splitter returns the end of the piece of s that begins at byte i < len(s). No merge joins symbols of two pieces.
 //
 // Bytes that are not UTF-8 count as characters that are neither letter, number nor space, as U+FFFD itself does.
 type splitter func(s string, i int) int
@@ -86,8 +86,8 @@ func splitSpaces(s string, i int) int {
 	return len(s)
 }
 
-// splitWords begins a piece at every run of spaces. Where no merge makes a space follow something else, which is how
-// SentencePiece trains, it changes nothing but the time that merging takes.
+// splitWords begins a piece at every run of spaces. SentencePiece trains vocabularies in which no token has a space after another
+// character: with such a vocabulary the tokens are the same as without splitting, and merging takes less time.
 func splitWords(s string, i int) int {
 	for i++; i < len(s); i++ {
 		if s[i] == ' ' && s[i-1] != ' ' {
@@ -97,8 +97,8 @@ func splitWords(s string, i int) int {
 	return i
 }
 
-// keepLast ends a run of spaces s[i:end], whose last character begins at last: \s+(?!\S)|\s+ leaves one space to the word
-// that follows, unless it is the only one.
+// keepLast returns where the piece ends that \s+(?!\S)|\s+ matches in the run of white space s[i:end], whose last character begins
+// at last: before its last character, which is left to the word that follows, unless it is the only one or no word follows.
 func keepLast(s string, i, end, last int) int {
 	if end < len(s) && last > i {
 		return last
@@ -106,7 +106,8 @@ func keepLast(s string, i, end, last int) int {
 	return end
 }
 
-// contraction returns the length of the English contraction that s begins with, less the apostrophe, or 0.
+// contraction returns the length of the English contraction that s begins with, without its apostrophe; 0 if there is none. fold
+// is exact or foldASCII.
 func contraction(s string, fold func(s string) (c byte, n int)) int {
 	a, n := fold(s)
 	switch a {
@@ -142,7 +143,7 @@ func foldASCII(s string) (c byte, n int) {
 	return c, n
 }
 
-// A class is what the split rules tell characters apart by.
+// A class is one of the kinds of characters that the split rules tell apart.
 type class uint8
 
 const (

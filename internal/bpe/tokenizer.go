@@ -24,15 +24,15 @@ type Tokenizer struct {
 	normalized *added.Matcher // looked for in the normalised text
 	addedTexts []string       // in the order of their ids
 
-	bos    int32   // -1 for none
-	prefix []int32 // what EncodeSpecial begins with
+	bos    int32   // the begin token, -1 for none
+	prefix []int32 // the tokens that EncodeSpecial begins with, if it is told to
 
-	split        splitter // how text falls into pieces; nil: as a whole
-	ignoreMerges bool     // a piece that is a token is that token, whatever the merges would make of it
-	space        spacePrefix
-	byteFallback bool  // a character that is no token becomes its bytes' tokens
-	unknown      int32 // what becomes of it otherwise; -1: it is dropped
-	fuseUnknown  bool  // neighbouring unknown characters become one token
+	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
+	ignoreMerges bool        // a piece that is a token is that token, whatever the merges would make of it
+	space        spacePrefix // when a space is put before a text
+	byteFallback bool        // a character that is no token becomes the tokens of its bytes
+	unknown      int32       // the token of a character that is no token, where byteFallback does not help; -1: it is dropped
+	fuseUnknown  bool        // neighbouring unknown characters become one token
 
 	symbols [256]int32 // the tokens of single bytes (byte level) or ASCII characters (SentencePiece); -1 for none
 	decoder decoder
@@ -44,8 +44,8 @@ type spacePrefix uint8
 const (
 	neverPrefix  spacePrefix = iota
 	alwaysPrefix             // before every stretch of text between added tokens
-	unlessPrefix             // the same, unless the stretch begins with a space
-	firstPrefix              // the same, and only where the stretch begins the text
+	unlessPrefix             // before every such stretch that does not begin with a space
+	firstPrefix              // before the stretch that begins the text, if it does not begin with a space
 )
 
 // Encode appends the tokens of text to dst. No added token is recognised, special or not: "<|eot_id|>" is ten characters
@@ -77,9 +77,10 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encodeText(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends the tokens of a text that comes in stretches, each of which is trusted or not. It is EncodeSpecial
-// of the whole text, but for added tokens that are not within trusted stretches from their first byte to their last: they are
-// inert, as in Encode. An added token that takes white space along takes it from either kind of stretch.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool tells whether a segment is trusted. The
+// tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its bytes lie
+// in trusted segments; elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and RStrip make
+// part of it may lie in either kind of segment.
 func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
 	return t.encodeText(dst, added.Join(segments))
 }
@@ -103,8 +104,8 @@ func (t *Tokenizer) encodeText(dst []int32, text added.Text) []int32 {
 	return dst
 }
 
-// normalize returns text as the normaliser leaves it. SentencePiece's space mark and the space are one thing to the
-// vocabulary, so it stays a space here.
+// normalize returns text as the tokenizer's normalizer does, except that it writes spaces, and not space marks, for SentencePiece:
+// the vocabulary's table has the bytes that tokens stand for, with spaces.
 func (t *Tokenizer) normalize(text string) string {
 	if t.vocab.codec == metaspace {
 		text = strings.ReplaceAll(text, spaceMark, " ")
@@ -146,7 +147,7 @@ func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
-// finish fills what follows from the vocabulary.
+// finish fills the fields that follow from the vocabulary and from the added tokens: addedTexts, the matchers, symbols, and split.
 func (t *Tokenizer) finish(tokens []added.Token) error {
 	var raw, normalized []added.Token
 	slices.SortFunc(tokens, func(a, b added.Token) int { return cmp.Compare(a.ID, b.ID) })

@@ -21,26 +21,31 @@ const (
 
 // vocabulary is the set of tokens. It keeps the bytes that tokens stand for in one block, and finds a token by its bytes
 // through a hash table with open addressing, so that looking a word up allocates nothing and touches little memory.
+//
+// Invariants: a token that is literal is in literals and, if its text is not empty, in ids; every other token is in the table;
+// no two tokens have the same text. len(slots) is a power of two, and at least a third of the slots are free.
 type vocabulary struct {
 	codec
-	tokens   int // how many there are
-	blob     []byte
-	spans    []span // by id
-	flags    []flag // by id
-	literals map[int32]string
-	ids      map[string]int32 // by text, of the tokens that the table does not hold
-	bytes    [256]int32       // the byteOnly tokens; -1 for none
+	tokens   int              // how many there are
+	blob     []byte           // the bytes that the tokens stand for
+	spans    []span           // by id: where in blob the token's bytes lie
+	flags    []flag           // by id
+	literals map[int32]string // by id: the texts of literal tokens
+	ids      map[string]int32 // by text: the literal tokens
+	bytes    [256]int32       // by byte: the byteOnly token that encoding uses for it; -1 for none
 
-	slots   []slot
+	slots   []slot // the table
 	seed    maphash.Seed
-	longest int // bytes
+	longest int // the most bytes that a token of the table stands for
 }
 
+// span is the bytes [start, end) of the blob, or of a file.
 type span struct{ start, end uint32 }
 
+// slot is a slot of the table.
 type slot struct {
-	hash uint32
-	id   int32 // plus one; 0 for a free slot
+	hash uint32 // of the token's bytes: the upper half
+	id   int32  // plus one; 0 for a free slot
 }
 
 // token is a token on its way into a vocabulary.
@@ -50,11 +55,11 @@ type token struct {
 	flag
 }
 
-// builder collects tokens in any order.
+// builder collects tokens in any order; index then makes the vocabulary of them.
 type builder struct {
-	vocabulary
-	list []token
-	top  int32 // largest id so far
+	vocabulary // without spans, flags and the table
+	list       []token
+	top        int32 // largest id so far
 }
 
 func newBuilder(c codec) *builder {
@@ -115,7 +120,8 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// index orders the tokens by id and makes them findable by id and by text. It must come before any look-up.
+// index returns the vocabulary of the tokens that were added, which look-ups by id and by text need; the builder must not be used
+// after it.
 func (b *builder) index() (*vocabulary, error) {
 	v := &b.vocabulary
 	n := len(b.list)
@@ -195,7 +201,7 @@ func (v *vocabulary) find(key string) (*slot, uint32) {
 	}
 }
 
-// lookup returns the token that stands for key, the way text is encoded: special tokens are not found.
+// lookup returns the token that stands for the bytes of key, for encoding: it finds no special tokens.
 func (v *vocabulary) lookup(key string) (id int32, ok bool) {
 	if len(key) > v.longest {
 		return 0, false
@@ -234,6 +240,7 @@ func (v *vocabulary) bytesOf(id int32) []byte {
 	return v.blob[s.start:s.end]
 }
 
+// text returns a token's text as the vocabulary writes it.
 func (v *vocabulary) text(id int32) string {
 	if v.has(id, literal) {
 		return v.literals[id]

@@ -6,21 +6,24 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// Origins of what a call brings: three for each message, and one for everything else.
+// The parts of a message have origins of their own, so that a rendering tells which of them were printed. Everything that comes
+// with a call but is no message has one more origin.
 const (
-	ofRole    = 1 // negative for a role that counts as the template's
-	ofContent = 2 // names and ids, too
-	ofCalls   = 3
-	perTurn   = 3
+	ofRole          = 1 // the role; its origin is negative if it counts as the template's
+	ofContent       = 2 // the content, the name and the id of a tool's call
+	ofCalls         = 3 // the tool calls
+	partsPerMessage = 3
 )
 
-// origin returns the origin of a part of message i. Of everything but messages it is that of the first part behind them.
-func origin(i, part int) jinja.Origin { return jinja.Origin(perTurn*i + part) }
+// origin returns the origin of a part of message i. With the number of messages for i, and ofRole, it is the origin of
+// everything that is no message.
+func origin(i, part int) jinja.Origin { return jinja.Origin(partsPerMessage*i + part) }
 
-// leftOut reports what the template should have printed and did not. A message that prints nothing is left out on purpose
-// if its role was found equal to one that the template names: then it is known, as are those whose text was only thoughts.
+// leftOut returns an error for a message of which the template should have printed something and printed nothing. A template may
+// print nothing of a message on purpose, as of one whose text was only thoughts; so a message is not left out if the template
+// compared its role with a text of its own and found them equal: then the template knows the role.
 func (t *Template) leftOut(messages []Message, r jinja.Rendering) error {
-	printed := make([]bool, perTurn*len(messages)+ofCalls+1)
+	printed := make([]bool, partsPerMessage*len(messages)+ofCalls+1) // by origin, without its sign
 	for _, o := range r.Text.Spans {
 		printed[max(o, -o)] = true
 	}

@@ -13,7 +13,7 @@ const (
 	maxSteps    = 1 << 25 // bytes compared
 )
 
-// specials finds special tokens.
+// specials finds special tokens in a text.
 //
 // Invariants: texts is sorted, without repetitions and empty ones; texts[first[b]:first[b+1]] begin with the byte b.
 type specials struct {
@@ -34,7 +34,7 @@ func newSpecials(texts ...string) specials {
 	return s
 }
 
-// at returns the longest special token that text begins with, or "", and how many bytes it took to find out.
+// at returns the longest special token that text begins with, or "", and how many bytes of text it compared to find out.
 func (s specials) at(text string) (longest string, steps int) {
 	low, high := int(s.first[text[0]]), int(s.first[int(text[0])+1])
 	for n := 1; low < high; n++ { // texts[low:high] share n bytes with text
@@ -64,7 +64,7 @@ func (s specials) in(text string) bool {
 	return false
 }
 
-// segments cuts a rendering: special tokens are recognised only in stretches that count as the template's.
+// segments cuts a rendering at its special tokens, which are recognised only where all of their bytes count as the template's.
 func (s specials) segments(rendered jinja.Text) ([]Segment, error) {
 	text := rendered.String()
 	var list []Segment
@@ -96,7 +96,8 @@ func (s specials) segments(rendered jinja.Text) ([]Segment, error) {
 	return list, nil
 }
 
-// trusted yields the stretches that count as the template's, as long as they are.
+// trusted yields the stretches of bytes that count as the template's, each in its full length: where two of them touch, they are
+// one.
 func trusted(rendered jinja.Text) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		at, start := 0, 0

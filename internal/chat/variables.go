@@ -11,11 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// Bounds on one call.
+// Bounds on what one call brings.
 const (
 	maxText   = 8 << 20 // bytes of messages
 	maxJSON   = 2 << 20 // bytes of tools, of calls' arguments and of variables
-	maxValues = 1 << 16 // within those, and messages
+	maxValues = 1 << 16 // values that the template gets: those in the JSON, messageValues a message and callValues a call
+
+	messageValues = 4
+	callValues    = 6
 )
 
 // The dates of templates.
@@ -24,13 +27,14 @@ const (
 	defaultDate = "26 Jul 2024" // what that turn says when it is told no date
 )
 
-// inputs makes a template's values of what a call brings, within the bounds.
+// inputs makes the template's values of what a call brings, within the bounds. Left counts the values that may still come, text
+// and json the bytes of messages and of JSON; an error has been returned once one of them is negative.
 type inputs struct {
 	jinja.Decoder
-	text, json int // bytes that may still come
+	text, json int
 }
 
-// variables are what the template finds by name.
+// variables returns the values that the template finds by name.
 func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Value, error) {
 	in := &inputs{jinja.Decoder{Left: maxValues}, maxText, maxJSON}
 	turns, err := in.conversation(messages, t.specials)
@@ -95,8 +99,8 @@ func (in *inputs) conversation(messages []Message, known specials) (jinja.Value,
 	turns := jinja.NewList()
 	for i, m := range messages {
 		in.text -= len(m.Role) + len(m.Content) + len(m.Name) + len(m.ToolCallID)
-		if in.Left -= 4; in.text < 0 || in.Left < 0 {
-			return nil, fmt.Errorf("the conversation has more than %d bytes, or %d messages", maxText, maxValues/4)
+		if in.Left -= messageValues; in.text < 0 || in.Left < 0 {
+			return nil, fmt.Errorf("the conversation has more than %d bytes, or %d messages", maxText, maxValues/messageValues)
 		}
 		role := origin(i, ofRole)
 		if isWord(m.Role) && !known.in(m.Role) {
@@ -127,7 +131,7 @@ func (in *inputs) calls(calls []ToolCall, o jinja.Origin) (jinja.Value, error) {
 			data = json.RawMessage("{}")
 		}
 		in.text -= len(c.Name) + len(c.ID)
-		if in.Left -= 6; in.text < 0 || in.Left < 0 {
+		if in.Left -= callValues; in.text < 0 || in.Left < 0 {
 			return nil, fmt.Errorf("the conversation has more than %d bytes, or too many calls", maxText)
 		}
 		arguments, err := in.decode(data, o)
@@ -146,9 +150,10 @@ func (in *inputs) calls(calls []ToolCall, o jinja.Origin) (jinja.Value, error) {
 	return l, nil
 }
 
-// key is a text of ours: it counts as the template's.
+// key returns a text that this package writes: it counts as the template's.
 func key(s string) jinja.Text { return jinja.From(s, 0) }
 
+// optional sets a key, unless the value is empty.
 func optional(d *jinja.Dict, name, value string, o jinja.Origin) {
 	if value != "" {
 		d.Set(key(name), jinja.From(value, o))
@@ -166,22 +171,25 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// raiseException is a template's refusal.
+// maxRefusal bounds the text of a template's refusal in an error, in bytes.
+const maxRefusal = 1000
+
+// raiseException is the function by which a template refuses a conversation: it returns the template's words as an error.
 func raiseException(args []jinja.Value) (jinja.Value, error) {
 	if len(args) == 1 {
 		if t, ok := args[0].(jinja.Text); ok {
-			return nil, errors.New(cut(t.String(), 1000))
+			return nil, errors.New(cut(t.String(), maxRefusal))
 		}
 	}
 	return nil, errors.New("the template refuses the conversation")
 }
 
-// cut is at most n bytes of s.
+// cut returns the first n bytes of s, or all if there are fewer.
 func cut(s string, n int) string { return s[:min(n, len(s))] }
 
-// strftimeNow is strftime_now(format) with the caller's date. Without one it answers with the day that Llama's templates
-// fall back to, never with the clock, and templates that have a default of their own do not see it: the same call renders
-// the same text tomorrow.
+// strftimeNow returns the function strftime_now(format), which prints the caller's date. If the caller gives none, it prints the
+// day that Llama's templates fall back to, and never asks the clock, so that the same call renders the same text tomorrow; and
+// "strftime_now is defined" is then false, so that templates with a default of their own use that.
 func strftimeNow(date time.Time) *jinja.Function {
 	f := &jinja.Function{Hidden: date.IsZero()}
 	if date.IsZero() {

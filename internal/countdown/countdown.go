@@ -1,4 +1,5 @@
-// Package countdown helps tests to cancel at a chosen moment, whatever the machine's speed: a moment is a look at the context.
+// Package countdown helps tests to cancel at a chosen moment, whatever the machine's speed: moments are counted in calls of the
+// context's Err.
 package countdown
 
 import (
@@ -6,20 +7,20 @@ import (
 	"sync/atomic"
 )
 
-// Context is cancelled after it was looked at so many times. Only Err tells: Done is the parent's.
+// Context is a context that is cancelled after a given number of calls of Err. Done is the parent's, and does not tell.
 type Context struct {
 	context.Context
-	left atomic.Int64
+	left atomic.Int64 // calls of Err that still return nil
 }
 
-// New makes a context that allows so many looks.
+// New makes a context whose Err returns nil for the first looks calls.
 func New(parent context.Context, looks int) *Context {
 	c := &Context{Context: parent}
 	c.left.Store(int64(looks))
 	return c
 }
 
-// Err returns nil so many times, and then context.Canceled.
+// Err returns nil for as many calls as New was told, and then context.Canceled.
 func (c *Context) Err() error {
 	if c.left.Add(-1) < 0 {
 		return context.Canceled

@@ -8,6 +8,10 @@ const (
 	// ln 2 as a sum of two float64.
 	ln2A = 0x1.62e42fefa39efp-1
 	ln2B = 0x1.abc9e3b39803fp-56
+
+	// Outside these exponents e to their power is no float64: e^709.8 is the greatest, e^−745.2 rounds to 0.
+	maxExponent = 710
+	minExponent = -746
 )
 
 // Pow returns base to the power of exponent with a relative error around 2e-16, for a positive, finite base and a finite
@@ -23,9 +27,9 @@ func Pow(base, exponent float64) float64 {
 	hi := float64(exponent * logHi)
 	lo := math.FMA(exponent, logLo, math.FMA(exponent, logHi, -hi))
 	switch {
-	case hi > 710:
+	case hi > maxExponent:
 		return math.Inf(1)
-	case hi < -746:
+	case hi < minExponent:
 		return 0
 	}
 	return exp(hi, lo)

@@ -7,17 +7,17 @@ import (
 	"math"
 )
 
-// Section is the place of one tensor's data in a file.
+// Section is the part of a file that holds one tensor's data.
 type Section struct {
-	Name string
-	Size int64 // bytes
+	Name string // of the tensor
+	Size int64  // bytes, without padding
 }
 
-// Pad returns the bytes that bring n up to a multiple of alignment.
+// Pad returns how many bytes bring n up to a multiple of alignment.
 func Pad(n, alignment int64) int64 { return (alignment - n%alignment) % alignment }
 
 // Offsets returns where each section begins when they follow one another from 0, each padded to a multiple of alignment,
-// and where the last one ends, its padding included. It is an error when that end cannot be counted.
+// and where the last one ends, its padding included. An end that does not fit an int64 is an error.
 func Offsets(sections []Section, alignment int64) (offsets []int64, end int64, err error) {
 	offsets = make([]int64, len(sections))
 	for i, s := range sections {
@@ -30,9 +30,9 @@ func Offsets(sections []Section, alignment int64) (offsets []int64, end int64, e
 	return offsets, end, nil
 }
 
-// TensorWriter writes the data section of a tensor file, which may be larger than memory: the tensors that the header has
-// announced, in the same order, in pieces of any size, each padded with zeros to the format's alignment. Call Begin for
-// each tensor, Write its bytes, and Close at the end. An error is final: every later call returns it.
+// TensorWriter writes the data of the tensors that a file's header has announced, in the same order. Data are written in pieces
+// of any size, so that a file may be larger than memory, and each tensor is padded with zeros to the format's alignment. Call
+// Begin for each tensor, Write its bytes, and Close at the end. An error is final: every later call returns it.
 type TensorWriter struct {
 	w         *bufio.Writer
 	sections  []Section
@@ -42,7 +42,7 @@ type TensorWriter struct {
 	err       error
 }
 
-// NewTensorWriter writes header to w, and returns what writes the sections after it.
+// NewTensorWriter writes header to w, and returns a writer of the sections that follow it.
 func NewTensorWriter(w io.Writer, header []byte, sections []Section, alignment int64) (*TensorWriter, error) {
 	t := &TensorWriter{w: bufio.NewWriterSize(w, 1<<16), sections: sections, alignment: alignment}
 	if _, err := t.w.Write(header); err != nil {
@@ -67,7 +67,8 @@ func (t *TensorWriter) Begin(name string) error {
 	return nil
 }
 
-// Write appends to the data of the current tensor. More bytes than the header announced are refused, none are written.
+// Write appends to the data of the current tensor. If the tensor then had more bytes than the header announced, it writes nothing
+// and returns an error.
 func (t *TensorWriter) Write(p []byte) (int, error) {
 	if t.err != nil || len(p) == 0 {
 		return 0, t.err
@@ -119,7 +120,7 @@ func (t *TensorWriter) complete() error {
 	return t.err
 }
 
-// pad fills up after the current tensor's last byte.
+// pad writes the zeros that follow the current tensor's last byte.
 func (t *TensorWriter) pad() error {
 	for range Pad(t.sections[t.next-1].Size, t.alignment) {
 		if err := t.w.WriteByte(0); err != nil {
@@ -129,6 +130,7 @@ func (t *TensorWriter) pad() error {
 	return nil
 }
 
+// current names what was begun last, for messages.
 func (t *TensorWriter) current() string {
 	if t.next == 0 {
 		return "the header"

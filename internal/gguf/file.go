@@ -72,6 +72,7 @@ func (f *File) Float(key string) (float64, bool) { return get(f, key, Value.Floa
 // Bool returns the truth value at a key; false when it is absent or of another type.
 func (f *File) Bool(key string) (value, ok bool) { return get(f, key, Value.Bool) }
 
+// get returns the value of a key as another type; false when the key is absent or as refuses the value.
 func get[T any](f *File, key string, as func(Value) (T, bool)) (T, bool) {
 	if v, ok := f.metadata[key]; ok {
 		return as(v)

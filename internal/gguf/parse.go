@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -20,7 +21,7 @@ const (
 	maxAlignment     = 1 << 16
 
 	minKeySize        = 8 + 4 + 1              // empty name, type, one byte
-	minTensorInfoSize = 8 + 4 + 8 + 4 + 8      // empty name, one dimension
+	minTensorInfoSize = 8 + 4 + 8 + 4 + 8      // empty name, number of dimensions, one dimension, type, offset
 	maxNameInMessage  = 100                    // bytes
 	headerSize        = len(magic) + 4 + 8 + 8 // up to the first key
 )
@@ -68,10 +69,10 @@ func headerEnd(b []byte) (int, error) {
 	return p.off, p.err
 }
 
-// parser has what the header says, as places in it.
+// parser reads a header. It keeps names and values as spans of the header, and checks their form; Parse turns them into a File.
 type parser struct {
 	scanner
-	passing bool // keep nothing
+	passing bool // only find the header's end, and keep no keys and tensors
 	version uint32
 	keys    []keyInfo
 	tensors []tensorInfo
@@ -205,12 +206,13 @@ func (p *parser) buildTensors(f *File, text string, file []byte) error {
 	return checkOverlap(f.tensors)
 }
 
-// build checks one tensor's geometry and finds its data, which the section that begins at base holds.
+// build checks one tensor's geometry and finds its data in the file. All tensors' data begin at base; a tensor's offset counts
+// from there, and must be a multiple of alignment.
 func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tensor, error) {
 	t := Tensor{DType: info.typ.DType(), Type: info.typ, Shape: make([]int, info.ndim)}
 	for i := range t.Shape {
 		n := info.ne[info.ndim-1-i]
-		if n > uint64(maxInt) {
+		if n > math.MaxInt {
 			return t, fmt.Errorf("dimension %d is too large", n)
 		}
 		t.Shape[i] = int(n)
@@ -234,8 +236,6 @@ func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tenso
 	t.Offset = int64(start)
 	return t, nil
 }
-
-const maxInt = int(^uint(0) >> 1)
 
 // valueOffset returns where in the file the value of a key begins.
 func (p *parser) valueOffset(text, key string) int64 {

@@ -6,14 +6,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/format"
 )
 
-// scanner reads a header. The first error sticks: from then on everything reads as zero, and nothing moves.
+// scanner reads a header piece by piece. After the first error it reads only zeros, and stays where it is.
+//
+// Invariant: 0 ≤ off ≤ len(b).
 type scanner struct {
 	b   []byte
-	off int
-	err error
+	off int   // of the next byte to read
+	err error // the first one
 }
 
-// span is a range of the file.
+// span is the bytes [off, end) of the file.
 type span struct{ off, end int }
 
 func (s *scanner) fail(off int, message string, args ...any) {
@@ -22,10 +24,10 @@ func (s *scanner) fail(off int, message string, args ...any) {
 	}
 }
 
-// left returns the bytes not yet read, which bound every count in the file.
+// left returns how many bytes have not been read. No count in the file can be larger.
 func (s *scanner) left() uint64 { return uint64(len(s.b) - s.off) }
 
-// skip passes over n bytes, of which what names the purpose.
+// skip passes over n bytes and returns where they are; what names them in messages.
 func (s *scanner) skip(n uint64, what string) span {
 	if s.err == nil && n > s.left() {
 		s.fail(s.off, "%s of %d bytes passes the end of the file, which has %d more", what, n, s.left())
@@ -55,7 +57,8 @@ func (s *scanner) u64(what string) uint64 {
 // str passes over a string and returns where its bytes are.
 func (s *scanner) str(what string) span { return s.skip(s.u64(what), what) }
 
-// count reads the number of things that take minSize bytes or more each.
+// count reads a number of things that take minSize bytes or more each, and refuses more of them than the rest of the file can
+// hold.
 func (s *scanner) count(minSize int, what string) uint64 {
 	at := s.off
 	n := s.u64(what)

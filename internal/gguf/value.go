@@ -26,7 +26,8 @@ const (
 	Float64Type
 )
 
-// valueTypes has the encoded size of each type: exact for the scalars, at least that for strings and arrays.
+// valueTypes has the name and the encoded size in bytes of each type. The size is exact for scalars, and a minimum for strings
+// (their length) and arrays (element type and length).
 var valueTypes = [...]struct {
 	name    string
 	minSize int
@@ -60,7 +61,7 @@ func (t ValueType) String() string {
 // the encoded form, so that copying a file's metadata changes nothing and a vocabulary is decoded only when asked for.
 type Value struct {
 	typ     ValueType
-	encoded string // as in the file after the type; well formed
+	encoded string // the bytes that follow the type in a file, which have been checked
 }
 
 // Scalar is what a metadata value, or an element of an array, can be.

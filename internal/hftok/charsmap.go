@@ -12,14 +12,16 @@ import (
 )
 
 // charsmap is SentencePiece's precompiled normalizer: a map from short texts to others. It is a double-array trie ("An
-// Efficient Digital Search Algorithm by Using a Double-Array Structure", Aoe 1989) in the form that Darts-clone writes,
-// whose values are places in a block of texts that end with a zero byte.
+// Efficient Digital Search Algorithm by Using a Double-Array Structure", Aoe 1989) in the form that Darts-clone writes.
+//
+// The map is a stranger's, and only its length has been checked: every index that follows from a unit must be compared with the
+// length of units or texts before it is used.
 type charsmap struct {
-	units []uint32
-	texts string
+	units []uint32 // the trie's, at least one; the functions below name their fields
+	texts string   // the texts that others become, each with a zero byte at its end; a leaf's value is where its text begins
 }
 
-// newCharsmap reads the base64 of a map: the trie's length in bytes, the trie, the texts.
+// newCharsmap reads a map in base64: the trie's length in bytes as a uint32, the trie, the texts.
 func newCharsmap(text string) (*charsmap, error) {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -46,7 +48,8 @@ func leafValue(unit uint32) uint32 { return unit &^ (1 << 31) }
 func label(unit uint32) uint32     { return unit & (1<<31 | 0xFF) }
 func offset(unit uint32) uint32    { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
-// lookup returns what the shortest text in the map that begins s becomes, as Hugging Face's library has it.
+// lookup finds the shortest text of the map that s begins with, as Hugging Face's library does, and returns the text that it
+// becomes.
 func (c *charsmap) lookup(s string) (to string, ok bool) {
 	at := offset(c.units[0])
 	for i := range len(s) {
@@ -78,8 +81,8 @@ func (c *charsmap) lookup(s string) (to string, ok bool) {
 // maxGrapheme is the length in bytes from which on grapheme clusters are not looked up as a whole.
 const maxGrapheme = 6
 
-// normalize replaces each grapheme cluster (what a reader takes for one character), or where the map lacks it, each of its
-// characters.
+// normalize replaces each grapheme cluster (what a reader takes for one character) that the map has, and in other clusters each
+// character that the map has. It stops when the result is longer than limit bytes.
 func (c *charsmap) normalize(s string, limit int) string {
 	var b bytes.Buffer
 	state := -1

@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// A decoder puts tokens together. Its zero value writes a space before each but the first.
+// A decoder puts the texts of tokens together. Its zero value writes a space before each token but the first.
 type decoder struct {
-	marks      bool // a space mark is a space; none is written between tokens
-	dropFirst  bool // of the first token's, all are dropped
-	strip      int  // spaces to take off the beginning of the text
-	bytes      bool // <0xNN> is a byte
-	pieces     bool // WordPiece's: no space comes before a token that begins with continuing
-	continuing string
-	tidy       bool // spaces before punctuation are dropped
+	marks      bool   // a space mark in a token becomes a space, and no spaces are written between tokens
+	dropFirst  bool   // the space marks of the first token are dropped instead
+	strip      int    // how many spaces are removed from the beginning of the text, at most
+	bytes      bool   // the token <0xNN> stands for a byte
+	pieces     bool   // for WordPiece: a token that begins with continuing loses it, and no space is written before the token
+	continuing string // "##", as a rule
+	tidy       bool   // spaces before punctuation are dropped
 }
 
 // Decode returns the text of tokens. Special tokens and ids that are not in use are skipped. Bytes that are no characters
 // become U+FFFD, one for each of a run of byte tokens.
 func (t *Tokenizer) Decode(tokens []int32) string {
 	var b []byte
-	run := 0 // byte tokens at the end of b
+	run := 0 // how many bytes at the end of b come from a run of byte tokens
 	first := true
 	for _, id := range tokens {
 		e := t.entry(id)
@@ -44,7 +44,7 @@ func (t *Tokenizer) Decode(tokens []int32) string {
 	return text
 }
 
-// appendToken appends a token's text.
+// appendToken appends a token's text; first tells whether the token begins the text.
 func (d *decoder) appendToken(b []byte, text string, first bool) []byte {
 	switch {
 	case d.marks && first && d.dropFirst:
@@ -62,7 +62,7 @@ func (d *decoder) appendToken(b []byte, text string, first bool) []byte {
 	return append(b, text...)
 }
 
-// tidy drops spaces that English does not write, as the WordPiece decoder's "cleanup" does.
+// tidy drops spaces where English has none, as the WordPiece decoder's "cleanup" does.
 func tidy(s string) string {
 	for _, pair := range [][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
 		{" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {
@@ -90,7 +90,7 @@ func byteToken(text string) (b byte, ok bool) {
 	return b, true
 }
 
-// replaceRun replaces the n byte tokens at the end of b by as many U+FFFD, unless they are UTF-8.
+// replaceRun replaces the n bytes at the end of b, which come from n byte tokens, by n U+FFFD, unless they are UTF-8.
 func replaceRun(b []byte, n int) []byte {
 	start := len(b) - n
 	if utf8.Valid(b[start:]) {
@@ -118,7 +118,7 @@ func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
 	return d.appendToken(dst, e.text, false)
 }
 
-// LeadingSpace reports whether the first token of a text has a space before it by AppendBytes, which Decode leaves out.
+// LeadingSpace reports whether AppendBytes gives the first token of a text a leading space that Decode leaves out.
 func (t *Tokenizer) LeadingSpace() bool {
 	return !t.decoder.marks || t.decoder.dropFirst || t.decoder.strip > 0
 }

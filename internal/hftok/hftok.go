@@ -24,11 +24,11 @@ type Tokenizer struct {
 	normalized *added.Matcher // looked for in the normalised text
 	addedTexts []string       // in the order of their ids
 
-	normalize normalizers
-	split     []splitStep
-	model     model
+	normalize normalizers // run one after another, before the text is split
+	split     []splitStep // the pre-tokenizers, run one after another
+	model     model       // makes tokens of each piece
 	decoder   decoder
-	prefix    []int32 // what the post-processor puts before a text
+	prefix    []int32 // the tokens that the post-processor puts before a text
 }
 
 // Encode appends the tokens of text to dst. Added tokens are inert text. Characters that the model has no token for become
@@ -57,10 +57,10 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encode(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends the tokens of a text that comes in stretches, each of which is trusted or not. It is EncodeSpecial
-// of the whole text, but for added tokens that are not within trusted stretches from their first byte to their last: they are
-// inert, as in Encode. So are added tokens that are looked for in the normalised text ("normalized"), unless all of the text
-// between two other added tokens is trusted.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool tells whether a segment is trusted. The
+// tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its bytes lie
+// in trusted segments; elsewhere it is inert, as in Encode. An added token that is looked for in the normalised text
+// ("normalized") is recognised only where the whole text between two other added tokens is trusted.
 func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
 	return t.encode(dst, added.Join(segments))
 }
@@ -95,14 +95,15 @@ func (t *Tokenizer) normal(text string) string { return t.normalize.apply(valid(
 // valid returns text with each run of bytes that are not UTF-8 replaced by U+FFFD.
 func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
 
-// An encoder is one call to Encode: a tokenizer and memory for one piece after the other.
+// An encoder is the state of one call that encodes a text: the tokenizer, and memory that the pieces use one after another.
 type encoder struct {
 	*Tokenizer
-	path []step  // of Unigram
-	ends []int32 // of the steps of the best path
+	path []step  // for unigram.encode
+	ends []int32 // for unigram.trace
 }
 
-// text appends the tokens of a stretch of normalised text that holds no added token.
+// text appends the tokens of a stretch of normalised text that holds no added token. first tells whether the stretch begins the
+// whole text.
 func (e *encoder) text(dst []int32, text string, first bool) []int32 {
 	pieces := []piece{{text, first}}
 	for _, split := range e.split {

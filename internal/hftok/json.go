@@ -20,7 +20,7 @@ func ParseJSON(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// file is a tokenizer.json, its vocabulary unread.
+// file is a tokenizer.json of which the vocabulary and the pipeline's components have not been decoded.
 type file struct {
 	Added         json.RawMessage `json:"added_tokens"`
 	Normalizer    json.RawMessage `json:"normalizer"`
@@ -67,10 +67,10 @@ func parse(data []byte) (*Tokenizer, error) {
 	return t, t.readPrefix(processors)
 }
 
-// What a file says in a few bytes may take many times as many in memory; these bounds, and those of the vocabulary, keep what
-// a file takes within a small multiple of its length.
+// A few bytes of a file may become many times as many bytes in memory. With these bounds, and those of the vocabulary, a file
+// takes memory within a small multiple of its length.
 const (
-	maxCommas      = 4096    // of a part that describes the pipeline, since an empty component takes hundreds of bytes
+	maxCommas      = 4096    // of a part that describes the pipeline, in which an empty component takes hundreds of bytes
 	maxAddedCommas = 1 << 18 // of added_tokens
 )
 
@@ -246,7 +246,7 @@ func mergeAdded(entries []entry, tokens []added.Token) ([]entry, error) {
 	return entries, nil
 }
 
-// matchAdded prepares what looks for added tokens.
+// matchAdded makes the matchers of added tokens, and the list of their texts.
 func (t *Tokenizer) matchAdded(tokens []added.Token) error {
 	slices.SortFunc(tokens, func(a, b added.Token) int { return cmp.Compare(a.ID, b.ID) })
 	var raw, normalized []added.Token

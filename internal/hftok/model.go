@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxPieceLen bounds a token's text in bytes where texts are cut into tokens, and with it the time that takes for each byte
-// of a text. SentencePiece's own default bound is 16 characters.
+// maxPieceLen bounds the texts of WordPiece's and Unigram's tokens, in bytes, and with them the time that encoding takes for each
+// byte of a text. SentencePiece's own default bound is 16 characters.
 const maxPieceLen = 256
 
 // A model makes tokens of pieces.
@@ -28,13 +28,13 @@ func (wordLevel) encode(e *encoder, dst []int32, piece string) []int32 {
 	return e.unknownToken(dst)
 }
 
-// wordPiece takes from a word's beginning the longest token, again and again; a token that continues a word has a prefix. A
-// word that does not come out even is one unknown token.
+// wordPiece cuts a word into tokens: the longest token that the word begins with, then the longest that the rest begins with, and
+// so on. The texts of tokens that continue a word begin with a prefix. A word that cannot be cut so is one unknown token.
 type wordPiece struct {
-	continuing string
-	from       uint32 // the trie's node of continuing
-	continues  bool   // there is such a node: some token continues words
-	maxChars   int    // of a word; a longer one is an unknown token
+	continuing string // the prefix
+	from       uint32 // the trie's node of the prefix
+	continues  bool   // there is such a node: the vocabulary has tokens that continue words
+	maxChars   int    // the most characters of a word; a longer one is one unknown token
 }
 
 func newWordPiece(v *vocabulary, continuing string, maxChars int) (wordPiece, error) {
@@ -43,7 +43,7 @@ func newWordPiece(v *vocabulary, continuing string, maxChars int) (wordPiece, er
 	return w, v.checkLengths(len(continuing))
 }
 
-// checkLengths refuses a vocabulary with tokens that are too long, a prefix not counted.
+// checkLengths refuses a vocabulary in which the text of a token is longer than maxPieceLen bytes, without the bytes of a prefix.
 func (v *vocabulary) checkLengths(prefix int) error {
 	for _, e := range v.entries {
 		if n := len(e.text) - prefix; n > maxPieceLen && !e.special && !e.added {
@@ -69,7 +69,8 @@ func (w wordPiece) encode(e *encoder, dst []int32, word string) []int32 {
 	return dst
 }
 
-// longest returns the longest token that s begins with, and its length without the prefix; 0 for none.
+// longest returns the longest token that s begins with, and its length without w's prefix; 0 for none. continuing tells whether s
+// continues a word.
 func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, n int) {
 	node := uint32(0)
 	if continuing {
@@ -90,13 +91,14 @@ func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, 
 
 // unigram cuts a piece into the tokens whose probabilities have the greatest product (Kudo, "Subword Regularization", 2018).
 type unigram struct {
-	scores       []float64 // by id, logarithms of probabilities
-	unknownScore float64   // of a character that is no token
-	bytes        [256]int32
-	byteFallback bool // neighbouring unknown characters become their bytes' tokens, where all of these exist, not one unknown token
+	scores       []float64  // by id, logarithms of probabilities
+	unknownScore float64    // of a character that is no token
+	bytes        [256]int32 // the tokens of the bytes, -1 for none
+	byteFallback bool       // neighbouring unknown characters become the tokens of their bytes, if all of them have one, and not one unknown token
 }
 
-// unknownPenalty is how far below the least likely token a character that is no token lies.
+// unknownPenalty is how much lower than the lowest score of a token the score of a character that is no token is, as in
+// SentencePiece.
 const unknownPenalty = 10
 
 func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, error) {
@@ -115,15 +117,16 @@ func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, e
 	return u, v.checkLengths(0)
 }
 
-// step is the last step of the best way to a byte of a piece: what it scores from the beginning, and the token, -1 for an
-// unknown character, that leads there over length bytes, 0 where no way leads.
+// step is the last step of the best way from a piece's beginning to one of its bytes: a way is a row of tokens and unknown
+// characters whose texts together are the piece up to that byte, and the best one has the greatest sum of scores.
 type step struct {
-	score  float64
-	token  int32
-	length int32
+	score  float64 // the sum for the whole way
+	token  int32   // the last token of the way, -1 for an unknown character
+	length int32   // the bytes of the last token; 0 where no way leads
 }
 
-// encode finds the best way by Viterbi's algorithm, which takes at each character the tokens that begin there.
+// encode finds the best way to the piece's end by Viterbi's algorithm: from each character it tries the tokens that begin there.
+// path[i] is the best way to byte i.
 func (u *unigram) encode(e *encoder, dst []int32, piece string) []int32 {
 	path := e.path[:0]
 	for range len(piece) + 1 {
@@ -151,16 +154,16 @@ func (u *unigram) encode(e *encoder, dst []int32, piece string) []int32 {
 	return u.trace(e, dst, piece)
 }
 
-// offer makes a way the best one if it is.
+// offer replaces the best way by another one, if that has a greater sum or is the first.
 func (s *step) offer(score float64, token int32, length int) {
 	if s.length == 0 || score > s.score {
 		*s = step{score, token, int32(length)}
 	}
 }
 
-// trace appends the tokens of the best way to the end of a piece.
+// trace appends the tokens of the best way to the end of a piece, which encode has found.
 func (u *unigram) trace(e *encoder, dst []int32, piece string) []int32 {
-	ends := e.ends[:0] // of the way's steps, the last first
+	ends := e.ends[:0] // where the way's steps end, the last first
 	for at := len(piece); at > 0; at -= int(e.path[at].length) {
 		ends = append(ends, int32(at))
 	}
@@ -181,7 +184,7 @@ func (u *unigram) trace(e *encoder, dst []int32, piece string) []int32 {
 	return dst
 }
 
-// unknown appends the tokens of characters that are no tokens.
+// unknown appends the tokens for a run of characters that are no tokens.
 func (u *unigram) unknown(e *encoder, dst []int32, chars string) []int32 {
 	if !u.byteFallback {
 		return e.unknownToken(dst)

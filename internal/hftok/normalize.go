@@ -8,18 +8,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxGrowth bounds how many times as long as a text what normalizers make of it may be; the rest is dropped. Unicode's normal
-// forms make 11 times as much of one character (U+FDFA) and 3 times as much of others.
-const maxGrowth = 32
+// A normalised text may have maxGrowth bytes for each byte of the text, and freeGrowth bytes in any case; the rest is dropped.
+// Unicode's normal forms make one character 11 times as long (U+FDFA), and others at most 3 times.
+const (
+	maxGrowth  = 32
+	freeGrowth = 1024
+)
 
-// A normalizer changes a text. It need not make more than limit bytes, and may make more.
+// A normalizer changes a text. It may stop when it has made more than limit bytes: the caller drops what comes after them.
 type normalizer func(text string, limit int) string
 
-// normalizers follow one after the other.
+// normalizers are applied one after another.
 type normalizers []normalizer
 
 func (ns normalizers) apply(text string) string {
-	limit := maxGrowth*len(text) + 1024
+	limit := maxGrowth*len(text) + freeGrowth
 	for _, n := range ns {
 		if text = n(text, limit); len(text) > limit {
 			text = valid(text[:limit])
@@ -28,10 +31,10 @@ func (ns normalizers) apply(text string) string {
 	return text
 }
 
-// form returns a normal form of Unicode.
+// form returns the normalizer for one of Unicode's normal forms.
 func form(f norm.Form) normalizer { return func(s string, _ int) string { return f.String(s) } }
 
-// mapping returns the normalizer that maps each character, or drops it where that gives -1.
+// mapping returns the normalizer that replaces each character by change of it, or drops it where that is -1.
 func mapping(change func(rune) rune) normalizer {
 	return func(s string, _ int) string { return strings.Map(change, s) }
 }
@@ -55,7 +58,7 @@ func stripAccents(r rune) rune {
 	return r
 }
 
-// nmt is SentencePiece's clean-up of control characters and unusual spaces.
+// nmt drops control characters and replaces unusual spaces by spaces, as SentencePiece's normalizer of that name does.
 func nmt(r rune) rune {
 	switch {
 	case 1 <= r && r <= 8, r == 0x0B, 0x0E <= r && r <= 0x1F, r == 0x7F, r == 0x8F, r == 0x9F:
@@ -90,7 +93,7 @@ func prepend(prefix string) normalizer {
 	}
 }
 
-// replace replaces what find finds.
+// replace returns the normalizer that replaces each text that find finds.
 func replace(find finder, by string) normalizer {
 	return func(s string, limit int) string {
 		var b strings.Builder

@@ -13,8 +13,8 @@ import (
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
 const maxSteps = 32
 
-// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json; which fields count depends on
-// the type.
+// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to the
+// types that stand above it.
 type component struct {
 	Type string `json:"type"`
 
@@ -64,19 +64,21 @@ type component struct {
 	CLS []json.RawMessage `json:"cls"`
 }
 
+// pattern is one of the two: a string that is looked for as it is, or a regular expression.
 type pattern struct {
 	String string
 	Regex  string
 }
 
-// templatePart is a special token or a text.
+// templatePart is a special token; or, where it is nil, a text.
 type templatePart struct {
 	SpecialToken *struct {
 		ID string `json:"id"`
 	}
 }
 
-// flatten returns the parts of a Sequence, of Sequences in it too, or the component itself; none for null.
+// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or none
+// for nil.
 func flatten(c *component) []component {
 	var flat []component
 	var visit func(c *component)
@@ -97,7 +99,7 @@ func flatten(c *component) []component {
 	return flat
 }
 
-// orDefault returns *p, or byDefault where the file does not say.
+// orDefault returns *p, or byDefault where the file has no such field.
 func orDefault[T any](p *T, byDefault T) T {
 	if p == nil {
 		return byDefault
@@ -183,8 +185,8 @@ func (c component) normalizer() (normalizers, error) {
 // maxExpression bounds a regular expression in bytes.
 const maxExpression = 200
 
-// finder returns what finds a pattern, nil for one that is not implemented. Of regular expressions those are that mean the
-// same to Go's package regexp, whose time is linear, as to Hugging Face's.
+// finder returns the finder of a pattern, nil for one that is not implemented. Regular expressions are implemented if they mean the
+// same to Go's package regexp, whose time is linear, as to Hugging Face's library.
 func (p pattern) finder() finder {
 	if p.String != "" && p.Regex == "" {
 		return literal(p.String)
@@ -258,7 +260,7 @@ func (c component) scheme() (s prefixScheme, ok bool) {
 	return s, true
 }
 
-// read reads the decoder.
+// read sets the decoder up as a tokenizer.json describes it.
 func (d *decoder) read(parts []component) error {
 	const implemented = `WordPiece, Metaspace or Replace "▁" by " ", then ByteFallback, Fuse and Strip " " at the start`
 	for i, c := range parts {
@@ -288,7 +290,7 @@ func (d *decoder) read(parts []component) error {
 	return nil
 }
 
-// readPrefix finds what the post-processor puts before a text.
+// readPrefix reads the tokens that the post-processor puts before a text.
 func (t *Tokenizer) readPrefix(parts []component) error {
 	for _, c := range parts {
 		switch c.Type {

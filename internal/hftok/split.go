@@ -20,16 +20,15 @@ type splitStep func(pieces []piece) []piece
 // A finder returns where in s, at byte i or later, the next delimiter lies; start == len(s) for none.
 type finder func(s string, i int) (start, end int)
 
-// behaviors say what becomes of the delimiters that a text is split at: each returns the pieces' ends, given the delimiter's
-// place and where the piece before it begins.
+// behavior says what becomes of the delimiters that a text is split at.
 type behavior uint8
 
 const (
-	removed behavior = iota
-	isolated
-	contiguous // isolated, and neighbouring delimiters are one
-	mergedWithPrevious
-	mergedWithNext
+	removed            behavior = iota // a delimiter is in no piece
+	isolated                           // a delimiter is a piece of its own
+	contiguous                         // neighbouring delimiters are one piece
+	mergedWithPrevious                 // a delimiter ends the piece before it
+	mergedWithNext                     // a delimiter begins the piece after it
 )
 
 var behaviorNames = map[string]behavior{
@@ -42,7 +41,7 @@ func splitAt(find finder, b behavior) splitStep {
 	return func(pieces []piece) []piece {
 		var out []piece
 		for _, p := range pieces {
-			from := 0 // what comes before is in out
+			from := 0 // p.text[:from] is done: in out, or a delimiter that was removed
 			cut := func(to int) {
 				if from < to {
 					out = append(out, piece{p.text[from:to], p.first && from == 0})
@@ -79,7 +78,7 @@ func splitAt(find finder, b behavior) splitStep {
 	}
 }
 
-// class returns the finder of single characters.
+// class returns the finder of single characters of a kind.
 func class(is func(rune) bool) finder {
 	return func(s string, i int) (start, end int) {
 		n := strings.IndexFunc(s[i:], is)
@@ -144,12 +143,13 @@ func splitWhitespace(pieces []piece) []piece {
 type prefixScheme uint8
 
 const (
-	never prefixScheme = iota
-	always
-	onlyFirst
+	never     prefixScheme = iota
+	always                 // before each piece
+	onlyFirst              // before the piece that begins the whole text
 )
 
-// markSpaces is Metaspace without its splitting.
+// markSpaces is the pre-tokenizer Metaspace without splitting: spaces become space marks, and one is put before a piece where the
+// scheme says so.
 func markSpaces(scheme prefixScheme) splitStep {
 	return func(pieces []piece) []piece {
 		for i, p := range pieces {

@@ -18,16 +18,16 @@ const (
 type entry struct {
 	text    string
 	id      int32
-	added   bool // not in the model's vocabulary
+	added   bool // an added token that is not in the model's vocabulary
 	special bool // skipped by Decode
 }
 
-// vocabulary finds tokens by id and by text.
+// vocabulary finds tokens by id and by text. No two tokens have the same id or the same text.
 type vocabulary struct {
 	entries []entry    // in the order of their texts
-	trie    *trie.Trie // of the texts
-	byID    []int32    // indices of entries, plus one; 0 for an id that is not in use
-	unknown int32      // the token for what has none; -1: it is dropped
+	trie    *trie.Trie // of the texts; its keys are indices of entries
+	byID    []int32    // by id: the index of its entry, plus one; 0 for an id that is not in use
+	unknown int32      // the token for text that no token stands for; -1: such text is dropped
 }
 
 // newVocabulary returns the vocabulary of entries that differ in their ids and in their texts.
@@ -84,7 +84,7 @@ func (v *vocabulary) find(text string) *entry {
 	return &v.entries[v.trie.Key(node)]
 }
 
-// walk returns the trie's node of a text that begins tokens.
+// walk returns the trie's node of a text; ok is false where no token begins with the text.
 func (v *vocabulary) walk(text string) (node uint32, ok bool) {
 	for i := range len(text) {
 		if node = v.trie.Child(node, text[i]); node == 0 {

@@ -1,4 +1,4 @@
-// Package linear is for tests of how long something takes: in proportion, not in seconds.
+// Package linear is for tests that something takes linear time. They compare two durations, and never look at seconds.
 package linear
 
 import (
@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// What Check compares: a text, and as much in parts of a sixteenth of its size, over some rounds.
 const (
-	parts  = 16
-	margin = 8
-	rounds = 8
+	parts  = 16 // into how many parts Check divides the work
+	margin = 8  // how many times as long the work may take at once as in parts
+	rounds = 8  // how often Check measures before it fails
 )
 
 // Check fails a test where work takes time that grows faster than n: for n at once it may take 8 times as long as for n in 16
@@ -29,6 +28,7 @@ func Check(t *testing.T, n int, work func(n int)) {
 	t.Errorf("%d bytes took %v in %d parts, and %v at once; at most %v would be right", n, inParts, parts, atOnce, margin*inParts)
 }
 
+// best returns the shorter of the best duration so far, which there is after round 0, and another one.
 func best(round int, a, b time.Duration) time.Duration {
 	if round == 0 {
 		return b
@@ -36,6 +36,7 @@ func best(round int, a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
+// timed returns how long it takes to do the work for n a number of times.
 func timed(times, n int, work func(n int)) time.Duration {
 	start := time.Now()
 	for range times {
@@ -57,6 +58,7 @@ func Texts(n int) map[string]string {
 	return texts
 }
 
+// repeat returns n bytes of the unit, again and again; the last one may be cut.
 func repeat(unit string, n int) string {
 	b := make([]byte, 0, n+len(unit))
 	for len(b) < n {
@@ -65,7 +67,7 @@ func repeat(unit string, n int) string {
 	return string(b[:n])
 }
 
-// random returns letters in no order.
+// random returns n letters from a linear congruential generator, always the same.
 func random(n int) string {
 	b := make([]byte, n)
 	state := uint32(1)

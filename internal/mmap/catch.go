@@ -23,15 +23,15 @@ func (e *FaultError) Error() string {
 //
 //	defer mmap.Catch(&err)()
 //
-// It costs some nanoseconds and, unless instrumented by the race detector, no allocation. Guards nest; the innermost
-// catches. Every other panic continues, dereferencing a nil pointer among them. A new goroutine needs its own guard.
+// A call takes some nanoseconds and, without the race detector, allocates nothing. Calls may nest; the innermost catches the
+// fault. Every other panic continues, dereferencing a nil pointer among them. Each goroutine needs a call of its own.
 func Catch(err *error) func() {
 	armed := arm()
 	return func() { disarm(recover(), err, armed) }
 }
 
-// arm is kept apart so that Catch is just cheap enough to be inlined: only then do its closure and the caller's error
-// stay on the stack.
+// arm makes a memory fault a panic on this goroutine, and returns whether it was one before. It is a function of its own so that
+// Catch is small enough to be inlined: only then do its closure and the caller's error stay on the stack.
 //
 //go:noinline
 func arm() bool { return debug.SetPanicOnFault(true) }
@@ -48,7 +48,7 @@ func disarm(panicked any, err *error, armed bool) {
 	*err = fault
 }
 
-// Fault returns the error for what recover gave: a *FaultError for a memory fault, nil for every other panic.
+// Fault returns the error for what recover returned: a *FaultError for a memory fault, nil for every other panic.
 func Fault(panicked any) error {
 	if f, ok := panicked.(fault); ok {
 		return &FaultError{Addr: f.Addr()}
@@ -56,7 +56,7 @@ func Fault(panicked any) error {
 	return nil
 }
 
-// fault is what the runtime panics with on a fault at an address that is no nil pointer's, see debug.SetPanicOnFault.
+// fault is what the runtime panics with when a fault is not that of a nil pointer; see debug.SetPanicOnFault.
 type fault interface {
 	runtime.Error
 	Addr() uintptr

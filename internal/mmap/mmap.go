@@ -33,7 +33,8 @@ type File struct {
 // Open maps the file at path. Anything but a regular file is an error, at once: Open does not wait for a pipe's writer.
 // A File that is dropped without Close is unmapped by the garbage collector some time later.
 func Open(path string) (*File, error) {
-	// Looked at before opening, since opening a device can itself have effects, and once more after, by handle.
+	// The file's kind is looked at before opening, since opening a device can have effects, and once more afterwards, by the open
+	// file, since another file may have taken the path meanwhile.
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("mmap: %w", err)
 	} else if err := checkRegular(path, info); err != nil {
@@ -135,7 +136,7 @@ func (f *File) advise(off, n int, round func(off, end, size int) (int, int), a a
 	return nil
 }
 
-// inward rounds [off, end) to the whole pages inside it; a file's last page counts as whole.
+// inward rounds [off, end) to the whole pages inside it. The last page of a file of size bytes counts as whole.
 func inward(off, end, size int) (int, int) {
 	page := os.Getpagesize()
 	if end < size {

@@ -34,7 +34,7 @@ func unmapFile(b []byte) error {
 	return os.NewSyscallError("UnmapViewOfFile", windows.UnmapViewOfFile(addressOf(b)))
 }
 
-// advise does nothing: Windows trims and reads ahead by its own lights.
+// advise does nothing: Windows decides by itself what to read ahead and which pages to drop.
 func advise([]byte, advice) error { return nil }
 
 func allocPages(n int) ([]byte, error) {

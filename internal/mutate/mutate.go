@@ -1,5 +1,5 @@
-// Package mutate makes hostile JSON files for tests: it changes what a file says, not its bytes, so that a change gets past
-// whatever checks the form.
+// Package mutate makes hostile JSON files for tests. It changes the values that a file holds and keeps it well-formed, as a rule,
+// so that a mutant gets past the JSON parser to the code that has to check values.
 package mutate
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// JSON returns a mutant of a document, which is left as it is: types, orders, numbers, flags and lengths of some of its parts
-// are changed, members come twice or in another order. One generator makes the same mutant again.
+// JSON returns a mutant of a document: the types, orders, numbers, flags and lengths of some of its parts are changed, and members
+// come twice or in another order. A generator with the same seed makes the same mutant.
 func JSON(rng *rand.Rand, document string) string {
 	d := json.NewDecoder(strings.NewReader(document))
 	d.UseNumber()
@@ -28,7 +28,7 @@ func JSON(rng *rand.Rand, document string) string {
 	}
 	m.write(v)
 	text := m.out.String()
-	if len(text) > 0 && m.one(20) { // and sometimes a byte
+	if len(text) > 0 && m.one(20) { // sometimes change a byte too
 		b := []byte(text)
 		b[m.IntN(len(b))] = byte(m.IntN(256))
 		text = string(b)
@@ -36,21 +36,21 @@ func JSON(rng *rand.Rand, document string) string {
 	return text
 }
 
-// mutator makes one mutant.
+// mutator makes one mutant. Its nodes are the values of the document, of any depth.
 type mutator struct {
 	*rand.Rand
-	nodes   int
-	strings []string // of the document, names of members too
-	values  []any    // parts of the document
-	target  int      // the node to change
-	seen    int      // nodes walked
+	nodes   int      // how many the document has
+	strings []string // all strings of the document, and names of members
+	values  []any    // all nodes of the document
+	target  int      // the number of the node to change, in the order of walk
+	seen    int      // how many nodes walk has come to
 	out     strings.Builder
 }
 
 // one is true once in n times.
 func (m *mutator) one(n int) bool { return m.IntN(n) == 0 }
 
-// collect counts the nodes and remembers what may stand elsewhere too.
+// collect counts the nodes, and remembers strings and values, which mutants have in other places too.
 func (m *mutator) collect(v any) {
 	m.nodes++
 	m.values = append(m.values, v)
@@ -92,7 +92,7 @@ func (m *mutator) walk(v any) any {
 	return v
 }
 
-// change returns something else than v: most often of the same type.
+// change returns another value than v, most often of the same type.
 func (m *mutator) change(v any) any {
 	switch m.IntN(12) {
 	case 0:
@@ -117,6 +117,7 @@ func (m *mutator) change(v any) any {
 	return m.leaf()
 }
 
+// leaf returns a value without parts.
 func (m *mutator) leaf() any {
 	switch m.IntN(7) {
 	case 0:
@@ -144,7 +145,7 @@ func (m *mutator) nest(v any) any {
 		default:
 			v = map[string]any{"type": "Sequence", "normalizers": []any{v}, "pretokenizers": []any{v}}
 			if m.one(4) {
-				return v // each level doubles it
+				return v // v twice: with more levels the value would double with each
 			}
 			delete(v.(map[string]any), []string{"normalizers", "pretokenizers"}[m.IntN(2)])
 		}
@@ -199,6 +200,7 @@ func (m *mutator) list(v []any) any {
 	return c
 }
 
+// text changes a string.
 func (m *mutator) text(s string) string {
 	switch m.IntN(8) {
 	case 0:
@@ -221,6 +223,7 @@ func (m *mutator) text(s string) string {
 	return string(r)
 }
 
+// number changes a number; the constants are limits of integers and floats, and of sizes that readers check.
 func (m *mutator) number(n json.Number) json.Number {
 	switch m.IntN(6) {
 	case 0:

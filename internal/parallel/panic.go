@@ -8,15 +8,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 )
 
-// PanicError is a panic as an error: a mistake of this module, which must not end the process that it computes in. Since a
-// panic on a goroutine that nobody waits for cannot be recovered by a caller, whatever goroutine this module starts turns
-// its panics into errors, by Catch, Call or a Pool.
+// PanicError is a panic as an error. A panic is a mistake of this module, and must not end the process that the module computes
+// in. No caller can recover a panic on another goroutine, so each goroutine that this module starts turns its own panics into
+// errors, by Catch, Call or a Pool.
 type PanicError struct {
 	Value any    // what was panicked with
 	Stack []byte // of the goroutine, as debug.Stack formats it
 }
 
-// Error gives the value and the place.
+// Error gives the value and, if it is known, the function that panicked.
 func (e *PanicError) Error() string {
 	if place := e.place(); place != "" {
 		return fmt.Sprintf("internal error: %v (in %s)", e.Value, place)
@@ -30,15 +30,15 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// place returns the function that panicked: the first after the last line of the stack that says panic, the runtime's own
-// aside.
+// place returns the function that panicked: in the stack, the first one below the last call of panic that does not belong to the
+// runtime.
 func (e *PanicError) place() string {
 	lines := strings.Split(string(e.Stack), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if !strings.HasPrefix(lines[i], "panic(") {
 			continue
 		}
-		for i += 2; i < len(lines); i += 2 { // a function and its file by turns
+		for i += 2; i < len(lines); i += 2 { // lines with a function and lines with its file take turns
 			if function, _, _ := strings.Cut(lines[i], "("); !strings.HasPrefix(function, "runtime.") && !strings.HasPrefix(function, "internal/runtime/") {
 				return lines[i]
 			}
@@ -56,7 +56,8 @@ func Catch(err *error) func() {
 	return func() { disarm(recover(), err, armed) }
 }
 
-// arm is kept apart, so that Catch can be inlined and nothing escapes to the heap.
+// arm makes a memory fault a panic on this goroutine, and returns whether it was one before. It is a function of its own so that
+// Catch is small enough to be inlined: only then do its closure and the caller's error stay on the stack.
 //
 //go:noinline
 func arm() bool { return debug.SetPanicOnFault(true) }
@@ -68,8 +69,8 @@ func disarm(panicked any, err *error, armed bool) {
 	}
 }
 
-// panicError returns the error for what recover gave. It must be called while the panicking frames are on the stack: by the
-// deferred function that recovers, or from it.
+// panicError returns the error for what recover returned. The deferred function that recovers must call it before it returns,
+// while the frames that panicked are still on the stack.
 func panicError(panicked any) error {
 	if fault := mmap.Fault(panicked); fault != nil {
 		return fault
@@ -77,7 +78,7 @@ func panicError(panicked any) error {
 	return &PanicError{Value: panicked, Stack: debug.Stack()}
 }
 
-// Call runs f and turns its panic into its error: for what a goroutine of its own does.
+// Call runs f and returns its error, or its panic as an error: for what a goroutine of its own does.
 func Call(f func() error) (err error) {
 	defer Catch(&err)()
 	return f()

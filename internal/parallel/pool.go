@@ -2,9 +2,9 @@
 //
 // A decode step has about five parallel phases a layer, each some tens of microseconds long: starting goroutines for each
 // would cost more than it gains. The workers of a Pool therefore stay. Between tasks a worker spins for a short, bounded
-// time with the processor's pause hint, and then parks, so that an idle pool costs nothing. Pieces are handed out by one
-// atomic ticket; who asks first computes. The caller works too, and a pool that is busy with another caller's task is not
-// waited for: the second caller computes its task alone.
+// time with the processor's pause hint, and then parks, so that an idle pool costs nothing. Workers take pieces from one
+// atomic counter, the ticket, in the order in which they ask. The caller works too. While a pool is busy with one caller's task,
+// another caller does not wait for it, but computes its own task alone.
 package parallel
 
 import (
@@ -16,23 +16,23 @@ import (
 
 // Task is work that can be done in pieces, in any order and at the same time.
 type Task interface {
-	// Do computes one piece. The worker, in [0, Pool.Size()), tells which of the pool's workers asks; no two pieces of a
-	// task run under the same worker at once, so that it can index scratch memory.
+	// Do computes one piece. worker, in [0, Pool.Size()), says which of the pool's workers computes it. A worker computes one
+	// piece of a task at a time, so that worker can be an index of scratch memory.
 	Do(worker, piece int)
 }
 
-// MaxPieces is the largest number of pieces of a task.
+// MaxPieces is the largest number of pieces of a task that the workers share; Run computes a larger one on the caller alone.
 const MaxPieces = 1<<ticketBits - 2*maxWorkers
 
 const (
-	ticketBits = 20
-	maxWorkers = 1 << 8 // each may overrun a task's last ticket by one
+	ticketBits = 20 // of the ticket: the width of the number of pieces, and of the next piece
 	ticketMask = 1<<ticketBits - 1
+	maxWorkers = 1 << 8 // each adds 1 to the ticket once more after the last piece, which must not carry into the number of pieces
 
 	// spins bounds the busy waiting for the next phase: some tens of microseconds, longer than the gap between two phases
 	// of a decode step and far shorter than anything a person or a scheduler would notice.
 	spins = 2000
-	// yieldEvery lets other goroutines of the host program onto the processor while we spin.
+	// yieldEvery is after how many spins a worker lets other goroutines of the host program onto its processor.
 	yieldEvery = 256
 )
 
@@ -41,13 +41,23 @@ type Pool struct {
 	*pool // the workers refer to this part only, so that a forgotten Pool can be noticed
 }
 
+// pool is the part of a Pool that the workers know.
+//
+// Invariants: the holder of busy, and nobody else, starts a task, by writing the ticket last; task and failure are read and
+// written only by those who compute a piece of the task, and by the caller before the ticket is written and after done has
+// reached the number of pieces.
+//
+// Parking: whoever is about to wait sets waiting (the caller) or parked (a worker) to true, and looks once more for what it waits
+// for. If another goroutine sets it back to false, that goroutine sends to wake, and the waiter receives; if the waiter itself
+// does, nobody sends, and it does not receive. So a wake channel, of capacity 1, never blocks its sender.
 type pool struct {
-	size    int
-	workers []*worker
+	size    int        // workers, the caller included
+	workers []*worker  // size-1: the caller has none
 	busy    sync.Mutex // held by the caller whose task the workers are computing
 
-	// ticket hands out the pieces: epoch, number of pieces, next piece. Holding all three in one word makes a stale read
-	// harmless: a worker that comes late to a task that is over gets a piece number past that task's end.
+	// ticket hands out the pieces. From the highest bit down it holds an epoch, which is different for each task; the number of
+	// pieces; and the next piece, in ticketBits each for the last two. Since all three are one word, a worker that comes late to
+	// a task that is over gets a number past that task's pieces, and does nothing.
 	ticket atomic.Uint64
 	done   atomic.Int64 // pieces computed
 	task   Task
@@ -55,15 +65,16 @@ type pool struct {
 	waiting atomic.Bool   // the caller is parked
 	wake    chan struct{} // wakes the caller
 
-	failed  atomic.Bool
-	failure error // the first panic of a piece
+	failed  atomic.Bool // a piece has panicked: who sets it writes failure
+	failure error       // the first panic of a piece
 
 	closed atomic.Bool
 }
 
+// worker is what the pool knows of a worker that is not the caller.
 type worker struct {
-	parked atomic.Bool
-	wake   chan struct{}
+	parked atomic.Bool   // it waits for wake, or is about to
+	wake   chan struct{} // of capacity 1
 }
 
 // New starts a pool that computes with size workers, the caller being one of them; size below 1 means GOMAXPROCS.
@@ -116,7 +127,7 @@ func (p *Pool) Run(task Task, n int) (err error) {
 	return p.run(task, n, helpers)
 }
 
-// run shares a task with the helpers, who are the first workers.
+// run shares a task of n pieces between the caller and the first workers, as many as there are helpers. busy is held.
 func (p *pool) run(task Task, n, helpers int) error {
 	p.task = task
 	p.done.Store(0)
@@ -145,7 +156,7 @@ func (p *pool) compute(worker int) {
 	}
 }
 
-// piece computes one piece and counts it, whatever happens.
+// piece computes one of n pieces and counts it as done, even if it panics. Who computes the last one wakes a parked caller.
 func (p *pool) piece(worker, piece, n int) {
 	defer func() {
 		if panicked := recover(); panicked != nil && !p.failed.Swap(true) {
@@ -158,7 +169,7 @@ func (p *pool) piece(worker, piece, n int) {
 	p.task.Do(worker, piece)
 }
 
-// await returns when n pieces are done: spinning first, since the last ones usually end together, then parked.
+// await returns when n pieces are done. It spins first, since the last pieces usually end together, and then parks.
 func (p *pool) await(n int64) {
 	for i := range spins {
 		if p.done.Load() == n {
@@ -186,7 +197,7 @@ func (p *pool) work(w *worker, id int) {
 	}
 }
 
-// next returns when there is a task later than the one seen, or the pool is closed.
+// next returns the epoch of a task later than the one seen, once there is one; or any when the pool is closed.
 func (p *pool) next(w *worker, seen uint64) uint64 {
 	for {
 		for i := range spins {

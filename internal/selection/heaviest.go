@@ -2,17 +2,17 @@ package selection
 
 import "math/bits"
 
-// Heaviest is a list of indices that is put in order as far as it takes to tell which come first: by the weights of what they
-// stand for, the heaviest first. It is Hoare's selection (Algorithm 65, CACM 1961) with sums in place of counts.
+// Heaviest is a list of indices of weights. It is ordered by the weights, the heaviest first, but only as far as it takes to tell
+// which come first. It is Hoare's selection (Algorithm 65, CACM 1961) with sums in place of counts.
 type Heaviest struct {
-	Indices []int32   // in any order; First moves them
-	Weights []float32 // of everything that an index may stand for
+	Indices []int32 // of elements of Weights, each at most once, in any order; First moves them
+	Weights []float32
 }
 
 // Weight returns the weight at an index.
 func (h *Heaviest) Weight(index int32) float64 { return float64(h.Weights[index]) }
 
-// One counts an index as one, for First.
+// One returns 1 for every index: with it First finds a number of indices instead of a sum of weights.
 func One(int32) float64 { return 1 }
 
 // Sum returns the sum of the weights of the list.
@@ -23,12 +23,13 @@ func (h *Heaviest) Sum() (sum float64) {
 	return sum
 }
 
-// First moves the heaviest to the front of the list and returns how many it takes until Σ of(index) ≥ wanted, or all of them. The
-// last of these comes last in order, too; the others before and behind it are in no order.
+// First moves the heaviest indices to the front of the list, and returns how many it takes until Σ of(index) ≥ wanted; or the
+// length of the list, if its sum is less. If First returns n, Indices[n-1] is the n-th heaviest; the indices before it and those
+// behind it are in no order.
 func (h *Heaviest) First(wanted float64, of func(index int32) float64) int {
 	lo, hi, before := 0, len(h.Indices), 0.0
-	// It takes about as many rounds as hi has bits. Where it takes four times as many, the weights were made to mislead the choice
-	// of pivots; a round's pivot is then the median, which takes longer to find, but leaves half of the list.
+	// The loop takes about as many rounds as hi has bits. If it takes more than four times as many, the weights were made to
+	// mislead the choice of pivots: from then on the pivot is the median, which takes longer to find, but halves the list.
 	for rounds, most := 0, 4*bits.Len(uint(hi)); lo < hi; rounds++ {
 		if rounds < most {
 			h.middleOfThreeLast(lo, hi)
@@ -60,8 +61,8 @@ func (h *Heaviest) before(a, b int32) bool {
 	return a < b
 }
 
-// partition brings the indices of [lo, hi) that come before the last of them before it, and the others behind it, and returns where
-// that one is then.
+// partition takes the last index of [lo, hi) as the pivot, moves the indices that come before it to its left and the others to its
+// right, and returns where the pivot is then.
 func (h *Heaviest) partition(lo, hi int) int {
 	t, last, at := h.Indices, hi-1, lo
 	for i := lo; i < last; i++ {

@@ -1,11 +1,11 @@
 package selection
 
-// Largest finds the len(indices) largest elements of x: values[i] is the i-th of them and indices[i] where it stands. values has
-// the length of indices, which is at most x's; nothing is allocated.
+// Largest finds the len(indices) largest elements of x and stores them in order, the largest first: values[i] is the i-th of them,
+// and indices[i] its index in x. len(values) is at least len(indices), and len(indices) at most len(x). Nothing is allocated.
 //
-// The best found so far lie in a heap whose root comes last among them, so that of a long list nearly every element costs one
-// comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). The heap is the caller's memory; in the end it is
-// sorted where it lies.
+// The largest elements found so far lie in a heap with the smallest of them at its root, so that nearly every element of a long
+// list takes one comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). indices and values are the heap's
+// memory, and are sorted in place in the end.
 func Largest(x []float32, indices []int32, values []float32) {
 	k := len(indices)
 	if k == 0 {
@@ -22,20 +22,21 @@ func Largest(x []float32, indices []int32, values []float32) {
 	least := h.values[0]
 	for i := k; i < len(x); i++ {
 		v := x[i]
-		if v <= least || least != least { // an equal one comes too late, and nothing comes before NaN
+		if v <= least || least != least { // of equals the first comes first, and nothing comes before NaN
 			continue
 		}
 		h.indices[0], h.values[0] = int32(i), v
 		h.sink(0)
 		least = h.values[0]
 	}
-	for last := k - 1; last > 0; last-- { // the least to the end
+	for last := k - 1; last > 0; last-- { // the least element goes to the end, and the heap gets shorter
 		h.swap(0, last)
 		heap{h.indices[:last], h.values[:last]}.sink(0)
 	}
 }
 
-// heap is a binary heap of elements with their indices, in which none comes before its parent.
+// heap is a binary heap of elements with their indices, both of the same length. No element comes before its children in the
+// result's order, so that the root comes last.
 type heap struct {
 	indices []int32
 	values  []float32

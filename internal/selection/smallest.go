@@ -1,6 +1,6 @@
 package selection
 
-// WithoutSmallest appends the indices of all elements of x but the n smallest to kept, in their order; n is at most x's length.
+// WithoutSmallest appends to kept the indices, in ascending order, of all elements of x but the n smallest; 0 ≤ n ≤ len(x).
 func WithoutSmallest(kept []int, x []float32, n int) []int {
 	limit, all := uint64(0), n == 0
 	keys := make([]uint64, len(x))

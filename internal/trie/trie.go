@@ -16,7 +16,7 @@ type Trie struct {
 	keys   []int32  // the index of the key that ends at each node; -1 for none
 }
 
-// New returns the trie of keys, which must be in strictly ascending order; what it finds are indices of keys.
+// New returns the trie of keys, which must be in strictly ascending order. The trie knows keys by their indices.
 func New(keys []string) (*Trie, error) {
 	nodes := 1
 	for i, key := range keys {
@@ -29,8 +29,8 @@ func New(keys []string) (*Trie, error) {
 		}
 	}
 	t := &Trie{labels: make([]byte, 1, nodes), first: make([]uint32, 0, nodes+1), keys: make([]int32, 0, nodes)}
-	type group struct{ low, high int32 } // the keys that go through a node
-	level, next := []group{{0, int32(len(keys))}}, []group(nil)
+	type group struct{ low, high int32 }                        // the keys that go through a node
+	level, next := []group{{0, int32(len(keys))}}, []group(nil) // of the nodes at a depth, and of those below them
 	for depth := 0; len(level) > 0; depth++ {
 		next = next[:0]
 		for _, g := range level {
@@ -68,11 +68,14 @@ func common(a, b string) int {
 // Len returns the number of nodes.
 func (t *Trie) Len() int { return len(t.labels) }
 
+// fewLabels is up to how many labels a loop finds a label faster than a call of bytes.IndexByte.
+const fewLabels = 4
+
 // Child returns the node that byte c leads to from a node, 0 for none.
 func (t *Trie) Child(node uint32, c byte) uint32 {
 	first, end := t.first[node], t.first[node+1]
 	labels := t.labels[first:end]
-	if len(labels) <= 4 {
+	if len(labels) <= fewLabels {
 		for i, label := range labels {
 			if label == c {
 				return first + uint32(i)

@@ -1,4 +1,4 @@
-// Package selectiontest has what selections are tested with: the order that package selection defines, by sorting, and lists of
+// Package selectiontest is for tests of selections: it has the order that package selection defines, by sorting, and lists of
 // numbers that are hard to select from.
 package selectiontest
 
@@ -37,13 +37,13 @@ func sorted(x []float32, before func(a, b float32) bool) []int32 {
 	return order
 }
 
-// List is some numbers.
+// List is a list of numbers with a name for messages.
 type List struct {
 	Name    string
 	Numbers []float32
 }
 
-// Lists returns numbers with ties, zeros of both signs, infinities and NaNs, in few and in many.
+// Lists returns short and long lists, with ties, zeros of both signs, infinities, NaNs, and ascending and descending numbers.
 func Lists() []List {
 	nan, inf, zero := float32(math.NaN()), float32(math.Inf(1)), float32(math.Copysign(0, -1))
 	random := rand.New(rand.NewPCG(1, 2))
