@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/kvcache"
 )
@@ -53,7 +54,7 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Softmax(logits, n); err != nil {
+	if err := softmax(c.Backend(), logits, n); err != nil {
 		return nil, err
 	}
 	for h, lengths := range scores {
@@ -76,21 +77,16 @@ func (e expected) queries(c *kvcache.Cache) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if recent == nil {
+	if len(recent) == 0 {
 		return nil, fmt.Errorf("no queries were recorded")
 	}
-	x, err := c.ReadFloats(recent)
-	if err != nil {
-		return nil, err
-	}
-	c.Unturn(x)
 	d := c.HeadDim()
-	queries := make([][]float32, recent.Shape().Dim(1))
+	queries := make([][]float32, len(recent[0])/d)
 	turn, step := futureRotation(c.Rotation(), d), rotation(c.Rotation(), 1, d)
-	for i := recent.Shape().Dim(0) - 1; i >= 0; i-- { // backwards: each is a position farther from the future than the one after it
+	for _, row := range slices.Backward(recent) { // each is a position farther from the future than the one after it
 		turn = product(turn, step)
 		for h := range queries {
-			queries[h] = append(queries[h], turned(x[(i*len(queries)+h)*d:][:d], turn)...)
+			queries[h] = append(queries[h], turned(row[h*d:][:d], turn)...)
 		}
 	}
 	return queries, nil
@@ -140,14 +136,16 @@ func turned(x []float32, turn []complex128) []float32 {
 	return y
 }
 
+// probesMultiple is the number of rows of a matrix that backends multiply together: with a multiple of it none is padded.
+const probesMultiple = 16
+
 // probes returns the vectors [.., d] whose products with a key make its logits, for several heads' queries [heads][n·d]: of
 // each head μ/√d, and then every query's (q-μ)/√2dn, because kᵀΣk is the mean of ((q-μ)·k)². Each head has stride of them;
-// zeros fill the last ones up to what Multiply likes.
+// rows of zeros fill the matrix up to a multiple of probesMultiple.
 func probes(queries [][]float32, d int) (rows []float32, stride int) {
-	const whole = 16
 	n := len(queries[0]) / d
 	stride = n + 1
-	rows = make([]float32, (len(queries)*stride+whole-1)/whole*whole*d)
+	rows = make([]float32, (len(queries)*stride+probesMultiple-1)/probesMultiple*probesMultiple*d)
 	for h, x := range queries {
 		head := rows[h*stride*d:][:stride*d]
 		for j := range d {
@@ -176,15 +174,15 @@ func expectedLogits(c *kvcache.Cache, queries, lengths [][]float32) ([]float32, 
 		matrices[h], stride = probes(queries[h*group:][:group], d)
 		batch[h] = make([]float32, 0, min(expectedBatch, n)*d)
 	}
-	product, err := c.NewProduct(matrices, d, min(expectedBatch, n))
+	product, err := newDeviceProduct(c.Backend(), matrices, d, min(expectedBatch, n))
 	if err != nil {
 		return nil, err
 	}
-	defer product.Free()
+	defer product.free()
 	logits := make([]float32, len(queries)*n)
 	flush := func(end int) error { // multiplies the batch, of slots up to end
 		for h, keys := range batch {
-			products, err := product.Multiply(h, keys)
+			products, err := product.multiply(h, keys)
 			if err != nil {
 				return err
 			}

@@ -8,14 +8,15 @@ import (
 
 // Append rotates the queries q [tokens, heads, headDim] and the keys k [tokens, kvHeads, headDim] of new tokens by the table of
 // their angles [tokens, headDim], as backend.Backend's RoPE does, and appends the keys and the values v, of k's shape, converting
-// them to the cache's type; all are F32. It is Anchor, RoPE and Update in as few operations as the device can. What k holds
+// them to the cache's type; all are F32. It records the keys of the first tokens if Tracking.Anchors
+// asks for them, and is otherwise RoPE and Update in as few operations as the device can. What k holds
 // afterwards is undefined. When the tokens do not fit, the error wraps ErrFull, and q and k are as they were; whatever the
 // error, the cache is unchanged.
 func (c *Cache) Append(q, k, v, table *tensor.Tensor) error {
 	if err := c.reserve(k, v); err != nil {
 		return err
 	}
-	if err := c.Anchor(k); err != nil {
+	if err := c.anchor(k); err != nil {
 		return err
 	}
 	if err := c.rotate(q, k, v, table); err != nil {

@@ -77,8 +77,8 @@ func (c *Cache) HeadDim() int { return c.keys.Shape().Dim(2) }
 // Cap returns the number of slots.
 func (c *Cache) Cap() int { return c.capacity }
 
-// DType returns the type in which keys and values are stored.
-func (c *Cache) DType() tensor.DType { return c.keys.DType() }
+// Backend returns the device on which keys and values live, for policies that have arithmetic to do.
+func (c *Cache) Backend() backend.Backend { return c.backend }
 
 // MemoryUsage returns the bytes of the slots in use, keys and values together.
 func (c *Cache) MemoryUsage() int64 { return 2 * int64(c.len) * int64(c.slotBytes()) }

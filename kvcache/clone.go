@@ -7,7 +7,7 @@ func (c *Cache) Clone() (*Cache, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	n, err := New(c.backend, c.DType(), c.capacity, c.KVHeads(), c.HeadDim())
+	n, err := New(c.backend, c.keys.DType(), c.capacity, c.KVHeads(), c.HeadDim())
 	if err != nil {
 		return nil, err
 	}

@@ -117,8 +117,8 @@ func (c *Cache) Query(q *tensor.Tensor) (*tensor.Tensor, error) {
 	return q, nil
 }
 
-// Unturn undoes Query for rows on the host, of HeadDim elements each, such as those of RecentQueries.
-func (c *Cache) Unturn(x []float32) {
+// unturn undoes Query, and what the cache does to keys, for rows of HeadDim elements on the host.
+func (c *Cache) unturn(x []float32) {
 	if c.hadamard != nil {
 		transform(x, c.HeadDim())
 	}

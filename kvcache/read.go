@@ -2,6 +2,7 @@ package kvcache
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -42,9 +43,24 @@ func (c *Cache) rows(x []float32, width int) [][]float32 {
 	return list
 }
 
-// RecentQueries returns the queries of the latest tokens, F32 [n, heads, headDim] with n up to window, in the order of the
-// tokens, which are the latest n, as Query returned them. It is a view of the cache's own, valid until the cache changes, or nil when there are none.
-func (c *Cache) RecentQueries(window int) (*tensor.Tensor, error) {
+// RecentQueries returns a copy of the queries of the latest tokens, one row [heads·headDim] a token, up to window rows, in the
+// order of the tokens. RoPE has been applied to them, a Hadamard matrix has not. Tracking.Queries must not be 0.
+func (c *Cache) RecentQueries(window int) ([][]float32, error) {
+	q, err := c.recentQueries(window)
+	if err != nil || q == nil {
+		return nil, err
+	}
+	x := make([]float32, q.Shape().NumElements())
+	if err := backend.ReadFloats(c.backend, q, x); err != nil {
+		return nil, fmt.Errorf("kvcache: read queries %v: %w", q, err)
+	}
+	c.unturn(x)
+	return slices.Collect(slices.Chunk(x, c.record.queryElements())), nil
+}
+
+// recentQueries returns the queries of the latest tokens [n, heads, headDim], n ≤ window, as Query returned them: a view of the
+// record's tensor, valid until the cache changes, or nil when there are none.
+func (c *Cache) recentQueries(window int) (*tensor.Tensor, error) {
 	r := c.record
 	if r == nil || r.queries == nil {
 		return nil, fmt.Errorf("kvcache: queries are not tracked")
@@ -60,7 +76,7 @@ func (c *Cache) RecentQueries(window int) (*tensor.Tensor, error) {
 // and over the query heads that share the KV head: [kvHeads][Len], and the number of queries. The latest slots must still
 // hold the latest tokens.
 func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err error) {
-	q, err := c.RecentQueries(window)
+	q, err := c.recentQueries(window)
 	if err != nil || q == nil {
 		return nil, 0, err
 	}
@@ -74,7 +90,12 @@ func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err 
 // weigh returns the attention of queries to each slot, [kvHeads·Len].
 func (c *Cache) weigh(q *tensor.Tensor) ([]float32, error) {
 	sums := make([]float32, c.KVHeads()*c.len)
-	t, err := c.upload(sums, c.KVHeads(), c.len)
+	host, err := tensor.FromFloats(sums, c.KVHeads(), c.len)
+	if err != nil {
+		return nil, err
+	}
+	defer host.Free()
+	t, err := c.backend.CopyFrom(host)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +155,7 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
 		}
-		c.Unturn(floats[0][:n*width])
+		c.unturn(floats[0][:n*width])
 		for j := range n {
 			for i := range sides {
 				rows[i] = floats[i][j*width:][:width]
@@ -143,13 +164,4 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 		}
 	}
 	return nil
-}
-
-// ReadFloats copies an F32 tensor of the cache's device to the host.
-func (c *Cache) ReadFloats(t *tensor.Tensor) ([]float32, error) {
-	x := make([]float32, t.Shape().NumElements())
-	if err := backend.ReadFloats(c.backend, t, x); err != nil {
-		return nil, fmt.Errorf("kvcache: read %v: %w", t, err)
-	}
-	return x, nil
 }

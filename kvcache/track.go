@@ -16,11 +16,6 @@ type Tracking struct {
 	Anchors int
 }
 
-// Union returns what serves both.
-func (t Tracking) Union(o Tracking) Tracking {
-	return Tracking{max(t.Queries, o.Queries), t.Attention || o.Attention, max(t.Anchors, o.Anchors)}
-}
-
 // Rotation writes the cosines and then the sines of a position's RoPE angles to row [headDim]; see backend.Backend's RoPE.
 type Rotation func(row []float32, position int)
 
@@ -43,14 +38,6 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) error {
 	return nil
 }
 
-// Tracking returns what the cache records, and whether it records at all.
-func (c *Cache) Tracking() (t Tracking, on bool) {
-	if c.record == nil {
-		return Tracking{}, false
-	}
-	return c.record.Tracking, true
-}
-
 // RecordBytes returns the memory that tracking takes beside keys and values.
 func (c *Cache) RecordBytes() int64 {
 	if c.record == nil {
@@ -59,9 +46,9 @@ func (c *Cache) RecordBytes() int64 {
 	return c.record.bytes()
 }
 
-// Anchor records keys before RoPE, F32 [tokens, kvHeads, headDim], as long as they belong to the first tokens. It is called
-// before the Update that caches them; Append does so itself.
-func (c *Cache) Anchor(k *tensor.Tensor) error {
+// anchor records keys before RoPE, F32 [tokens, kvHeads, headDim], as far as they belong to the first Tracking.Anchors tokens.
+// It is called before the keys are rotated and cached.
+func (c *Cache) anchor(k *tensor.Tensor) error {
 	r := c.record
 	if r == nil || r.anchors == nil || c.seen >= r.Anchors || c.seen > r.anchored {
 		return nil
