@@ -14,8 +14,8 @@ import (
 type Kernels struct {
 	tier       string
 	vectors    vectors.Kernels
-	quantize   func(f *quant.Format, dst []byte, src []float32)
-	dequantize func(f *quant.Format, dst []float32, src []byte)
+	quantize   func(f quant.Format, dst []byte, src []float32)
+	dequantize func(f quant.Format, dst []float32, src []byte)
 	attend     func(t *AttentionTile)
 	merge      func(dst, src *Partial)
 	panels     []*Panels
@@ -63,10 +63,10 @@ func (k *Kernels) RoPE(x, cos, sin []float32) { k.vectors.RoPE(x, cos, sin) }
 func (k *Kernels) Prepare(a *quant.Activation, t int, x []float32) { k.vectors.Prepare(a, t, x) }
 
 // Quantize rounds src, whole blocks, into dst: see quant.Format.Quantize.
-func (k *Kernels) Quantize(f *quant.Format, dst []byte, src []float32) { k.quantize(f, dst, src) }
+func (k *Kernels) Quantize(f quant.Format, dst []byte, src []float32) { k.quantize(f, dst, src) }
 
 // Dequantize reads src, whole blocks, into dst: see quant.Format.Dequantize.
-func (k *Kernels) Dequantize(f *quant.Format, dst []float32, src []byte) { k.dequantize(f, dst, src) }
+func (k *Kernels) Dequantize(f quant.Format, dst []float32, src []byte) { k.dequantize(f, dst, src) }
 
 // Attend computes the attention of some query rows to one tile of keys.
 func (k *Kernels) Attend(t *AttentionTile) { k.attend(t) }
@@ -75,7 +75,7 @@ func (k *Kernels) Attend(t *AttentionTile) { k.attend(t) }
 func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
 
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
-func (k *Kernels) PanelsFor(f *quant.Format) *Panels { return panels.Find(k.panels, f) }
+func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
 
 // The data that the kernels work on, and its sizes.
 type (

@@ -128,7 +128,7 @@ func load(open func(context.Context, tensor.Memory) files, name string, o *LoadO
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if w := options.Weights; w != 0 && (w.Format() == nil || !w.Format().CanQuantize()) {
+	if w := options.Weights; w != 0 && !w.Format().CanQuantize() {
 		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
 	}
 	began := time.Now()

@@ -182,18 +182,3 @@ func roundAway(v float32) int8 {
 	}
 	return 0
 }
-
-// DotQ4_0Q8_0 returns the dot product of a Q4_0 row with a row that was itself stored as Q8_0: for each block in order
-// acc = FMA(dx·dy, Σ(qx−8)·qy, acc). It is how GGML multiplies; products with activations use Format.Dot, whose scales keep
-// float32. Blocks that one side lacks do not count.
-func DotQ4_0Q8_0(x []BlockQ4_0, y []BlockQ8_0) (acc float32) {
-	for i := range min(len(x), len(y)) {
-		a, b := &x[i], &y[i]
-		isum := int32(0)
-		for j, q := range a.QS {
-			isum += int32(int8(q&15)-8)*int32(b.QS[j]) + int32(int8(q>>4)-8)*int32(b.QS[j+16])
-		}
-		acc = exact.FMA(float32(a.D.Float32()*b.D.Float32()), float32(isum), acc)
-	}
-	return acc
-}

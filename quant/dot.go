@@ -4,7 +4,7 @@ import "github.com/antigravity-go/antigravity/internal/exact"
 
 // Dot returns the dot product of one row w with the first row of an activation in the format's form. See the package's
 // documentation for the order of operations.
-func (f *Format) Dot(w []byte, a *Activation) float32 {
+func (f Format) Dot(w []byte, a *Activation) float32 {
 	var out [1]float32
 	row := a.Row(0)
 	f.DotRows(out[:], 1, w, len(w), 1, &row)
@@ -16,11 +16,11 @@ func (f *Format) Dot(w []byte, a *Activation) float32 {
 //	out[t·stride + r] = Dot(w[r·rowBytes:], a.Row(t))   r < rows, t < a.Rows
 //
 // It unpacks each block of w once for all of them. The slices must be long enough; beyond that nothing is read or written.
-func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	for t := range a.Rows {
 		clear(out[t*stride : t*stride+rows])
 	}
-	switch f.ActivationForm {
+	switch f.ActivationForm() {
 	case Float:
 		f.dotFloats(out, stride, w, rowBytes, rows, a)
 	case Int8x32:
@@ -31,19 +31,19 @@ func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int
 }
 
 // dot32 is DotRows for blocks of 32.
-func (f *Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var u unpacked
-	blocks := a.K / 32
+	blocks, blockBytes, minimums := a.K/32, f.BlockBytes(), f.minimums()
 	for r := range rows {
 		row := w[r*rowBytes:]
 		for b := range blocks {
-			f.unpack(row[b*f.BlockBytes:(b+1)*f.BlockBytes], &u)
+			f.unpack(row[b*blockBytes:(b+1)*blockBytes], &u)
 			for t := range a.Rows {
 				at := t*blocks + b
 				da := a.D[at]
 				isum := dot16((*[16]int8)(u.q[:]), (*[16]int8)(a.Q[at*32:])) + dot16((*[16]int8)(u.q[16:]), (*[16]int8)(a.Q[at*32+16:]))
 				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
-				if f.minimums() {
+				if minimums {
 					acc = exact.FMA(u.m*da, float32(a.Sums[at]), acc)
 				}
 				out[t*stride+r] = acc
@@ -53,13 +53,13 @@ func (f *Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, 
 }
 
 // dot256 is DotRows for blocks of 256.
-func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var u unpacked
-	blocks := a.K / 256
+	blocks, blockBytes, minimums := a.K/256, f.BlockBytes(), f.minimums()
 	for r := range rows {
 		row := w[r*rowBytes:]
 		for b := range blocks {
-			f.unpack(row[b*f.BlockBytes:(b+1)*f.BlockBytes], &u)
+			f.unpack(row[b*blockBytes:(b+1)*blockBytes], &u)
 			for t := range a.Rows {
 				at := t*blocks + b
 				q, sums := a.Q[at*256:(at+1)*256], a.Sums[at*16:(at+1)*16]
@@ -70,7 +70,7 @@ func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int,
 				}
 				da := a.D[at]
 				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
-				if f.minimums() {
+				if minimums {
 					acc = exact.FMA(u.m*da, float32(msum), acc)
 				}
 				out[t*stride+r] = acc
@@ -80,8 +80,8 @@ func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int,
 }
 
 // minimums tells whether the format has minimums, and so a second multiply-add a block.
-func (f *Format) minimums() bool {
-	return f.layout == layoutQ4_1 || f.layout == layoutQ4_K || f.layout == layoutQ5_K
+func (f Format) minimums() bool {
+	return f == Q4_1 || f == Q4_K || f == Q5_K
 }
 
 // dot16 returns Σ x[i]·y[i].
@@ -97,7 +97,7 @@ const strip = 128
 
 // dotFloats is DotRows for the float formats. The sums of four rows advance together, so that their chains of additions
 // overlap.
-func (f *Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var wide [4][strip]float32
 	for r := 0; r < rows; r += 4 {
 		n := min(4, rows-r)

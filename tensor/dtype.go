@@ -30,12 +30,12 @@ const (
 var dtypes = [...]struct {
 	name                 string
 	blockLen, blockBytes int
-	format               *quant.Format
+	format               quant.Format
 }{
 	F32:  {"f32", 1, 4, quant.F32},
 	F16:  {"f16", 1, 2, quant.F16},
 	BF16: {"bf16", 1, 2, quant.BF16},
-	U8:   {"u8", 1, 1, nil},
+	U8:   {"u8", 1, 1, 0},
 	Q4_0: {"q4_0", 32, 18, quant.Q4_0},
 	Q4_1: {"q4_1", 32, 20, quant.Q4_1},
 	Q8_0: {"q8_0", 32, 34, quant.Q8_0},
@@ -111,10 +111,10 @@ func (d DType) Bytes(n int) (int, error) {
 	return n / block * dtypes[d].blockBytes, nil
 }
 
-// Format returns the codec of the type, nil for U8 and for what is no type.
-func (d DType) Format() *quant.Format {
+// Format returns the codec of the type; what it returns for U8, and for what is no type, is not a valid format.
+func (d DType) Format() quant.Format {
 	if !d.Valid() {
-		return nil
+		return 0
 	}
 	return dtypes[d].format
 }

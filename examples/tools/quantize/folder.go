@@ -170,7 +170,7 @@ func (e *expectation) find(in *shards) (*weight, error) {
 	if !slices.Equal(w.shape, e.shape) {
 		return nil, fmt.Errorf("the tensor %s has the shape %v, where config.json asks for %v", e.huggingFace, w.shape, e.shape)
 	}
-	if w.dtype.Format() == nil {
+	if !w.dtype.Format().Valid() {
 		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", e.huggingFace, w.dtype)
 	}
 	w.name, w.halves = e.name, e.heads
