@@ -15,7 +15,8 @@ func (f Format) Dot(w []byte, a *Activation) float32 {
 //
 //	out[t·stride + r] = Dot(w[r·rowBytes:], a.Row(t))   r < rows, t < a.Rows
 //
-// It unpacks each block of w once for all of them. The slices must be long enough; beyond that nothing is read or written.
+// It unpacks each block of w once for all rows of the activation. out, w and the activation must be long enough for these indices;
+// no other elements are read or written.
 func (f Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	for t := range a.Rows {
 		clear(out[t*stride : t*stride+rows])
@@ -79,7 +80,7 @@ func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, 
 	}
 }
 
-// minimums tells whether the format has minimums, and so a second multiply-add a block.
+// minimums tells whether the format has minimums, and so a second multiply-add for each block.
 func (f Format) minimums() bool {
 	return f == Q4_1 || f == Q4_K || f == Q5_K
 }
@@ -92,7 +93,7 @@ func dot16(x, y *[16]int8) (sum int32) {
 	return sum
 }
 
-// strip is how many elements of four rows are widened at a time: they stay in the first-level cache.
+// strip is how many elements of each of four rows are widened at a time: few enough to stay in the first-level cache.
 const strip = 128
 
 // dotFloats is DotRows for the float formats. The sums of four rows advance together, so that their chains of additions
@@ -114,7 +115,7 @@ func (f Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows in
 }
 
 // dot4 adds Σ wide[i][k]·x[k] to acc[i], in order of k. Each step is exact.FMA, written out with the test of
-// exact.Suspect so that the loop has no calls.
+// exact.Suspect so that the loop makes no calls for ordinary numbers.
 func dot4(acc []float32, wide *[4][strip]float32, x []float32) {
 	var s [4]float32
 	copy(s[:], acc)
@@ -122,7 +123,7 @@ func dot4(acc []float32, wide *[4][strip]float32, x []float32) {
 	for k, v := range x[:min(len(x), strip)] {
 		w0, w1, w2, w3 := wide[0][k], wide[1][k], wide[2][k], wide[3][k]
 		y := float64(v)
-		t0 := float64(w0)*y + float64(s0) // the products are exact, so it is one whether they are fused or not
+		t0 := float64(w0)*y + float64(s0) // a product of two float32 is exact in float64: fused or not, the sum is the same
 		t1 := float64(w1)*y + float64(s1)
 		t2 := float64(w2)*y + float64(s2)
 		t3 := float64(w3)*y + float64(s3)

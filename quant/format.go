@@ -25,8 +25,8 @@ const (
 	Q6_K                   // BlockQ6_K
 )
 
-// facts is what a format is. Code is selected by switches over the format, rather than by functions in this table, so that the
-// compiler sees that nothing escapes: dot products must not allocate.
+// facts are a format's name and sizes. Code is selected by switches over the format, and not by functions in this table, so that the
+// compiler sees that no argument escapes: dot products must not allocate.
 type facts struct {
 	name                 string
 	blockLen, blockBytes int // at least 1 element, so that divisions by it are safe
@@ -38,12 +38,12 @@ var formats = [...]facts{
 	F32:  {"f32", 1, 4, Float},
 	F16:  {"f16", 1, 2, Float},
 	BF16: {"bf16", 1, 2, Float},
-	Q4_0: {"q4_0", 32, 18, Int8x32},
-	Q4_1: {"q4_1", 32, 20, Int8x32},
-	Q8_0: {"q8_0", 32, 34, Int8x32},
-	Q4_K: {"q4_k", 256, 144, Int8x256},
-	Q5_K: {"q5_k", 256, 176, Int8x256},
-	Q6_K: {"q6_k", 256, 210, Int8x256},
+	Q4_0: {"q4_0", 32, bytesQ4_0, Int8x32},
+	Q4_1: {"q4_1", 32, bytesQ4_1, Int8x32},
+	Q8_0: {"q8_0", 32, bytesQ8_0, Int8x32},
+	Q4_K: {"q4_k", 256, bytesQ4_K, Int8x256},
+	Q5_K: {"q5_k", 256, bytesQ5_K, Int8x256},
+	Q6_K: {"q6_k", 256, bytesQ6_K, Int8x256},
 }
 
 // Formats lists the formats.
@@ -72,15 +72,15 @@ func (f Format) BlockBytes() int { return f.facts().blockBytes }
 // ActivationForm returns the form of the activations that the format is multiplied with.
 func (f Format) ActivationForm() ActivationForm { return f.facts().activation }
 
-// unpacked is a block as integers: element i is d·scale[i/16]·q[i] + m·min[i/16]. Formats of 32 elements have no inner
-// scales: there it is d·q[i] + m. Without a minimum m is 0.
+// unpacked is a block as integers: element i is d·scale[i/16]·q[i] + m·min[i/16]. Blocks of 32 elements have no inner scales: their
+// element i is d·q[i] + m, and scale and min are unused. In formats without a minimum m is 0.
 type unpacked struct {
 	d, m       float32
 	q          [256]int8
 	scale, min [16]int32
 }
 
-// unpack reads a block of a quantised format.
+// unpack reads a block of a quantised format into u.
 func (f Format) unpack(b []byte, u *unpacked) {
 	switch f {
 	case Q4_0:
@@ -98,7 +98,7 @@ func (f Format) unpack(b []byte, u *unpacked) {
 	}
 }
 
-// widen reads elements of a float format.
+// widen reads len(dst) elements of a float format.
 func (f Format) widen(dst []float32, src []byte) {
 	switch f {
 	case F32:
@@ -116,7 +116,7 @@ func (f Format) Bytes(n int) int {
 	return n / format.blockLen * format.blockBytes
 }
 
-// CanQuantize tells whether Quantize works.
+// CanQuantize tells whether Quantize writes the format.
 func (f Format) CanQuantize() bool { return f.Valid() && f.ActivationForm() != Int8x256 }
 
 // check returns an error unless bytes hold exactly n elements in whole blocks.
@@ -131,7 +131,7 @@ func (f Format) check(op string, n, bytes int) error {
 	return nil
 }
 
-// Dequantize writes the elements of src, whole blocks, to dst, which has one place for each.
+// Dequantize writes the elements of src, whole blocks, to dst, whose length must be the number of these elements.
 func (f Format) Dequantize(dst []float32, src []byte) error {
 	if err := f.check("dequantize", len(dst), len(src)); err != nil {
 		return err
