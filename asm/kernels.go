@@ -14,8 +14,8 @@ import (
 type Kernels struct {
 	tier       string
 	vectors    vectors.Kernels
-	quantize   func(f *quant.Format, dst []byte, src []float32)
-	dequantize func(f *quant.Format, dst []float32, src []byte)
+	quantize   func(f quant.Format, dst []byte, src []float32)
+	dequantize func(f quant.Format, dst []float32, src []byte)
 	attend     func(t *AttentionTile)
 	merge      func(dst, src *Partial)
 	panels     []*Panels
@@ -63,10 +63,10 @@ func (k *Kernels) RoPE(x, cos, sin []float32) { k.vectors.RoPE(x, cos, sin) }
 func (k *Kernels) Prepare(a *quant.Activation, t int, x []float32) { k.vectors.Prepare(a, t, x) }
 
 // Quantize rounds src, whole blocks, into dst: see quant.Format.Quantize.
-func (k *Kernels) Quantize(f *quant.Format, dst []byte, src []float32) { k.quantize(f, dst, src) }
+func (k *Kernels) Quantize(f quant.Format, dst []byte, src []float32) { k.quantize(f, dst, src) }
 
 // Dequantize reads src, whole blocks, into dst: see quant.Format.Dequantize.
-func (k *Kernels) Dequantize(f *quant.Format, dst []float32, src []byte) { k.dequantize(f, dst, src) }
+func (k *Kernels) Dequantize(f quant.Format, dst []float32, src []byte) { k.dequantize(f, dst, src) }
 
 // Attend computes the attention of some query rows to one tile of keys.
 func (k *Kernels) Attend(t *AttentionTile) { k.attend(t) }
@@ -75,17 +75,49 @@ func (k *Kernels) Attend(t *AttentionTile) { k.attend(t) }
 func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
 
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
-func (k *Kernels) PanelsFor(f *quant.Format) *Panels { return panels.Find(k.panels, f) }
+func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
 
-// The data that the kernels work on, and its sizes.
+// The data that the kernels work on, and its sizes. The comments repeat the fields and methods, which documentation tools do not
+// show for types of internal packages.
 type (
-	// AttentionTile is the attention of some query rows to the slots of one tile, for one KV head.
+	// AttentionTile is the attention of some query rows to the slots of one tile, at most TileKeys, for one KV head. Its fields:
+	//
+	//	Format  quant.Format      // of keys and values
+	//	K, V    []byte            // slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:]; V nil: weights only
+	//	Stride  int               // bytes from one slot to the next
+	//	HeadDim int               // elements of a key
+	//	Queries *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
+	//	Visible []int             // row r sees the first Visible[r] slots
+	//	Results []Partial         // one for each row: written
+	//	Next    []byte            // keys of the tile that comes next: a hint, or nil
+	//	Scores  []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written
+	//	Value   []float32         // scratch [HeadDim]
+	//	Panel   []float32         // scratch [PanelKeys·HeadDim]
 	AttentionTile = attention.Tile
-	// Partial is a row's attention to some of the slots.
+	// Partial is a row's attention to some of the slots. Finish(dst) divides Out by Sum and writes it to dst [HeadDim]. Its
+	// fields:
+	//
+	//	Max, Sum float32   // the largest score, and Σ exp(score−Max): 0 where there were no slots
+	//	Out      []float32 // [HeadDim]: Σ exp(score−Max)·value
 	Partial = attention.Partial
-	// Panels is how a tier stores the weights of one format for its products.
+	// Panels is how a tier stores the weights of one format, which Format returns, for its products: PanelRows rows together, in
+	// as many bytes as the format has for them. It has no fields for users. Its methods:
+	//
+	//	Pack(dst, src []byte, rowBytes, k int)        // writes one panel of PanelRows rows of k elements, one every rowBytes bytes
+	//	Unpack(dst []float32, panel []byte, r, k int) // writes row r of a panel as floats
+	//	Multiply(product *PanelProduct)               // computes a product
 	Panels = panels.Panels
-	// PanelProduct is the product of neighbouring panels with the rows of an activation.
+	// PanelProduct is the product of neighbouring panels with the rows of an activation,
+	//
+	//	Out[t·Stride + i] = Dot(row i, Acts.Row(t))   i < Count·PanelRows, t < Acts.Rows
+	//
+	// with the bits that quant.Format.DotRows has for the rows as they were before packing. Its fields:
+	//
+	//	Panels []byte            // Count panels, one after another
+	//	Count  int
+	//	Acts   *quant.Activation // its K is the rows' length
+	//	Out    []float32
+	//	Stride int               // elements of Out from one row of the activation to the next
 	PanelProduct = panels.Product
 )
 

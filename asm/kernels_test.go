@@ -1,8 +1,11 @@
 package asm_test
 
 import (
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"reflect"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -46,5 +49,47 @@ func TestKernelsCannotBeChanged(t *testing.T) {
 				t.Errorf("%v has the exported field %s", shared, name)
 			}
 		}
+	}
+}
+
+// TestAliasesAreDocumented holds the comments of the types of internal packages against their fields and methods, which
+// documentation tools do not show.
+func TestAliasesAreDocumented(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "kernels.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aliases := map[string]reflect.Type{
+		"AttentionTile": reflect.TypeFor[asm.AttentionTile](), "Partial": reflect.TypeFor[asm.Partial](),
+		"Panels": reflect.TypeFor[asm.Panels](), "PanelProduct": reflect.TypeFor[asm.PanelProduct](),
+	}
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || !spec.Assign.IsValid() {
+			return true
+		}
+		alias, known := aliases[spec.Name.Name]
+		if !known {
+			t.Errorf("the alias %s is not in this test", spec.Name.Name)
+			return true
+		}
+		found++
+		var names []string
+		for field := range alias.Fields() {
+			names = append(names, field.Name)
+		}
+		for method := range reflect.PointerTo(alias).Methods() {
+			names = append(names, method.Name)
+		}
+		for _, name := range names {
+			if token.IsExported(name) && !regexp.MustCompile(`\b`+name+`\b`).MatchString(spec.Doc.Text()) {
+				t.Errorf("the comment of %s does not tell of %s", spec.Name.Name, name)
+			}
+		}
+		return true
+	})
+	if found != len(aliases) {
+		t.Errorf("%d aliases in kernels.go, want %d", found, len(aliases))
 	}
 }

@@ -270,7 +270,7 @@ func CheckCast(src, dst *tensor.Tensor) error {
 	if src.Shape().NumElements() != dst.Shape().NumElements() || src.Shape().Dim(-1) != dst.Shape().Dim(-1) {
 		return fmt.Errorf("backend: Cast of %v to %v: the rows must be as many and as long", src, dst)
 	}
-	if f, g := src.DType().Format(), dst.DType().Format(); f == nil || g == nil || (src.DType() != dst.DType() && !g.CanQuantize()) {
+	if f, g := src.DType().Format(), dst.DType().Format(); !f.Valid() || !g.Valid() || (src.DType() != dst.DType() && !g.CanQuantize()) {
 		return fmt.Errorf("backend: Cast of %v to %v: no such conversion", src, dst)
 	}
 	return needWritable("Cast", dst)

@@ -1,22 +1,23 @@
 // Package eviction decides which cached keys and values a conversation can do without, so that it stays useful inside a fixed
 // budget of memory.
 //
-// A Policy is asked between tokens whether a layer's cache should shrink, and shrinks it. SlidingWindow knows only ages; the
-// others score every slot and keep the best (NewScored is the frame of all of them, and Scorer the one method that a new idea
-// has to bring). What a policy must have seen to choose, the cache records while the model runs; see kvcache.Tracking. Policies
-// hold no state of their own, so one value may serve any number of sessions at once.
+// A Policy is asked between tokens whether a layer's cache should shrink, and shrinks it. SlidingWindow goes by the age of tokens
+// alone. All other policies give every slot a score and keep the slots of the highest scores: NewScored makes such a policy of a
+// Scorer, which is all that has to be written for a new one. What a policy has to know of the past in order to choose, the cache
+// records while the model runs; see kvcache.Tracking. Policies hold no state of their own, so one value may serve any number of
+// sessions at once.
 //
-// By what they look at: SlidingWindow at ages; KeyDiff at the keys alone; SnapKV, PyramidKV and TOVA at the attention of the
-// latest queries; ExpectedAttention at that of queries to come, as the latest foretell them; H2O at all attention so far; Random at
-// nothing, to compare with.
+// What the policies choose by: SlidingWindow by age; KeyDiff by the keys alone; SnapKV, PyramidKV and TOVA by the attention of the
+// latest queries; ExpectedAttention by the attention of future queries, as the latest queries let expect it; H2O by all attention
+// so far; Random by chance, as something to compare with.
 //
-// A Manager joins a policy to a model's layers and to a Monitor of the system's memory: it evicts when the policy's budget is
-// passed, and when memory runs short.
+// A Manager applies a policy to the caches of a model's layers: it evicts when the policy's budget is passed, and when a Monitor
+// of the system's memory says that memory is short.
 //
-// There is no Ada allocator, which shares a layer's slots out among its heads: storage is [slots, kvHeads, headDim], so memory is
-// that of the head with most slots, and giving others fewer saves nothing.
+// There is no policy that gives the heads of a layer different numbers of slots, as AdaKV does: a cache's memory is [slots,
+// kvHeads, headDim], so that it is as large as the head with the most slots needs, and fewer slots for other heads save nothing.
 //
-// Two lengths must not be confused. The position of a token only grows; the number of slots shrinks. Keys carry their position
-// within them (RoPE was applied when they were written), so slots can be given up, in each head different ones, and the
-// attention of the others stays right.
+// Two numbers must not be confused: a token's position, which only grows from token to token, and the number of slots in use,
+// which shrinks with every eviction. A key contains its position, because RoPE was applied before it was cached. Slots can
+// therefore be given up, different ones in each head, and the attention to the other slots stays right.
 package eviction

@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
+// What ExpectedAttention does where its options do not say otherwise.
 const (
-	expectedWindow = 64
-	expectedFuture = 512 // a power of 2
-	expectedSinks  = 4
+	expectedWindow = 64  // latest queries by which it chooses
+	expectedFuture = 512 // queries to come that it expects: a power of 2, see futureRotation
+	expectedSinks  = 4   // first slots that stay: models put attention there for want of anything better
 )
 
 // NewExpectedAttention makes the policy of Devoto, Jeblick and Jégou (arXiv 2510.00636): slots stay by the attention that the
@@ -30,6 +32,7 @@ func NewExpectedAttention(o Options) (*Scored, error) {
 	return NewScored(expected{o.Observation}, o)
 }
 
+// expected is the Scorer of ExpectedAttention.
 type expected struct{ window int }
 
 func (expected) Name() string                 { return "expected" }
@@ -37,7 +40,7 @@ func (e expected) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries:
 func (expected) Recent(int) int               { return 1 }
 
 // Score is the mean over a KV head's query heads of softmax(k·μ/√d + kᵀΣk/2d), times |v|, where μ and Σ are the mean and the
-// covariance of queries as they will be turned.
+// covariance of the latest queries, rotated by RoPE to the positions of the queries to come.
 func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	queries, err := e.queries(c)
 	if err != nil {
@@ -45,7 +48,7 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	}
 	kvHeads, n := c.KVHeads(), c.Len()
 	group := len(queries) / kvHeads
-	scores := make([][]float32, kvHeads) // at first the lengths of values
+	scores := make([][]float32, kvHeads) // first the lengths of the values, below times the expected attention
 	for h := range scores {
 		scores[h] = make([]float32, n)
 	}
@@ -53,7 +56,7 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Softmax(logits, n); err != nil {
+	if err := softmax(c.Backend(), logits, n); err != nil {
 		return nil, err
 	}
 	for h, lengths := range scores {
@@ -70,33 +73,30 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	return scores, nil
 }
 
-// queries returns the latest queries, turned on from their positions to the mean of the rotations to come: [heads][n·d].
+// queries returns the latest n queries, each rotated by RoPE from its position to the positions of the queries to come, by the mean
+// of these rotations: [heads][n·d].
 func (e expected) queries(c *kvcache.Cache) ([][]float32, error) {
 	recent, err := c.RecentQueries(e.window)
 	if err != nil {
 		return nil, err
 	}
-	if recent == nil {
+	if len(recent) == 0 {
 		return nil, fmt.Errorf("no queries were recorded")
 	}
-	x, err := c.ReadFloats(recent)
-	if err != nil {
-		return nil, err
-	}
-	c.Unturn(x)
 	d := c.HeadDim()
-	queries := make([][]float32, recent.Shape().Dim(1))
-	turn, step := futureRotation(c.Rotation(), d), rotation(c.Rotation(), 1, d)
-	for i := recent.Shape().Dim(0) - 1; i >= 0; i-- { // backwards: each is a position farther from the future than the one after it
-		turn = product(turn, step)
+	queries := make([][]float32, len(recent[0])/d)
+	forward, step := futureRotation(c.Rotation(), d), rotation(c.Rotation(), 1, d)
+	for _, row := range slices.Backward(recent) { // each is a position farther from the future than the one after it
+		forward = composed(forward, step)
 		for h := range queries {
-			queries[h] = append(queries[h], turned(x[(i*len(queries)+h)*d:][:d], turn)...)
+			queries[h] = append(queries[h], rotated(row[h*d:][:d], forward)...)
 		}
 	}
 	return queries, nil
 }
 
-// rotation returns what RoPE multiplies the pairs (i, i+d/2) of a head with, as complex numbers.
+// rotation returns RoPE's rotation by a number of positions as the complex numbers by which it multiplies the pairs (i, i+d/2) of a
+// head's elements.
 func rotation(r kvcache.Rotation, position, d int) []complex128 {
 	row, z := make([]float32, d), make([]complex128, d/2)
 	r(row, position)
@@ -106,8 +106,8 @@ func rotation(r kvcache.Rotation, position, d int) []complex128 {
 	return z
 }
 
-// futureRotation returns the mean of the rotations by 0, 1, … expectedFuture-1 positions: the product of the means of those
-// by 0 and 1, by 0 and 2, by 0 and 4, ….
+// futureRotation returns the mean of the rotations by 0, 1, … expectedFuture-1 positions. With z the rotation by one position it
+// is the product of (1+z)/2, (1+z²)/2, (1+z⁴)/2, …, up to the power expectedFuture/2.
 func futureRotation(r kvcache.Rotation, d int) []complex128 {
 	mean := rotation(r, 0, d)
 	for step := 1; step < expectedFuture; step *= 2 {
@@ -115,13 +115,14 @@ func futureRotation(r kvcache.Rotation, d int) []complex128 {
 		for i := range half {
 			half[i] = (1 + half[i]) / 2
 		}
-		mean = product(mean, half)
+		mean = composed(mean, half)
 	}
 	return mean
 }
 
-// product multiplies element by element; the conversions keep processors from fusing.
-func product(x, y []complex128) []complex128 {
+// composed returns the rotation by x and then by y: their products, element by element. The conversions to float64 keep the compiler
+// from fusing multiplications and additions, so that the bits are the same on every processor.
+func composed(x, y []complex128) []complex128 {
 	z := make([]complex128, len(x))
 	for i, x := range x {
 		a, b, c, d := real(x), imag(x), real(y[i]), imag(y[i])
@@ -130,24 +131,27 @@ func product(x, y []complex128) []complex128 {
 	return z
 }
 
-// turned returns a head's vector, turned.
-func turned(x []float32, turn []complex128) []float32 {
+// rotated returns a head's vector x after a rotation.
+func rotated(x []float32, by []complex128) []float32 {
 	y, half := make([]float32, len(x)), len(x)/2
-	for i, z := range turn {
+	for i, z := range by {
 		a, b, c, d := float64(x[i]), float64(x[i+half]), real(z), imag(z)
 		y[i], y[i+half] = float32(float64(a*c)-float64(b*d)), float32(float64(a*d)+float64(b*c))
 	}
 	return y
 }
 
-// probes returns the vectors [.., d] whose products with a key make its logits, for several heads' queries [heads][n·d]: of
-// each head μ/√d, and then every query's (q-μ)/√2dn, because kᵀΣk is the mean of ((q-μ)·k)². Each head has stride of them;
-// zeros fill the last ones up to what Multiply likes.
+// probesMultiple is the number of rows of a matrix that backends multiply together: with a multiple of it none is padded.
+const probesMultiple = 16
+
+// probes returns a matrix of rows of d numbers whose products with a key k make its logits, for the queries of several heads
+// [heads][n·d]. Each head has stride = n+1 rows: first μ/√d, whose product is the logit's first term; then (q-μ)/√2dn for each
+// query q, because kᵀΣk/2d is the sum of the squares of their products. Rows of zeros fill the matrix up to a multiple of
+// probesMultiple.
 func probes(queries [][]float32, d int) (rows []float32, stride int) {
-	const whole = 16
 	n := len(queries[0]) / d
 	stride = n + 1
-	rows = make([]float32, (len(queries)*stride+whole-1)/whole*whole*d)
+	rows = make([]float32, (len(queries)*stride+probesMultiple-1)/probesMultiple*probesMultiple*d)
 	for h, x := range queries {
 		head := rows[h*stride*d:][:stride*d]
 		for j := range d {
@@ -167,7 +171,8 @@ func probes(queries [][]float32, d int) (rows []float32, stride int) {
 // expectedBatch is how many slots are multiplied at once.
 const expectedBatch = 512
 
-// expectedLogits returns [heads, n], computed from a layer's keys by batches, and writes the lengths of values [kvHeads][n].
+// expectedLogits returns k·μ/√d + kᵀΣk/2d for every head and slot, [heads, n], and writes the length of every slot's value to
+// lengths [kvHeads][n]. It reads the cache once, expectedBatch slots at a time.
 func expectedLogits(c *kvcache.Cache, queries, lengths [][]float32) ([]float32, error) {
 	kvHeads, d, n := c.KVHeads(), c.HeadDim(), c.Len()
 	group, stride := len(queries)/kvHeads, 0
@@ -176,15 +181,15 @@ func expectedLogits(c *kvcache.Cache, queries, lengths [][]float32) ([]float32, 
 		matrices[h], stride = probes(queries[h*group:][:group], d)
 		batch[h] = make([]float32, 0, min(expectedBatch, n)*d)
 	}
-	product, err := c.NewProduct(matrices, d, min(expectedBatch, n))
+	product, err := newDeviceProduct(c.Backend(), matrices, d, min(expectedBatch, n))
 	if err != nil {
 		return nil, err
 	}
-	defer product.Free()
+	defer product.free()
 	logits := make([]float32, len(queries)*n)
-	flush := func(end int) error { // multiplies the batch, of slots up to end
+	flush := func(end int) error { // computes the logits of the batch, whose last slot is end-1, and empties it
 		for h, keys := range batch {
-			products, err := product.Multiply(h, keys)
+			products, err := product.multiply(h, keys)
 			if err != nil {
 				return err
 			}
@@ -214,7 +219,7 @@ func expectedLogits(c *kvcache.Cache, queries, lengths [][]float32) ([]float32, 
 	return logits, errors.Join(err, failed)
 }
 
-// squares returns the sum of the squares, in four lanes.
+// squares returns the sum of the squares, summed in four lanes so that additions need not wait for each other.
 func squares(x []float32) float32 {
 	var a, b, c, d float32
 	for ; len(x) >= 4; x = x[4:] {

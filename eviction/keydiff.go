@@ -6,10 +6,11 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// NewKeyDiff makes the policy of arXiv 2504.15364: keys that are like the others go, in each KV head its own. It looks at
-// nothing but the keys, so it costs nothing until it evicts.
+// NewKeyDiff makes the policy of arXiv 2504.15364: the slots go whose keys are most like the other keys. Each KV head
+// keeps its own slots. KeyDiff looks at nothing but the keys, so that it costs nothing until it evicts.
 func NewKeyDiff(o Options) (*Scored, error) { return NewScored(keyDiff{}, o) }
 
+// keyDiff is the Scorer of KeyDiff.
 type keyDiff struct{}
 
 func (keyDiff) Name() string               { return "keydiff" }
@@ -35,7 +36,7 @@ func (keyDiff) Score(c *kvcache.Cache) ([][]float32, error) {
 			for i, v := range k {
 				sum[i] += float64(float64(v) * factor)
 			}
-			scores[h][slot] = float32(factor) // for now
+			scores[h][slot] = float32(factor) // 1/|k| for now: the cosine's other factors follow below
 		}
 	})
 	if err != nil {

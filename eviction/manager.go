@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// ErrPressure is wrapped by the error of a Manager that finds memory short and has no policy to do anything about it.
+	// ErrPressure is wrapped by the error of a Manager that finds memory short and whose policy is None, which cannot shrink caches.
 	ErrPressure = errors.New("eviction: memory is short")
 	// ErrMonitor is wrapped by the error of a Manager whose monitor cannot tell how much memory there is.
 	ErrMonitor = errors.New("eviction: the monitor of memory failed")
@@ -41,35 +41,41 @@ func (r Reason) String() string {
 
 // Result tells what an eviction did.
 type Result struct {
-	Reason   Reason // 0: there was no eviction
-	Target   int    // slots to which the layers were to shrink, by their mean
-	Slots    int    // given up, by the layer that gave up the most
-	Bytes    int64  // of keys and values given up, in all layers
-	Duration time.Duration
+	Reason   Reason        // 0: there was no eviction
+	Target   int           // slots to which each layer, or the mean of the layers of a Layered policy, was to shrink
+	Slots    int           // slots given up by the layer that gave up the most
+	Bytes    int64         // bytes of keys and values given up, in all layers
+	Duration time.Duration // of the whole eviction
 }
 
-// ManagerOptions say when memory is short. The zero value never finds it so.
+// ManagerOptions say when memory is short. With the zero value it never is.
 type ManagerOptions struct {
 	Monitor     Monitor // nil: nobody watches memory
-	Threshold   int64   // bytes available under which memory is short
-	TargetRatio float64 // how much of their slots the caches keep when memory is short; 0: 0.75
+	Threshold   int64   // memory is short when fewer bytes than this are available
+	TargetRatio float64 // the share of their slots that the caches keep when memory is short; 0: 0.75
 	Floor       int     // slots, the layers' mean, below which caches do not shrink when memory is short; 0: 64
 }
 
-// Manager evicts for the layers of one model. It is not safe for concurrent use.
+// Manager evicts for the layers of one session. It is not safe for concurrent use.
+//
+// policy is never nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1, and
+// Floor at least 1: NewManager fills their defaults in.
 type Manager struct {
 	ManagerOptions
 	policy    Policy
 	now       func() time.Time
-	read      time.Time // when the monitor was last asked
-	available int64
-	relieved  time.Time // when memory was last short and something was done
-	mean      int       // slots of a layer before that
+	read      time.Time // when the monitor was last asked; zero: never
+	available int64     // what the monitor answered then
+	relieved  time.Time // when caches were last shrunk because memory was short
+	mean      int       // the mean number of slots of a layer before relieved
 }
 
 const (
-	readEvery   = 20 * time.Millisecond // what a monitor says may be this old
-	relieveTime = 2 * time.Second       // what an eviction gave back shows after this
+	readEvery   = 20 * time.Millisecond // the monitor is asked again when its last answer is as old as this
+	relieveTime = 2 * time.Second       // memory given back by an eviction may show in the monitor's answers only after this
+
+	defaultTargetRatio = 0.75 // ManagerOptions.TargetRatio where it is 0
+	defaultFloor       = 64   // ManagerOptions.Floor where it is 0
 )
 
 // NewManager makes a manager for a policy; nil stands for None.
@@ -90,10 +96,10 @@ func NewManager(p Policy, o ManagerOptions) (*Manager, error) {
 		return nil, fmt.Errorf("%w: the policy %s with a budget of %d slots: it must be 0 to %d", ErrOptions, p.Name(), p.Budget(), maxBudget)
 	}
 	if o.TargetRatio == 0 {
-		o.TargetRatio = 0.75
+		o.TargetRatio = defaultTargetRatio
 	}
 	if o.Floor == 0 {
-		o.Floor = 64
+		o.Floor = defaultFloor
 	}
 	return &Manager{ManagerOptions: o, policy: p, now: time.Now, available: Unknown}, nil
 }
@@ -118,7 +124,7 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 	return m.Relieve(caches)
 }
 
-// Relieve is MaybeEvict by what the monitor said when Watch was last called.
+// Relieve is MaybeEvict without asking the monitor: it goes by the answer that the last Watch got.
 func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	if m.due(caches) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
@@ -131,6 +137,8 @@ func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	}
 	mean := total(caches) / max(len(caches), 1)
 	target := max(int(float64(mean)*m.TargetRatio), m.Floor)
+	// The memory that an eviction gave back may not show yet: wait, instead of evicting again, while the caches are shorter than they
+	// were before.
 	waiting := m.now().Sub(m.relieved) < relieveTime && mean < m.mean
 	if target >= mean || waiting {
 		return Result{}, nil
@@ -140,7 +148,7 @@ func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	return result, err
 }
 
-// due tells whether the policy's budget is passed: by a layer, or by the mean of the layers where they have different shares.
+// due tells whether the policy's budget is passed: by any layer, or, for a Layered policy, by the mean of the layers.
 func (m *Manager) due(caches []*kvcache.Cache) bool {
 	if _, ok := m.policy.(Layered); !ok {
 		return slices.ContainsFunc(caches, func(c *kvcache.Cache) bool { return m.policy.ShouldEvict(c, m.available) })
@@ -157,8 +165,8 @@ func total(caches []*kvcache.Cache) (slots int) {
 	return slots
 }
 
-// Evict shrinks the caches to targetLen slots now, on the caller's wish. A Layered policy shrinks them to no more than its
-// budget, the layers' mean.
+// Evict shrinks the caches to targetLen slots now, because the caller asks for it. A Layered policy shrinks them to a mean of
+// targetLen slots, or of its budget where that is less.
 func (m *Manager) Evict(caches []*kvcache.Cache, targetLen int) (Result, error) {
 	return m.shrink(caches, ByRequest, targetLen)
 }
@@ -172,14 +180,16 @@ func (m *Manager) Slots(layers, chunk int) int {
 	}
 	spare := slack(budget) + chunk
 	if layered, ok := m.policy.(Layered); ok {
-		spare += slack(budget) * layers // while the layers that grow last catch up
+		// The mean decides when to evict: while other layers are still short of their shares, one may be this far beyond its own.
+		spare += slack(budget) * layers
 		budget = max(layered.LayerTarget(0, layers, budget), layered.LayerTarget(layers-1, layers, budget))
 	}
 	return budget + spare
 }
 
-// Watch asks the monitor, if there is one and its last answer is old. The error wraps ErrMonitor. Watch and Relieve are the two
-// halves of MaybeEvict, for a caller who locks the caches: a monitor is code of the program's, which may want the same lock.
+// Watch asks the monitor, if there is one and its last answer is old. The error wraps ErrMonitor. Watch and then Relieve do what
+// MaybeEvict does, for a caller that locks the caches: the caller holds its lock during Relieve only, because a monitor may be the
+// program's own code and may need the same lock.
 func (m *Manager) Watch() error {
 	if m.Monitor == nil {
 		return nil
@@ -197,12 +207,13 @@ func (m *Manager) Watch() error {
 	return nil
 }
 
-// shrink evicts in all layers. When it fails, the result tells what was done until then; Evict with its Target does the rest.
+// shrink evicts in all layers. When it fails, the result tells what was done until then; a call of Evict with the result's Target
+// does the rest.
 func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (result Result, err error) {
 	began := m.now()
 	layered, _ := m.policy.(Layered)
 	if layered != nil {
-		target = min(target, m.policy.Budget()) // or the layers with the most slots would grow past what Slots says
+		target = min(target, m.policy.Budget()) // otherwise the layers with the most slots would grow past what Slots says
 	}
 	result = Result{Reason: reason, Target: target}
 	for i, c := range caches {

@@ -28,8 +28,8 @@ var ErrNoMonitor = fmt.Errorf("eviction: no memory monitor: %w", errors.ErrUnsup
 // unbounded is the memory available where nothing limits it.
 const unbounded = math.MaxInt64
 
-// NewSystemMonitor returns the monitor of the system that the process runs on: at each call the least of the figures that
-// it offers. The monitor is an io.Closer.
+// NewSystemMonitor returns a monitor of the system that the process runs on. Of the figures that the system offers it answers with
+// the least. The monitor is an io.Closer.
 //
 // On Linux and Android these are, for each control group that holds the process and has a limit (version 2, version 1 or a
 // hybrid of them; the group itself and its visible ancestors), limit − (usage − inactive page cache), where the limit is
@@ -48,7 +48,7 @@ func NewSystemMonitor() (Monitor, error) {
 // A source is one figure that bounds the process's memory.
 type source interface {
 	name() string
-	// available is as in Monitor. It uses buf, of bufferSize bytes, as it likes.
+	// available is Monitor's Available. buf, of bufferSize bytes, is scratch memory for it.
 	available(buf []byte) (int64, error)
 	io.Closer
 }
@@ -57,7 +57,7 @@ type source interface {
 // has some 2 KiB, /proc/meminfo 1.5 KiB).
 const bufferSize = 8192
 
-// systemMonitor answers with the least of its sources.
+// systemMonitor answers with the least of what its sources answer.
 type systemMonitor struct {
 	label   string
 	mu      sync.Mutex // guards what follows
@@ -65,8 +65,8 @@ type systemMonitor struct {
 	buf     []byte
 }
 
-// newSystemMonitor makes a monitor of sources, at least one of which must bound memory now: they name the monitor. why
-// tells what could not be opened.
+// newSystemMonitor makes a monitor of sources. At least one of them must bound memory now; the monitor's name lists those that do.
+// why says which sources could not be opened, and becomes part of the error.
 func newSystemMonitor(sources []source, why error) (Monitor, error) {
 	m := &systemMonitor{sources: sources, buf: make([]byte, bufferSize)}
 	var names []string
@@ -111,7 +111,7 @@ func (m *systemMonitor) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeMonitor closes a monitor that another one wraps, if it holds anything.
+// closeMonitor closes a monitor if it is an io.Closer; nil is none.
 func closeMonitor(m Monitor) error {
 	if c, ok := m.(io.Closer); ok {
 		return c.Close()

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// A hierarchy is a version of control groups: the names of what a group tells about memory.
+// A hierarchy is a version of control groups: the names of the files and lines in which a group tells about memory.
 type hierarchy struct {
 	version   string
-	limits    []string // files of a limit each
+	limits    []string // files that hold one limit each
 	inherited string   // line of memory.stat with the least limit of the group and all its ancestors; "" if it has none
 	usage     string   // file of the memory that is charged to the group and its descendants, page cache included
 	inactive  string   // line of memory.stat with the page cache that the kernel drops first
@@ -30,7 +30,7 @@ var (
 	}
 )
 
-// noLimit is the size from which on a limit is none: version 1 writes "unlimited" as the largest number of pages.
+// noLimit is a size that no machine has. Version 1 writes "unlimited" as the largest number of pages, in bytes: more than this.
 const noLimit = 1 << 60
 
 // A group is one control group that holds the process.

@@ -22,7 +22,7 @@ type membership struct {
 type mount struct {
 	*hierarchy
 	root  string // path of the group that is mounted
-	point string // where
+	point string // where it is mounted
 }
 
 // A location is the directory of a group.
@@ -53,8 +53,8 @@ func memoryGroups(root string) ([]location, error) {
 	return groups, nil
 }
 
-// mountOf chooses the mount that shows the process's group, or else any one of the hierarchy: in a container the group's
-// path is often that of the host, while what is mounted is the container's part.
+// mountOf chooses the mount that shows the process's group, or else the first mount of the hierarchy: in a container the group's path
+// is often the path on the host, while only the container's part of the hierarchy is mounted.
 func mountOf(m membership, mounts []mount) (mount, bool) {
 	mounts = slices.DeleteFunc(slices.Clone(mounts), func(mt mount) bool { return mt.hierarchy != m.hierarchy })
 	for _, mt := range mounts {
@@ -109,7 +109,8 @@ func parseMembership(line string) (membership, bool) {
 	return membership{}, false
 }
 
-// parseMount reads a line of /proc/self/mountinfo (proc_pid_mountinfo(5)); false for what is no control groups' mount:
+// parseMount reads a line of /proc/self/mountinfo (proc_pid_mountinfo(5)); false where it is no mount of control groups. The last
+// field, after the type cgroup, lists the controllers of version 1:
 //
 //	32 31 0:29 /docker/1f2e /sys/fs/cgroup/memory rw,relatime master:9 - cgroup cgroup rw,memory
 func parseMount(line string) (mount, bool) {

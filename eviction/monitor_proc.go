@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// openProc opens what the kernel tells about memory in the file system under root: the control groups from the process's
-// own one upwards, then the machine. A source that cannot be read is left out; the error says what was, and why.
+// openProc opens what the kernel tells about memory in the file system under root: the control groups from the process's own
+// group upwards, then the machine. A source that cannot be read is left out; the error says which sources were left out, and why.
 func openProc(root string) ([]source, error) {
 	sources, err := openGroups(root)
 	machine, merr := openMeminfo(root)
@@ -30,7 +30,7 @@ func openGroups(root string) ([]source, error) {
 		if err == nil {
 			sources, err = appendReadable(sources, g)
 		}
-		if !errors.Is(err, fs.ErrNotExist) { // a group without the memory controller is as it should be
+		if !errors.Is(err, fs.ErrNotExist) { // a group without the memory controller lacks these files: no error
 			errs = append(errs, err)
 		}
 	}

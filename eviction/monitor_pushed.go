@@ -13,15 +13,15 @@ import (
 //	iOS, didReceiveMemoryWarning:                                Signal(0, 2*time.Second)
 //	iOS, os_proc_available_memory:                               Signal(available, 0), whenever it is read
 //
-// Systems say when memory is short, not when it is plenty again: hence a signal ends by itself. While it asks for memory a
-// session gives up slots step by step: the longer it lasts, the more. Its methods are safe for
-// use by several goroutines, and one monitor may serve all the sessions of a program.
+// Systems say when memory is short, and not when it is plenty again: that is why a signal ends after a time. While a signal asks for
+// memory a session gives up slots step by step, and so the more slots the longer the signal lasts. The methods are safe for use by
+// several goroutines, and one monitor may serve all the sessions of a program.
 type PushedMonitor struct {
 	inner  Monitor
 	signal atomic.Pointer[pushedSignal]
 }
 
-// pushedSignal is what the host program said. It never changes once published.
+// pushedSignal is one call of Signal. It never changes once it is stored in a PushedMonitor.
 type pushedSignal struct {
 	available int64
 	end       time.Time // zero: until the next signal
@@ -33,9 +33,9 @@ func NewPushedMonitor(inner Monitor) *PushedMonitor {
 	return &PushedMonitor{inner: inner}
 }
 
-// Signal says that available bytes may still be used, 0 (or less) that memory is wanted now. It holds for the given time,
-// or, with a time of 0 or less, until the next Signal or Clear; it replaces the signal before. Sessions act on it between
-// two tokens; Signal itself does not wait.
+// Signal says that the process may still use available bytes; 0 or less says that it should give memory back now. The signal lasts
+// for the given time or, with a time of 0 or less, until the next Signal or Clear, and replaces the signal before. Sessions act on
+// it between two tokens; Signal itself does not wait.
 func (m *PushedMonitor) Signal(available int64, lasting time.Duration) {
 	s := &pushedSignal{available: max(available, 0)}
 	if lasting > 0 {

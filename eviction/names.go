@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// names lists the policies for command lines.
+// names lists the policies that ByName makes.
 var names = []struct {
 	name string
 	make func(o Options) (Policy, error)
@@ -21,7 +21,7 @@ var names = []struct {
 	{"random", func(o Options) (Policy, error) { return policy(NewRandom(o)) }},
 }
 
-// slidingByBudget makes a sliding window that, with its protected prefix, is as long as the budget.
+// slidingByBudget makes a policy whose window and protected prefix together are the budget.
 func slidingByBudget(o Options) (*SlidingWindow, error) {
 	prefix := o.ProtectedPrefix
 	if prefix == 0 {
@@ -35,7 +35,7 @@ func slidingByBudget(o Options) (*SlidingWindow, error) {
 	return NewSlidingWindow(o.Budget-prefix, prefix)
 }
 
-// policy drops a nil pointer together with its type.
+// policy returns p as a Policy; with an error it returns nil, and not a Policy that holds a nil pointer.
 func policy[P Policy](p P, err error) (Policy, error) {
 	if err != nil {
 		return nil, err

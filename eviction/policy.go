@@ -14,7 +14,7 @@ var ErrOptions = errors.New("eviction: bad options")
 // Unknown is the memory available where nobody watches it.
 const Unknown int64 = math.MaxInt64
 
-// maxBudget is far more slots than any model's context has; sums of a few budgets do not overflow.
+// maxBudget is far more slots than any model's context has, and so few that sums of several budgets fit an int of 32 bits.
 const maxBudget = 1 << 24
 
 // Policy decides when a layer's cache should shrink, and which slots go. It is stateless and safe for concurrent use with
@@ -22,17 +22,18 @@ const maxBudget = 1 << 24
 type Policy interface {
 	// Name is the policy's name on command lines.
 	Name() string
-	// Budget is the number of slots to which the policy shrinks a cache of its own accord; 0: it never does so.
+	// Budget is the number of slots to which the policy shrinks a cache without being asked; 0: it never shrinks one unasked.
 	Budget() int
 	// ShouldEvict tells whether the cache should shrink to the budget now. memAvailable is the memory that the process may
 	// still use, in bytes, or Unknown.
 	ShouldEvict(c *kvcache.Cache, memAvailable int64) bool
-	// Evict shrinks the cache to targetLen slots; with as many or more it does nothing. It always keeps the latest slot.
+	// Evict shrinks the cache to targetLen slots; where Len is targetLen or less it does nothing. It always keeps the latest slot.
 	Evict(c *kvcache.Cache, targetLen int) error
 }
 
 // Tracker is a policy for which the caches must keep a record.
 type Tracker interface {
+	// Tracking is what the caches must record.
 	Tracking() kvcache.Tracking
 }
 
@@ -42,13 +43,14 @@ type Layered interface {
 	LayerTarget(layer, layers, targetLen int) int
 }
 
-// Contiguous is a policy that keeps the first tokens and the latest, and nothing between: the prefix can then be given new
-// positions, next to the rest (StreamingLLM).
+// Contiguous is a policy that keeps the first tokens and the latest, and nothing between them. The first tokens can then be given
+// new positions, right before those of the latest (StreamingLLM); see kvcache.Cache's Reanchor.
 type Contiguous interface {
+	// ProtectedPrefix is how many first tokens stay.
 	ProtectedPrefix() int
 }
 
-// None never evicts: a full cache is an error of whoever fills it.
+// None never evicts: appending to a full cache is then an error.
 var None Policy = none{}
 
 type none struct{}
@@ -65,7 +67,7 @@ func (none) Evict(c *kvcache.Cache, targetLen int) error {
 	return fmt.Errorf("%w: shrink a cache of %d slots to %d: the policy is none", ErrOptions, c.Len(), targetLen)
 }
 
-// checkTarget refuses impossible lengths and tells whether there is anything to do.
+// checkTarget returns an error if a cache cannot shrink to targetLen slots, and tells whether it has more than these.
 func checkTarget(name string, c *kvcache.Cache, targetLen int) (shrink bool, err error) {
 	if targetLen < 1 {
 		return false, fmt.Errorf("%w: %s: shrink to %d slots: at least the latest token stays", ErrOptions, name, targetLen)
@@ -73,5 +75,11 @@ func checkTarget(name string, c *kvcache.Cache, targetLen int) (shrink bool, err
 	return targetLen < c.Len(), nil
 }
 
-// slack returns by how many slots a cache may outgrow its budget before it is worth moving the others.
-func slack(budget int) int { return min(max(budget/8, 1), 64) }
+const (
+	slackShare = 8  // a cache may outgrow its budget by an eighth of it
+	maxSlack   = 64 // but by no more slots than this
+)
+
+// slack returns by how many slots a cache may outgrow its budget before an eviction, which has to move the slots that stay, is worth
+// its cost; at least 1.
+func slack(budget int) int { return min(max(budget/slackShare, 1), maxSlack) }

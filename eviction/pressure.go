@@ -16,15 +16,15 @@ const (
 )
 
 // NewPressureMonitor returns a monitor that answers 0 while the kernel's pressure stall information (PSI, Linux 4.20)
-// says that tasks wait for memory, 150 ms or more within 2 s, and as inner does otherwise. A machine that swaps or reads
-// its programs' pages again and again is in trouble whatever its figures of free memory say. One answer of pressure lasts
-// 2 s, for all who ask, unless the waiting goes on. The first answer needs two calls: pressure is what happens between
-// them.
+// says that tasks wait for memory, 150 ms or more within 2 s, and as inner does otherwise. A machine that swaps, or reads its
+// programs' pages again and again, is short of memory whatever its figures of free memory say. Once pressure is found, all calls
+// answer 0 for the next 2 s, and longer while tasks go on waiting. The first call cannot find pressure, because pressure is how
+// much tasks waited between two calls.
 //
-// It reads the figures of the process's own control group, version 2, or, where there are none, those of the machine. The
-// kernel's counters are read at each call; the kernel's triggers, which wake a waiting thread, may be refused and tell no
-// more to one who asks between two tokens anyway. (The counters of memory.events are no such signal: a page cache that
-// fills its group raises them without harm.)
+// It reads the figures of the process's own control group, version 2, or, where the group has none, the machine's. Each call reads
+// the kernel's counters. The kernel could also wake a waiting thread (a PSI trigger), but may refuse to, and a session asks between
+// two tokens anyway. The counters of memory.events are no sign of pressure: a page cache that fills its group raises them without
+// harm.
 //
 // Without PSI the error is an ErrNoMonitor. The monitor is an io.Closer and closes inner too.
 func NewPressureMonitor(inner Monitor) (Monitor, error) {
@@ -112,9 +112,9 @@ func (m *pressureMonitor) Close() error {
 
 // A stallGauge turns a counter of the time that tasks waited into "under pressure" and "not". The zero value is ready.
 type stallGauge struct {
-	since time.Time     // beginning of the window; zero before the first reading
-	base  time.Duration // the counter then
-	until time.Time     // end of the pressure last found
+	since time.Time     // when the window began; zero before the first reading
+	base  time.Duration // the counter when the window began
+	until time.Time     // when the pressure last found ends
 }
 
 // update takes a reading of the counter and tells whether there is pressure. Readings farther apart than the window count

@@ -1,16 +1,16 @@
 package eviction
 
-// PyramidKV is SnapKV with budgets that fall from the first layer to the last (arXiv 2406.02069): early layers attend widely,
-// late ones to little.
+// PyramidKV is SnapKV with budgets that fall from the first layer to the last (arXiv 2406.02069), because early layers attend to
+// many slots and late layers to few.
 type PyramidKV struct {
 	*Scored
 	window int
 }
 
-// pyramidBeta is by how much the last layer's budget is smaller than the mean.
+// pyramidBeta is how many times smaller than the mean the last layer's budget is, the window apart.
 const pyramidBeta = 20
 
-// NewPyramidKV makes the policy; the budget is the layers' mean.
+// NewPyramidKV makes a PyramidKV; the budget is the mean of the layers' budgets.
 func NewPyramidKV(o Options) (*PyramidKV, error) {
 	s, err := newSnapKV("pyramidkv", o)
 	if err != nil {
@@ -23,7 +23,8 @@ func NewPyramidKV(o Options) (*PyramidKV, error) {
 	return &PyramidKV{scored, s.window}, nil
 }
 
-// LayerTarget shares targetLen·layers slots out, along a line; the window stays in every layer, and what is shared is the rest.
+// LayerTarget returns a layer's part of targetLen·layers slots. Every layer gets the window; of the rest, the layers' parts fall
+// linearly from the first layer to the last.
 func (p *PyramidKV) LayerTarget(layer, layers, targetLen int) int {
 	rest := targetLen - p.window
 	if rest <= 0 || layers < 2 {

@@ -6,10 +6,11 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// NewRandom makes a policy that keeps slots at random, and the latest: what any other policy must be better than. The choice is
-// the same for the same length and number of tokens seen.
+// NewRandom makes a policy that keeps the latest slot and others at random: what any other policy must be better than. The choice
+// is the same for every cache with the same Len and Seen.
 func NewRandom(o Options) (*Scored, error) { return NewScored(random{}, o) }
 
+// random is the Scorer of Random.
 type random struct{}
 
 func (random) Name() string               { return "random" }

@@ -7,25 +7,25 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// Scorer says what slots are worth: all that a new policy has to bring. It is stateless and safe for concurrent use.
+// Scorer says what slots are worth; NewScored makes a policy of it. It is stateless and safe for concurrent use.
 type Scorer interface {
 	// Name is the policy's name on command lines.
 	Name() string
 	// Tracking is what the cache must record for Score.
 	Tracking() kvcache.Tracking
-	// Recent returns how many of the latest slots stay whatever their score, when targetLen slots stay in all; at least 1.
+	// Recent returns how many of the latest slots stay, whatever their score, when targetLen slots stay in all. At least 1 stays.
 	Recent(targetLen int) int
-	// Score returns a number for each slot, the higher the better: [kvHeads][Len], or one row where all heads of the layer
-	// are to keep the same slots. The slices become the caller's.
+	// Score returns a number for each slot, [kvHeads][Len], or one row [1][Len] where all heads of the layer are to keep the same
+	// slots. The slots with the highest numbers stay. The caller may change the slices.
 	Score(c *kvcache.Cache) ([][]float32, error)
 }
 
-// Options are what policies have in common.
+// Options are what policies have in common. A Budget must be given; the zero value of the others is a good default.
 type Options struct {
 	// Budget is the number of slots that stay after an eviction, in each layer and KV head, prefix and latest slots included.
 	Budget int
-	// ProtectedPrefix is the number of first slots that always stay. 0 is the policy's default, DefaultPrefix for a sliding
-	// window and none for policies that score, which find out what matters; negative: none.
+	// ProtectedPrefix is the number of first slots that always stay; negative: none. 0 is the policy's default: DefaultPrefix for a
+	// sliding window, 4 for ExpectedAttention, and none for the other policies, whose scores tell whether the first slots matter.
 	ProtectedPrefix int
 	// Observation is the number of latest queries by which SnapKV and PyramidKV (0: 32) and ExpectedAttention (0: 64) choose.
 	Observation int
@@ -34,7 +34,7 @@ type Options struct {
 // Scored is a policy that keeps the slots of the highest scores.
 type Scored struct {
 	Scorer
-	budget, prefix int
+	budget, prefix int // 1 ≤ budget ≤ maxBudget, 0 ≤ prefix ≤ budget - Recent(budget)
 }
 
 // NewScored makes a policy of a scorer.
@@ -53,13 +53,14 @@ func NewScored(s Scorer, o Options) (*Scored, error) {
 // Budget returns the slots that stay after an eviction.
 func (s *Scored) Budget() int { return s.budget }
 
-// ShouldEvict tells whether the cache has outgrown the budget; choosing pays for a few slots at a time only.
+// ShouldEvict tells whether the cache has outgrown the budget by slack(budget) slots: an eviction costs nearly the same for many
+// slots as for one.
 func (s *Scored) ShouldEvict(c *kvcache.Cache, _ int64) bool {
 	return c.Len() >= s.budget+slack(s.budget)
 }
 
-// Evict keeps the protected prefix, the latest slots, and between them those of the highest scores, the later of
-// equals; a NaN is the lowest score.
+// Evict keeps the protected prefix, the latest slots, and of the slots between them those with the highest scores. Of equal scores
+// the later slot stays; NaN is the lowest score.
 func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	if shrink, err := checkTarget(s.Name(), c, targetLen); err != nil || !shrink {
 		return err
@@ -89,8 +90,8 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	return fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(keep), c.KVHeads())
 }
 
-// highest lists n slots in order: the first prefix, the latest recent, and between them those of the highest scores, the later
-// of equals: the lowest go, NaN before them, and of equals the earlier.
+// highest lists n slots in order: the first prefix slots, the latest recent slots, and of the slots between them those with the
+// highest scores. Of equal scores the later slot stays; NaN is the lowest score.
 func highest(scores []float32, prefix, recent, n int) []int {
 	slots := make([]int, 0, n)
 	for slot := range prefix {

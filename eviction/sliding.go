@@ -6,14 +6,14 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// DefaultPrefix is the number of first tokens that a sliding window protects by default: enough for the attention that models
-// put there for want of anything better ("sinks").
+// DefaultPrefix is the number of first tokens that a sliding window protects by default. Models give these tokens, the attention
+// sinks, the attention for which they find nothing better, and fail without them.
 const DefaultPrefix = 4
 
-// SlidingWindow keeps the first tokens and the latest (StreamingLLM, arXiv 2309.17453). It needs no record and no
-// arithmetic, and forgets whatever leaves the window.
+// SlidingWindow keeps the first tokens and the latest, and forgets the tokens between (StreamingLLM, arXiv 2309.17453). It needs
+// no record and no arithmetic.
 type SlidingWindow struct {
-	window, prefix int
+	window, prefix int // 1 ≤ window ≤ maxBudget/2, 0 ≤ prefix ≤ window
 }
 
 // NewSlidingWindow makes a policy that keeps at least the latest window tokens beside the first protectedPrefix.
@@ -36,7 +36,8 @@ func (s *SlidingWindow) Budget() int { return s.window + s.prefix }
 // ProtectedPrefix returns how many first tokens stay.
 func (s *SlidingWindow) ProtectedPrefix() int { return s.prefix }
 
-// ShouldEvict tells whether the cache has outgrown the window; moving the slots pays for a few at a time only.
+// ShouldEvict tells whether the cache has outgrown the budget by slack(budget) slots: moving the others costs the same whether one
+// slot goes or many.
 func (s *SlidingWindow) ShouldEvict(c *kvcache.Cache, _ int64) bool {
 	return c.Len() >= s.Budget()+slack(s.Budget())
 }
@@ -52,7 +53,8 @@ func (s *SlidingWindow) Evict(c *kvcache.Cache, targetLen int) error {
 	return c.Keep(pinned(c.Len(), targetLen, s.prefix))
 }
 
-// pinned lists targetLen of n slots: the first prefix, or fewer where that would leave no room for the latest, and the latest.
+// pinned lists targetLen of n slots: the first prefix slots, or fewer where there would be no room for the latest slot, and then the
+// latest slots.
 func pinned(n, targetLen, prefix int) []int {
 	prefix = min(prefix, targetLen-1)
 	slots := make([]int, 0, targetLen)

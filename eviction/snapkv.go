@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	snapKVWindow = 32
-	snapKVPool   = 5
+	snapKVWindow = 32 // latest queries by which SnapKV chooses where its options do not say otherwise
+	snapKVPool   = 5  // neighbouring slots over which attention is averaged
 )
 
-// NewSnapKV makes the policy of arXiv 2404.14469: what the latest queries attend to, smoothed over neighbours, stays, in each
-// KV head its own; and the window of these queries itself.
+// NewSnapKV makes the policy of arXiv 2404.14469: the slots stay that get the most attention from the latest queries, the
+// observation window, averaged over neighbouring slots; and so do the window's own slots. Each KV head keeps its own slots.
 func NewSnapKV(o Options) (*Scored, error) {
 	s, err := newSnapKV("snapkv", o)
 	if err != nil {
@@ -21,6 +21,7 @@ func NewSnapKV(o Options) (*Scored, error) {
 	return NewScored(s, o)
 }
 
+// newSnapKV makes the Scorer of SnapKV, or of a policy of another name that scores likewise.
 func newSnapKV(name string, o Options) (snapKV, error) {
 	if o.Observation < 0 {
 		return snapKV{}, fmt.Errorf("%w: %s with an observation window of %d queries: it must be positive", ErrOptions, name, o.Observation)
@@ -28,23 +29,25 @@ func newSnapKV(name string, o Options) (snapKV, error) {
 	s := snapKV{name, o.Observation}
 	if s.window == 0 {
 		s.window = snapKVWindow
-		if o.Budget > 0 { // a small budget is not all window
+		if o.Budget > 0 { // the window takes no more than half of a small budget
 			s.window = min(s.window, max(o.Budget/2, 1))
 		}
 	}
 	return s, nil
 }
 
+// snapKV is the Scorer of SnapKV and PyramidKV.
 type snapKV struct {
 	name   string
-	window int
+	window int // latest queries by which it chooses, and latest slots that stay
 }
 
 func (s snapKV) Name() string               { return s.name }
 func (s snapKV) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries: s.window} }
 func (s snapKV) Recent(int) int             { return s.window }
 
-// Score averages the attention of the window's queries to the slots before it over five neighbours; beyond the ends it is 0.
+// Score is the attention that the window's queries give to a slot, averaged over snapKVPool neighbouring slots before the window.
+// There is no attention beyond the first and the last of these.
 func (s snapKV) Score(c *kvcache.Cache) ([][]float32, error) {
 	sums, queries, err := c.RecentAttention(s.window)
 	if err != nil {
@@ -60,7 +63,7 @@ func (s snapKV) Score(c *kvcache.Cache) ([][]float32, error) {
 	return sums, nil
 }
 
-// pool averages over width neighbours, of which those beyond the ends are 0.
+// pool returns, for each element, the mean of the width elements around it; elements beyond the ends of x count as 0.
 func pool(x []float32, width int) []float32 {
 	y := make([]float32, len(x))
 	for i := range x {

@@ -6,10 +6,11 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// NewTOVA makes the policy of arXiv 2401.06104: the slots to which the latest query attends least go, by the mean of all heads
-// of the layer.
+// NewTOVA makes the policy of arXiv 2401.06104: the slots go that get the least attention from the latest query, by the mean
+// over all heads of the layer, which all keep the same slots.
 func NewTOVA(o Options) (*Scored, error) { return NewScored(tova{}, o) }
 
+// tova is the Scorer of TOVA.
 type tova struct{}
 
 func (tova) Name() string               { return "tova" }

@@ -8,14 +8,15 @@ import (
 
 // Append rotates the queries q [tokens, heads, headDim] and the keys k [tokens, kvHeads, headDim] of new tokens by the table of
 // their angles [tokens, headDim], as backend.Backend's RoPE does, and appends the keys and the values v, of k's shape, converting
-// them to the cache's type; all are F32. It is Anchor, RoPE and Update in as few operations as the device can. What k holds
+// them to the cache's type; all are F32. It records the keys of the first tokens if Tracking.Anchors
+// asks for them, and is otherwise RoPE and Update in as few operations as the device can. What k holds
 // afterwards is undefined. When the tokens do not fit, the error wraps ErrFull, and q and k are as they were; whatever the
 // error, the cache is unchanged.
 func (c *Cache) Append(q, k, v, table *tensor.Tensor) error {
 	if err := c.reserve(k, v); err != nil {
 		return err
 	}
-	if err := c.Anchor(k); err != nil {
+	if err := c.anchor(k); err != nil {
 		return err
 	}
 	if err := c.rotate(q, k, v, table); err != nil {
@@ -28,7 +29,7 @@ func (c *Cache) Append(q, k, v, table *tensor.Tensor) error {
 	return nil
 }
 
-// rotate turns queries and keys by the table and stores keys and values in the reserved slots.
+// rotate applies RoPE to queries and keys and stores keys and values in the reserved slots.
 func (c *Cache) rotate(q, k, v, table *tensor.Tensor) error {
 	if c.hadamard == nil {
 		return c.fused.RoPECast(q, k, v, table, &c.slots[0], &c.slots[1])
@@ -54,7 +55,7 @@ func (c *Cache) Update(k, v *tensor.Tensor) error {
 	return nil
 }
 
-// store converts keys and values to the reserved slots, turning keys before where the cache wants them turned.
+// store converts keys and values to the reserved slots. Where the cache has a Hadamard matrix the keys are turned by it first.
 func (c *Cache) store(k, v *tensor.Tensor) (err error) {
 	if c.hadamard != nil {
 		if k, err = c.hadamard.turn(&c.hadamard.keys, k); err != nil {
@@ -67,7 +68,7 @@ func (c *Cache) store(k, v *tensor.Tensor) (err error) {
 	return c.backend.Cast(v, &c.slots[1])
 }
 
-// reserve checks that new tokens fit, and makes the views of their slots.
+// reserve checks that new tokens fit, and makes c.slots the views of the slots behind those in use.
 func (c *Cache) reserve(k, v *tensor.Tensor) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (c *Cache) reserve(k, v *tensor.Tensor) error {
 	return nil
 }
 
-// appended counts tokens that have been stored.
+// appended counts tokens whose keys and values have been stored in the reserved slots.
 func (c *Cache) appended(tokens int) {
 	c.len += tokens
 	c.seen += tokens

@@ -1,15 +1,16 @@
 // Package kvcache holds the keys and values of the tokens that a model has seen.
 //
-// A Cache is one layer's: two tensors of the layout [capacity, kvHeads, headDim], of which the first Len slots are in use.
-// Slots are physical: an eviction moves the surviving rows forward and Len shrinks, while the positions that were baked into
-// the keys by RoPE stay what they were. Which slots to give up is the business of package eviction; a Cache never sees a
-// policy. It can keep a record for policies, though, of who attended to what (Tracking), because a record is of use only as
-// long as it moves with its slots.
+// A Cache holds the keys and values of one layer: two tensors of the layout [capacity, kvHeads, headDim], of which the first Len
+// slots are in use. Slots are physical: an eviction moves the rows that stay to the front and Len shrinks, while the position
+// that RoPE wrote into a key stays what it was. Which slots to give up is the business of package eviction; a Cache never sees a
+// policy. For policies it can keep a record of which query attended to which slot (Tracking): the record has to be the cache's,
+// because it is of use only as long as it moves with the slots.
 //
-// A layer calls, for each chunk of tokens, Append with queries, keys and values before RoPE, Query for the queries as attention
-// wants them, and Observe with these, which does nothing without a record. Update is for keys that have their positions already.
-// Between chunks Keep, KeepPerHead, PrunePrefix and Truncate give slots up, and their memory goes back to the system. Clone and
-// WriteState copy everything, record included.
+// For each chunk of tokens a layer calls Append with queries, keys and values before RoPE; then Query, which returns the queries
+// in the form that attention to this cache needs; and then Observe with the queries that Query returned. Without a record
+// Observe does nothing. Update is for keys that RoPE has been applied to already. Between chunks Keep, KeepPerHead, PrunePrefix
+// and Truncate give slots up, and the memory of these slots goes back to the system. Clone and WriteState copy everything,
+// record included.
 package kvcache
 
 import (
@@ -23,22 +24,29 @@ import (
 var (
 	// ErrFull is wrapped by the error of an Append or Update that does not fit.
 	ErrFull = errors.New("the cache is full")
-	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were on the move, so that they no longer
-	// hold what they should. Only Reset helps.
+	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were being moved, so that the slots no
+	// longer hold what they should. Only Reset makes the cache usable again.
 	ErrBroken = errors.New("the cache was broken by a failed move of its slots")
 )
 
 // Cache is one layer's keys and values. It is not safe for concurrent use.
+//
+// Between calls:
+//   - 0 ≤ len ≤ capacity and len ≤ seen; len == seen as long as nothing was evicted.
+//   - Unless broken is set, slots [0, len) of keys and values hold tokens, and in each KV head the tokens are in the order of
+//     their positions. What slots [len, capacity) hold does not count.
+//   - record is nil, or has a position for each of the len slots in each KV head.
+//   - hadamard is nil, or every key in use was turned by its matrix.
 type Cache struct {
 	backend       backend.Backend
 	fused         backend.Fuser
 	keys, values  *tensor.Tensor   // [capacity, kvHeads, headDim]
 	slots         [2]tensor.Tensor // views of keys and values being written or read, kept to spare an allocation per token
-	len, capacity int
-	seen          int       // tokens so far, evicted ones included
-	record        *record   // nil unless tracking
-	hadamard      *Hadamard // nil unless keys are turned
-	broken        error     // why slots do not hold what they should, nil if they do
+	len, capacity int              // slots in use, and slots
+	seen          int              // tokens so far, evicted ones included
+	record        *record          // nil unless tracking
+	hadamard      *Hadamard        // nil unless keys are turned
+	broken        error            // why slots do not hold what they should, nil if they do
 }
 
 // New makes an empty cache of type F32, F16, Q8_0 or Q4_0 on a device. Memory is reserved for the whole capacity; on the
@@ -65,7 +73,7 @@ func New(b backend.Backend, d tensor.DType, capacity, kvHeads, headDim int) (*Ca
 // Len returns the number of slots in use.
 func (c *Cache) Len() int { return c.len }
 
-// Seen returns the number of tokens so far, evicted ones included: the position of the next.
+// Seen returns the number of tokens so far, evicted ones included: the position of the next token.
 func (c *Cache) Seen() int { return c.seen }
 
 // KVHeads returns the number of heads that keys and values have.
@@ -77,8 +85,8 @@ func (c *Cache) HeadDim() int { return c.keys.Shape().Dim(2) }
 // Cap returns the number of slots.
 func (c *Cache) Cap() int { return c.capacity }
 
-// DType returns the type in which keys and values are stored.
-func (c *Cache) DType() tensor.DType { return c.keys.DType() }
+// Backend returns the device on which keys and values live, for policies that have arithmetic to do.
+func (c *Cache) Backend() backend.Backend { return c.backend }
 
 // MemoryUsage returns the bytes of the slots in use, keys and values together.
 func (c *Cache) MemoryUsage() int64 { return 2 * int64(c.len) * int64(c.slotBytes()) }
@@ -93,7 +101,7 @@ func (c *Cache) slotBytes() int { return c.keys.Shape().Dim(1) * c.keys.RowBytes
 // sides returns keys and values.
 func (c *Cache) sides() [2]*tensor.Tensor { return [2]*tensor.Tensor{c.keys, c.values} }
 
-// Free releases the memory.
+// Free releases the memory of the keys, the values and the record.
 func (c *Cache) Free() error {
 	errs := []error{c.keys.Free(), c.values.Free()}
 	if c.record != nil {

@@ -2,12 +2,13 @@ package kvcache
 
 import "fmt"
 
-// Clone returns a copy with memory of its own, on the same device, for the same session.
+// Clone returns a copy with memory of its own, on the same device. A Hadamard matrix is shared: give the copy another one
+// (UseHadamard) before another session uses it.
 func (c *Cache) Clone() (*Cache, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	n, err := New(c.backend, c.DType(), c.capacity, c.KVHeads(), c.HeadDim())
+	n, err := New(c.backend, c.keys.DType(), c.capacity, c.KVHeads(), c.HeadDim())
 	if err != nil {
 		return nil, err
 	}
@@ -18,7 +19,7 @@ func (c *Cache) Clone() (*Cache, error) {
 	return n, nil
 }
 
-// copyFrom fills an empty cache of the same shape and type.
+// copyFrom fills c, an empty cache, with what another cache of the same shape and type holds.
 func (c *Cache) copyFrom(from *Cache) error {
 	if r := from.record; r != nil {
 		if err := c.Track(r.Tracking, r.heads, r.rotation); err != nil {

@@ -118,3 +118,30 @@ func TestHadamardKeepsProducts(t *testing.T) {
 		t.Errorf("heads of 96: %v", err)
 	}
 }
+
+// TestRecentQueriesAreUnturned reads the queries that a cache with turned keys recorded: they come as they were before.
+func TestRecentQueriesAreUnturned(t *testing.T) {
+	a := newAccount(t, tensor.Q4_0, 10, kvcache.Tracking{Queries: 3})
+	h, err := kvcache.NewHadamard(a.backend, tensor.Q4_0, 5, heads, kvHeads, headDim)
+	a.ok(err)
+	defer h.Free()
+	a.ok(a.cache.UseHadamard(h))
+	k, _ := a.normal(5, kvHeads)
+	q, want := a.normal(5, heads)
+	a.ok(a.cache.Update(k, k))
+	turned, err := a.cache.Query(q)
+	a.ok(err)
+	a.ok(a.cache.Observe(turned))
+	got, err := a.cache.RecentQueries(3)
+	a.ok(err)
+	for i, row := range got {
+		for j, v := range row {
+			if w := want[(2+i)*heads*headDim+j]; math.Abs(float64(v-w)) > 1e-4 {
+				t.Fatalf("element %d of query %d of 3 is %v, want %v", j, i, v, w)
+			}
+		}
+	}
+	if len(got) != 3 {
+		t.Errorf("%d queries, want 3", len(got))
+	}
+}

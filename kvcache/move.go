@@ -2,8 +2,9 @@ package kvcache
 
 import "fmt"
 
-// Truncate forgets all but the first n slots, and that the others' tokens were ever seen. What the forgotten queries gave to the
-// slots that stay is taken back at its mean; see Received.
+// Truncate forgets all but the first n slots, and counts their tokens as never seen: the next token gets the position of the
+// first that was forgotten. The attention that the forgotten queries gave to the slots that stay is taken back at its mean; see
+// Received.
 func (c *Cache) Truncate(n int) error {
 	if n < 0 || n > c.len {
 		return fmt.Errorf("kvcache: truncate to %d slots: 0 to %d are possible", n, c.len)
@@ -12,14 +13,15 @@ func (c *Cache) Truncate(n int) error {
 	c.len, c.seen = n, c.seen-(used-n)
 	if c.record != nil {
 		if err := c.record.truncate(n, c.seen); err != nil {
-			return c.breaks(fmt.Errorf("truncate to %d slots: %w", n, err))
+			return c.markBroken(fmt.Errorf("truncate to %d slots: %w", n, err))
 		}
 	}
 	return c.release(n, used)
 }
 
-// TakeBack undoes the latest chunk, computed as a whole or in part, after which nothing else was done to the cache: the cache
-// and its record are exactly what they were when it had seen so many tokens. It does not need the device, which may be lost.
+// TakeBack undoes the latest chunk, which was computed as a whole or in part, and after which nothing else was done to the cache:
+// the cache and its record become exactly what they were when Seen was the given number. It does not need the device, which may
+// be lost.
 func (c *Cache) TakeBack(seen int) error {
 	n := c.len - (c.seen - seen)
 	if n < 0 || n > c.len {
@@ -33,13 +35,14 @@ func (c *Cache) TakeBack(seen int) error {
 	return c.release(n, used)
 }
 
-// Reset forgets everything: the cache is as it was made, and keeps recording. It makes a broken cache usable again.
+// Reset forgets all slots and all tokens: the cache is as New made it, but keeps recording if it did. It makes a broken cache
+// usable again.
 func (c *Cache) Reset() error {
 	used := c.len
 	c.len, c.seen, c.broken = 0, 0, nil
 	if c.record != nil {
 		if err := c.record.reset(); err != nil {
-			return c.breaks(fmt.Errorf("reset: %w", err))
+			return c.markBroken(fmt.Errorf("reset: %w", err))
 		}
 	}
 	return c.release(0, used)
@@ -67,7 +70,7 @@ func (c *Cache) Keep(slots []int) error {
 	if err := ascending(slots, c.len); err != nil {
 		return fmt.Errorf("kvcache: %w", err)
 	}
-	for lo := 0; lo < len(slots); { // runs of neighbours move together
+	for lo := 0; lo < len(slots); { // runs of neighbouring slots are moved by one copy
 		hi := lo + 1
 		for hi < len(slots) && slots[hi] == slots[hi-1]+1 {
 			hi++
@@ -80,8 +83,8 @@ func (c *Cache) Keep(slots []int) error {
 	return c.kept(len(slots), func(_, i int) int { return slots[i] })
 }
 
-// KeepPerHead is Keep with a list for each KV head, all of one length. Afterwards a slot may hold the keys of different
-// tokens for different heads, which attention does not mind: RoPE was applied when the key was written.
+// KeepPerHead is Keep with a list for each KV head, all of one length. Afterwards a slot may hold the keys of different tokens for
+// different heads. Attention stays right, because each key carries its own position: RoPE was applied when it was written.
 func (c *Cache) KeepPerHead(slots [][]int) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -104,13 +107,13 @@ func (c *Cache) KeepPerHead(slots [][]int) error {
 	}
 	for _, t := range c.sides() {
 		if err := c.backend.Compact(t, flat); err != nil {
-			return c.breaks(fmt.Errorf("keep %d of %d slots: %w", n, c.len, err))
+			return c.markBroken(fmt.Errorf("keep %d of %d slots: %w", n, c.len, err))
 		}
 	}
 	return c.kept(n, func(head, i int) int { return slots[head][i] })
 }
 
-// ascending checks a list of slots, each below n.
+// ascending checks that slots are strictly ascending and each at least 0 and below n.
 func ascending(slots []int, n int) error {
 	for i, slot := range slots {
 		if slot < 0 || slot >= n || (i > 0 && slot <= slots[i-1]) {
@@ -120,7 +123,7 @@ func ascending(slots []int, n int) error {
 	return nil
 }
 
-// move copies n slots from one place to another.
+// move copies n slots, keys and values, from slot from on to slot to on. The two ranges may overlap.
 func (c *Cache) move(from, to, n int) error {
 	if from == to || n == 0 {
 		return nil
@@ -128,13 +131,14 @@ func (c *Cache) move(from, to, n int) error {
 	row := c.KVHeads() * c.HeadDim()
 	for _, t := range c.sides() {
 		if err := c.backend.CopySlice(t, t, from*row, to*row, n*row); err != nil {
-			return c.breaks(fmt.Errorf("move %d slots from %d to %d: %w", n, from, to, err))
+			return c.markBroken(fmt.Errorf("move %d slots from %d to %d: %w", n, from, to, err))
 		}
 	}
 	return nil
 }
 
-// kept follows up when n slots, which were slots from(head, 0…n-1), have moved to the front.
+// kept makes everything else agree after n slots of keys and values were moved to the front: slot i of a head is now what slot
+// from(head, i) was. It sets Len, moves the record likewise, and releases the memory of the slots behind.
 func (c *Cache) kept(n int, from func(head, i int) int) error {
 	used := c.len
 	if n == used {
@@ -143,23 +147,23 @@ func (c *Cache) kept(n int, from func(head, i int) int) error {
 	c.len = n
 	if c.record != nil {
 		if err := c.record.keep(n, from); err != nil {
-			return c.breaks(fmt.Errorf("keep %d of %d slots: %w", n, used, err))
+			return c.markBroken(fmt.Errorf("keep %d of %d slots: %w", n, used, err))
 		}
 	}
 	return c.release(n, used)
 }
 
-// Break makes the cache a broken one: for whoever changes several caches as one and fails half-way. Until Reset, errors wrap
-// ErrBroken and because.
+// Break makes the cache a broken one. It is for a caller that changes the caches of several layers together and fails half-way:
+// until Reset, errors wrap ErrBroken and because.
 func (c *Cache) Break(because error) { c.broken = because }
 
-// breaks notes that a device failed while slots were on the move, and returns the error.
-func (c *Cache) breaks(err error) error {
+// markBroken notes that a device failed while slots were being moved, and returns the error.
+func (c *Cache) markBroken(err error) error {
 	c.broken = fmt.Errorf("kvcache: %w", err)
 	return c.broken
 }
 
-// usable refuses a broken cache.
+// usable returns an error that wraps ErrBroken if the cache is broken.
 func (c *Cache) usable() error {
 	if c.broken == nil {
 		return nil
@@ -167,12 +171,12 @@ func (c *Cache) usable() error {
 	return fmt.Errorf("%w: begin anew: %w", ErrBroken, c.broken)
 }
 
-// discarder is a buffer whose unused pages can go back to the system.
+// discarder is a buffer that can give the memory pages of a part back to the system, as tensor.SharedBuffer does.
 type discarder interface {
 	Discard(off, n int) error
 }
 
-// release lets the memory of slots [lo, hi) go, where it can: they are not in use any more.
+// release gives the memory of slots [lo, hi), which are no longer in use, back to the system where the buffer can do that.
 func (c *Cache) release(lo, hi int) error {
 	slot := c.slotBytes()
 	for _, t := range c.sides() {

@@ -2,6 +2,7 @@ package kvcache
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -19,9 +20,9 @@ func (c *Cache) Positions(head int) []int32 {
 // Received returns the attention that each slot has received from all queries that have seen it, summed over the queries and
 // over the query heads that share the KV head: [kvHeads][Len]. Tracking.Attention must be on.
 //
-// What a query gave is not recorded query by query, so Truncate cannot take it back exactly: it scales a slot's sum by the part
-// of its queries that remain. The mean over the queries, which is what H2O goes by, stays what it was; only the forgotten
-// queries' say in it is not undone.
+// Only the sum is recorded, not what each query gave. Truncate therefore cannot take back exactly what the forgotten queries gave:
+// it multiplies a slot's sum by the share of the slot's queries that remain. The mean over the queries, by which H2O chooses,
+// stays what it was, and so still contains what the forgotten queries gave.
 func (c *Cache) Received() ([][]float32, error) {
 	if c.record == nil || c.record.received == nil {
 		return nil, fmt.Errorf("kvcache: the attention that slots receive is not tracked")
@@ -33,7 +34,7 @@ func (c *Cache) Received() ([][]float32, error) {
 	return c.rows(sums, c.capacity), nil
 }
 
-// rows cuts [kvHeads, width] to [kvHeads][Len].
+// rows returns the first Len of each head's width numbers, [kvHeads][Len], as views of x [kvHeads, width].
 func (c *Cache) rows(x []float32, width int) [][]float32 {
 	list := make([][]float32, c.KVHeads())
 	for h := range list {
@@ -42,9 +43,24 @@ func (c *Cache) rows(x []float32, width int) [][]float32 {
 	return list
 }
 
-// RecentQueries returns the queries of the latest tokens, F32 [n, heads, headDim] with n up to window, in the order of the
-// tokens, which are the latest n, as Query returned them. It is a view of the cache's own, valid until the cache changes, or nil when there are none.
-func (c *Cache) RecentQueries(window int) (*tensor.Tensor, error) {
+// RecentQueries returns a copy of the queries of the latest tokens, one row [heads·headDim] a token, up to window rows, in the
+// order of the tokens. RoPE has been applied to them, a Hadamard matrix has not. Tracking.Queries must not be 0.
+func (c *Cache) RecentQueries(window int) ([][]float32, error) {
+	q, err := c.recentQueries(window)
+	if err != nil || q == nil {
+		return nil, err
+	}
+	x := make([]float32, q.Shape().NumElements())
+	if err := backend.ReadFloats(c.backend, q, x); err != nil {
+		return nil, fmt.Errorf("kvcache: read queries %v: %w", q, err)
+	}
+	c.unturn(x)
+	return slices.Collect(slices.Chunk(x, c.record.queryElements())), nil
+}
+
+// recentQueries returns the queries of the latest tokens [n, heads, headDim], n ≤ window, as Query returned them: a view of the
+// record's tensor, valid until the cache changes, or nil when there are none.
+func (c *Cache) recentQueries(window int) (*tensor.Tensor, error) {
 	r := c.record
 	if r == nil || r.queries == nil {
 		return nil, fmt.Errorf("kvcache: queries are not tracked")
@@ -56,11 +72,11 @@ func (c *Cache) RecentQueries(window int) (*tensor.Tensor, error) {
 	return r.queries.Slice(r.recent-n, r.recent)
 }
 
-// RecentAttention returns the attention of the latest tokens' queries, up to window, to each slot, summed over the queries
-// and over the query heads that share the KV head: [kvHeads][Len], and the number of queries. The latest slots must still
-// hold the latest tokens.
+// RecentAttention returns the attention that the queries of the latest tokens, up to window of them, give to each slot, summed
+// over the queries and over the query heads that share the KV head: [kvHeads][Len], and the number of queries. The latest slots
+// must still hold the latest tokens.
 func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err error) {
-	q, err := c.RecentQueries(window)
+	q, err := c.recentQueries(window)
 	if err != nil || q == nil {
 		return nil, 0, err
 	}
@@ -71,10 +87,15 @@ func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err 
 	return c.rows(flat, c.len), q.Shape().Dim(0), nil
 }
 
-// weigh returns the attention of queries to each slot, [kvHeads·Len].
+// weigh returns the attention that queries give to each slot, [kvHeads·Len], summed as RecentAttention says.
 func (c *Cache) weigh(q *tensor.Tensor) ([]float32, error) {
 	sums := make([]float32, c.KVHeads()*c.len)
-	t, err := c.upload(sums, c.KVHeads(), c.len)
+	host, err := tensor.FromFloats(sums, c.KVHeads(), c.len)
+	if err != nil {
+		return nil, err
+	}
+	defer host.Free()
+	t, err := c.backend.CopyFrom(host)
 	if err != nil {
 		return nil, err
 	}
@@ -93,20 +114,20 @@ func (c *Cache) Rotation() Rotation {
 	return c.record.rotation
 }
 
-// Each calls f for every slot in use, in order, with its keys and values [kvHeads·headDim] as F32. The slices are valid
-// during the call.
+// Each calls f for every slot in use, in order, with its keys and values [kvHeads·headDim] as F32, not turned. The slices are
+// valid during the call of f.
 func (c *Cache) Each(f func(slot int, key, value []float32)) error {
 	return c.each(2, func(slot int, sides [2][]float32) { f(slot, sides[0], sides[1]) })
 }
 
-// EachKey is Each for the keys alone.
+// EachKey is Each for the keys alone: it reads half as much.
 func (c *Cache) EachKey(f func(slot int, key []float32)) error {
 	return c.each(1, func(slot int, sides [2][]float32) { f(slot, sides[0]) })
 }
 
-// each reads the first sides, keys and values.
+// each calls f for every slot in use with its key and, where sides is 2, its value.
 func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
-	const batch = 64
+	const batch = batchRows
 	width := c.KVHeads() * c.HeadDim()
 	wide, err := tensor.New(c.backend, tensor.F32, tensor.ShapeOf(batch, c.KVHeads(), c.HeadDim()))
 	if err != nil {
@@ -134,7 +155,7 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
 		}
-		c.Unturn(floats[0][:n*width])
+		c.unturn(floats[0][:n*width])
 		for j := range n {
 			for i := range sides {
 				rows[i] = floats[i][j*width:][:width]
@@ -143,13 +164,4 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 		}
 	}
 	return nil
-}
-
-// ReadFloats copies an F32 tensor of the cache's device to the host.
-func (c *Cache) ReadFloats(t *tensor.Tensor) ([]float32, error) {
-	x := make([]float32, t.Shape().NumElements())
-	if err := backend.ReadFloats(c.backend, t, x); err != nil {
-		return nil, fmt.Errorf("kvcache: read %v: %w", t, err)
-	}
-	return x, nil
 }

@@ -9,37 +9,44 @@ import (
 )
 
 // record is what a cache keeps beside keys and values. It moves with the slots.
+//
+// Tensors are nil where the Tracking does not ask for them. Between calls of the cache's methods:
+//   - positions has Cache.len entries for each KV head, which ascend and are below Cache.seen.
+//   - 0 ≤ recent ≤ 2·Queries, and the rows [0, recent) of queries are those of the tokens before observed, the latest last.
+//   - observed ≤ Cache.seen; received counts the queries of the tokens before observed.
+//   - 0 ≤ anchored ≤ Anchors, and anchored ≤ Cache.seen; the rows [0, anchored) of anchors are the first tokens' keys.
 type record struct {
 	Tracking
 	backend   backend.Backend
 	heads     int // of queries
 	rotation  Rotation
-	positions [][]int32      // [kvHeads][len]: of the token in each slot
-	queries   *tensor.Tensor // [2·Queries, heads, headDim]: room for a while of appending
-	recent    int            // rows of queries in use, of which the last Queries count
-	received  *tensor.Tensor // [kvHeads, capacity], 0 behind the slots in use
-	observed  int            // tokens seen when the latest queries came: those that queries and received know of
-	before    checkpoint
-	previous  *tensor.Tensor // received as it was there
-	anchors   *tensor.Tensor // [Anchors, kvHeads, headDim], before RoPE
-	rotated   *tensor.Tensor // anchors with RoPE
-	table     *tensor.Tensor // [Anchors, headDim] on the host, and on the device
-	angles    *tensor.Tensor
-	anchored  int // rows of anchors that are known
-	view      tensor.Tensor
-	tensors   []*tensor.Tensor // all of these
+	positions [][]int32        // [kvHeads][len]: of the token in each slot
+	queries   *tensor.Tensor   // [2·Queries, heads, headDim]: twice the room, so that rows are moved only once in Queries tokens
+	recent    int              // rows of queries in use, of which the last Queries count
+	received  *tensor.Tensor   // [kvHeads, capacity], 0 behind the slots in use
+	observed  int              // Cache.seen when the latest queries were recorded
+	before    checkpoint       // what the record was before the latest chunk's queries
+	previous  *tensor.Tensor   // received as it was at the checkpoint before
+	anchors   *tensor.Tensor   // [Anchors, kvHeads, headDim], before RoPE
+	rotated   *tensor.Tensor   // anchors with RoPE: what rotatedAnchors returns
+	table     *tensor.Tensor   // [Anchors, headDim] on the host: the angles with which rotated was made
+	angles    *tensor.Tensor   // table on the device
+	anchored  int              // rows of anchors that are known
+	view      tensor.Tensor    // the part of rotated that rotatedAnchors returns
+	tensors   []*tensor.Tensor // all tensors above, which the record owns
 }
 
-// checkpoint is what a record was before the latest queries, so that TakeBack can undo a chunk of tokens exactly and without the
-// device's help. It is no part of the cache's state: a Truncate does not use it and copies do not have it.
+// checkpoint is what a record was before the latest chunk's queries, so that TakeBack can undo that chunk exactly and without the
+// device's help. It is no part of the cache's state: Truncate does not use it and copies do not have it. While valid:
+// observed ≤ seen ≤ Cache.seen, and recent ≤ record.recent.
 type checkpoint struct {
-	there    bool
-	seen     int // ≤ Cache.seen
-	observed int // ≤ seen
-	recent   int // ≤ record.recent: these rows of queries are still what they were
+	valid    bool
+	seen     int // Cache.seen before the chunk
+	observed int // record.observed before the chunk
+	recent   int // rows of queries that are still what they were before the chunk
 }
 
-// newRecord makes the record of an empty cache.
+// newRecord makes the record of c, an empty cache.
 func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, err error) {
 	kvHeads, headDim, attended := c.KVHeads(), c.HeadDim(), 0
 	if t.Attention {
@@ -79,18 +86,19 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 	return r, r.reset() // device memory need not begin with zeros
 }
 
-// bytes returns the memory that it takes.
+// bytes returns the memory that the record takes.
 func (r *record) bytes() (bytes int64) {
 	for _, t := range r.tensors {
 		bytes += int64(t.Size())
 	}
+	const positionBytes = 4
 	for _, p := range r.positions {
-		bytes += 4 * int64(cap(p))
+		bytes += positionBytes * int64(cap(p))
 	}
 	return bytes
 }
 
-// free releases the memory.
+// free releases the memory of the tensors.
 func (r *record) free() error {
 	var errs []error
 	for _, t := range r.tensors {
@@ -99,7 +107,7 @@ func (r *record) free() error {
 	return errors.Join(errs...)
 }
 
-// copyFrom takes over another cache's record, made for the same.
+// copyFrom fills an empty record with what another one holds that was made for the same Tracking and the same shape of cache.
 func (r *record) copyFrom(from *record) error {
 	for h, p := range from.positions {
 		r.positions[h] = slices.Clone(p)
@@ -113,7 +121,7 @@ func (r *record) copyFrom(from *record) error {
 	return nil
 }
 
-// append notes tokens in new slots.
+// append notes that new slots hold the tokens of positions position, position+1, ….
 func (r *record) append(position, tokens int) {
 	for h := range r.positions {
 		for i := range tokens {
@@ -145,27 +153,28 @@ func (r *record) rotatedAnchors(n, start int) (*tensor.Tensor, error) {
 	return &r.view, r.rotated.SliceInto(&r.view, 0, n)
 }
 
-// checkpoint notes what there is before the queries of the tokens from seen on.
-func (r *record) checkpoint(seen int) error {
+// setCheckpoint notes what the record is before the queries of the tokens from seen on are recorded.
+func (r *record) setCheckpoint(seen int) error {
 	r.before = checkpoint{seen: seen, observed: r.observed, recent: r.recent}
 	if r.received != nil {
 		if err := r.backend.CopySlice(r.received, r.previous, 0, 0, r.received.Shape().NumElements()); err != nil {
 			return err
 		}
 	}
-	r.before.there = true
+	r.before.valid = true
 	return nil
 }
 
-// back goes back to the checkpoint.
-func (r *record) back() {
+// restore makes the queries and the attention what they were at the checkpoint, which is used up.
+func (r *record) restore() {
 	if r.received != nil {
 		*r.received, *r.previous = *r.previous, *r.received
 	}
-	r.observed, r.recent, r.before.there = r.before.observed, r.before.recent, false
+	r.observed, r.recent, r.before.valid = r.before.observed, r.before.recent, false
 }
 
-// keepQueries appends the latest rows of q, making room first: of those before, the latest Queries stay.
+// keepQueries appends the latest rows of q, up to Queries. Where there is no room left it first drops all earlier rows but the
+// latest Queries.
 func (r *record) keepQueries(q *tensor.Tensor) error {
 	tokens := q.Shape().Dim(0)
 	n := min(tokens, r.Queries)
@@ -183,7 +192,7 @@ func (r *record) keepQueries(q *tensor.Tensor) error {
 	return nil
 }
 
-// dropQueries forgets all but the latest n rows of queries and moves these to the front.
+// dropQueries forgets all but the latest n rows of queries and moves the n rows to the front.
 func (r *record) dropQueries(n int) error {
 	if r.recent <= n {
 		return nil
@@ -196,40 +205,41 @@ func (r *record) dropQueries(n int) error {
 	return nil
 }
 
-// queryElements returns the elements of a token's queries.
+// queryElements returns the number of elements of one token's queries, heads·headDim.
 func (r *record) queryElements() int { return r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2) }
 
-// cut forgets which tokens were in the slots behind n, and the first keys of tokens from seen on.
-func (r *record) cut(n, seen int) {
+// forgetFrom forgets the positions of the slots from n on, and the anchors of tokens from seen on.
+func (r *record) forgetFrom(n, seen int) {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:n]
 	}
 	r.anchored = min(r.anchored, seen)
 }
 
-// takeBack forgets the latest chunk, which left n slots and seen tokens before it, exactly. It tells whether it could: not when
-// the record has no checkpoint there.
+// takeBack undoes the latest chunk exactly; before the chunk there were n slots and seen tokens. It returns false, and changes
+// nothing, where the chunk's queries have been recorded and the checkpoint is not the one before the chunk.
 func (r *record) takeBack(n, seen int) bool {
 	switch {
-	case r.before.there && r.before.seen == seen:
-		r.back()
+	case r.before.valid && r.before.seen == seen:
+		r.restore()
 	case r.observed > seen:
 		return false
 	}
-	r.cut(n, seen)
+	r.forgetFrom(n, seen)
 	return true
 }
 
-// truncate forgets what came after n slots and seen tokens. The result does not depend on how the tokens were cut into chunks.
+// truncate forgets the slots from n on and the tokens from seen on. The result does not depend on how the tokens were cut into
+// chunks.
 func (r *record) truncate(n, seen int) error {
-	r.cut(n, seen)
+	r.forgetFrom(n, seen)
 	gone, observed := r.observed-seen, r.observed
-	r.before.there = false
+	r.before.valid = false
 	if gone <= 0 {
 		return nil
 	}
 	r.observed = seen
-	if r.queries != nil { // how many more than are asked for happen to be there depends on how the tokens were cut into chunks
+	if r.queries != nil { // how many rows there are beyond Queries depends on how the tokens were cut into chunks: drop them
 		if err := r.dropQueries(r.Queries); err != nil {
 			return err
 		}
@@ -241,21 +251,21 @@ func (r *record) truncate(n, seen int) error {
 	})
 }
 
-// reset forgets everything.
+// reset makes the record that of an empty cache.
 func (r *record) reset() error {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:0]
 	}
-	r.anchored, r.observed, r.recent, r.before.there = 0, 0, 0, false
+	r.anchored, r.observed, r.recent, r.before.valid = 0, 0, 0, false
 	if r.received == nil {
 		return nil
 	}
 	return r.writeReceived(make([]float32, r.received.Shape().NumElements()))
 }
 
-// keep moves the record of the slots from(head, 0…n-1) to the front.
+// keep leaves n slots: slot i of a head becomes what slot from(head, i) was.
 func (r *record) keep(n int, from func(head, i int) int) error {
-	r.before.there = false
+	r.before.valid = false
 	for h, p := range r.positions {
 		for i := range n {
 			p[i] = p[from(h, i)]
@@ -265,7 +275,8 @@ func (r *record) keep(n int, from func(head, i int) int) error {
 	return r.rewriteReceived(n, func(head, i int, sums []float32) float32 { return sums[from(head, i)] })
 }
 
-// rewriteReceived gives n slots, one after the other, new sums, computed from a head's, and clears those behind.
+// rewriteReceived replaces the attention of slots 0 … n-1, in this order, by sum(head, i, sums of the head), and clears that of
+// the slots behind. Sums of slots before i have been replaced when sum is called for i.
 func (r *record) rewriteReceived(n int, sum func(head, i int, sums []float32) float32) error {
 	if r.received == nil {
 		return nil
@@ -285,13 +296,13 @@ func (r *record) rewriteReceived(n int, sum func(head, i int, sums []float32) fl
 	return r.writeReceived(sums)
 }
 
-// readReceived copies the sums to the host, [kvHeads·capacity].
+// readReceived copies received to the host, [kvHeads·capacity].
 func (r *record) readReceived() ([]float32, error) {
 	sums := make([]float32, r.received.Shape().NumElements())
 	return sums, backend.ReadFloats(r.backend, r.received, sums)
 }
 
-// writeReceived replaces the sums.
+// writeReceived copies sums [kvHeads·capacity] to received.
 func (r *record) writeReceived(sums []float32) error {
 	host, err := tensor.FromFloats(sums, r.received.Shape().Dims()...)
 	if err != nil {
@@ -301,5 +312,5 @@ func (r *record) writeReceived(sums []float32) error {
 	if err := r.backend.CopySlice(host, r.received, 0, 0, len(sums)); err != nil {
 		return err
 	}
-	return r.backend.Synchronize() // the host's side goes away
+	return r.backend.Synchronize() // host is freed on return: the copy must be done by then
 }

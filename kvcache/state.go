@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -12,18 +13,24 @@ import (
 // ErrState is wrapped by the errors of ReadState about a state that is damaged or does not fit the cache.
 var ErrState = errors.New("the state does not fit the cache")
 
-// stateHeader precedes the slots of a cache's state; all numbers are little-endian.
+// stateHeader begins a cache's state. After it come, all numbers little-endian: the keys and the values of the slots in use, in the
+// cache's type, and then, if there is a record, for each KV head the positions (int32), the queries, the anchors, and for each KV
+// head the attention received (float32 all of them).
 type stateHeader struct {
 	Len, Seen        uint32
-	Tracked          uint8 // the record follows
-	Attention        uint8
-	Queries, Anchors uint32 // how many are recorded at most
-	Recent, Anchored uint32 // how many are
-	Heads            uint32
+	Tracked          uint8  // 1: there is a record
+	Attention        uint8  // 1: the record has the attention received
+	Queries, Anchors uint32 // the Tracking's: how many tokens' queries and keys are recorded at most
+	Recent, Anchored uint32 // how many tokens' queries and keys follow
+	Heads            uint32 // of queries; 0 without a record
 }
 
-// WriteState writes the slots in use, with the record if there is one, in the cache's type. It is not a format for other
-// programs: the shape is not part of it.
+// maxRecordRows is the most queries or anchors that a state may hold, so that a damaged header cannot ask for much: far more than
+// any policy wants.
+const maxRecordRows = 1 << 16
+
+// WriteState writes the slots in use, in the cache's type, and the record if there is one. It is not a format for other programs:
+// the cache's shape and type are not part of it.
 func (c *Cache) WriteState(w io.Writer) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -79,8 +86,8 @@ func (c *Cache) WriteState(w io.Writer) error {
 	return nil
 }
 
-// ReadState fills an empty cache from what WriteState wrote. The cache may record less than the state has, not more. When it
-// fails the cache is to be thrown away.
+// ReadState fills an empty cache from what WriteState wrote for a cache of the same shape and type. The cache may record less than
+// the state has, not more. When ReadState fails the cache must not be used any more.
 func (c *Cache) ReadState(reader io.Reader) error {
 	if c.len != 0 || c.seen != 0 {
 		return fmt.Errorf("kvcache: read a state into a cache with %d slots in use: it must be empty", c.len)
@@ -110,15 +117,14 @@ func (c *Cache) ReadState(reader io.Reader) error {
 	return nil
 }
 
-// checkHeader refuses what does not fit.
+// checkHeader returns an error if the header contradicts itself or the state does not fit the cache.
 func (c *Cache) checkHeader(h *stateHeader) error {
-	const most = 1 << 16 // rows of a record: far more than any policy wants
 	switch r := c.record; {
-	case h.Len > h.Seen || h.Seen > 1<<31-1:
+	case h.Len > h.Seen || h.Seen > math.MaxInt32:
 		return fmt.Errorf("%d slots of %d tokens", h.Len, h.Seen)
 	case int64(h.Len) > int64(c.capacity):
 		return fmt.Errorf("it has %d slots, and the cache's capacity is %d: it must be at least as many", h.Len, c.capacity)
-	case h.Tracked > 1 || h.Attention > 1 || h.Recent > min(h.Queries, most) || h.Anchored > min(h.Anchors, most):
+	case h.Tracked > 1 || h.Attention > 1 || h.Recent > min(h.Queries, maxRecordRows) || h.Anchored > min(h.Anchors, maxRecordRows):
 		return fmt.Errorf("header %+v", *h)
 	case r == nil || h.Len == 0 || h.Tracked == 1 && int(h.Heads) == r.heads && (h.Attention == 1 || r.received == nil) &&
 		(h.Queries > 0 || r.queries == nil) && int64(h.Anchors) >= int64(r.Anchors):
@@ -127,7 +133,7 @@ func (c *Cache) checkHeader(h *stateHeader) error {
 	return fmt.Errorf("it was saved without the record that is wanted now (%+v): save with the same eviction policy", c.record.Tracking)
 }
 
-// readRecord reads the state's record into the cache's, or past it.
+// readRecord reads the state's record. What the cache does not record is read and thrown away.
 func (c *Cache) readRecord(reader io.Reader, h *stateHeader) error {
 	r, n := c.record, int(h.Len)
 	positions := make([]int32, n)
@@ -146,7 +152,7 @@ func (c *Cache) readRecord(reader io.Reader, h *stateHeader) error {
 	}
 	row := int(h.Heads) * c.HeadDim()
 	if r != nil && r.queries != nil {
-		skip := max(int(h.Recent)-r.Queries, 0) // the earliest, of which fewer are wanted now
+		skip := max(int(h.Recent)-r.Queries, 0) // the earliest queries, where the cache records fewer than the state has
 		if err := discardFloats(reader, skip*row); err != nil {
 			return err
 		}
@@ -181,16 +187,17 @@ func (c *Cache) readRecord(reader io.Reader, h *stateHeader) error {
 	return r.writeReceived(sums)
 }
 
-// discardFloats reads past n numbers.
+// discardFloats reads n float32 and throws them away.
 func discardFloats(r io.Reader, n int) error {
-	_, err := io.CopyN(io.Discard, r, 4*int64(n))
+	const floatBytes = 4
+	_, err := io.CopyN(io.Discard, r, floatBytes*int64(n))
 	return err
 }
 
-// batchRows is how many rows travel between device and file at once.
+// batchRows is how many rows are copied between device and host at once.
 const batchRows = 64
 
-// writeRows writes rows [lo, hi) of a tensor.
+// writeRows writes rows [lo, hi) of a tensor, the bytes that it has in its type.
 func (c *Cache) writeRows(w io.Writer, t *tensor.Tensor, lo, hi int) error {
 	bytes := make([]byte, 0, batchRows*t.Size()/t.Shape().Dim(0))
 	for ; lo < hi; lo += batchRows {
@@ -208,7 +215,7 @@ func (c *Cache) writeRows(w io.Writer, t *tensor.Tensor, lo, hi int) error {
 	return nil
 }
 
-// readRows reads the first n rows of a tensor.
+// readRows fills the first n rows of a tensor from what writeRows wrote.
 func (c *Cache) readRows(reader io.Reader, t *tensor.Tensor, n int) error {
 	if n > t.Shape().Dim(0) {
 		return fmt.Errorf("kvcache: %w: %d rows for %v", ErrState, n, t)

@@ -25,7 +25,7 @@ func conversation(t testing.TB, d tensor.DType, track kvcache.Tracking) *account
 // empty makes a cache like the account's, without slots.
 func (a *account) empty(track kvcache.Tracking) *kvcache.Cache {
 	a.Helper()
-	c, err := kvcache.New(a.backend, a.cache.DType(), a.cache.Cap(), kvHeads, headDim)
+	c, err := kvcache.New(a.backend, a.dtype(), a.cache.Cap(), kvHeads, headDim)
 	a.ok(err)
 	a.Cleanup(func() { c.Free() })
 	a.ok(c.Track(track, heads, angles))

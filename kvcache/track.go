@@ -16,16 +16,12 @@ type Tracking struct {
 	Anchors int
 }
 
-// Union returns what serves both.
-func (t Tracking) Union(o Tracking) Tracking {
-	return Tracking{max(t.Queries, o.Queries), t.Attention || o.Attention, max(t.Anchors, o.Anchors)}
-}
-
-// Rotation writes the cosines and then the sines of a position's RoPE angles to row [headDim]; see backend.Backend's RoPE.
+// Rotation writes the headDim/2 cosines and then the headDim/2 sines of a position's RoPE angles to row [headDim]; see
+// backend.Backend's RoPE.
 type Rotation func(row []float32, position int)
 
-// Track begins to record. The cache must be empty; heads is the number of query heads, and rotation the model's, which may be
-// nil when there are no anchors and no policy asks for Rotation.
+// Track makes the empty cache record from now on. heads is the number of query heads, and rotation the model's, which may be nil
+// when there are no anchors and no policy asks for Rotation.
 func (c *Cache) Track(t Tracking, heads int, rotation Rotation) error {
 	switch {
 	case c.len > 0:
@@ -43,14 +39,6 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) error {
 	return nil
 }
 
-// Tracking returns what the cache records, and whether it records at all.
-func (c *Cache) Tracking() (t Tracking, on bool) {
-	if c.record == nil {
-		return Tracking{}, false
-	}
-	return c.record.Tracking, true
-}
-
 // RecordBytes returns the memory that tracking takes beside keys and values.
 func (c *Cache) RecordBytes() int64 {
 	if c.record == nil {
@@ -59,9 +47,9 @@ func (c *Cache) RecordBytes() int64 {
 	return c.record.bytes()
 }
 
-// Anchor records keys before RoPE, F32 [tokens, kvHeads, headDim], as long as they belong to the first tokens. It is called
-// before the Update that caches them; Append does so itself.
-func (c *Cache) Anchor(k *tensor.Tensor) error {
+// anchor records keys before RoPE, F32 [tokens, kvHeads, headDim], as far as they belong to the first Tracking.Anchors tokens.
+// It is called before the keys are rotated and cached.
+func (c *Cache) anchor(k *tensor.Tensor) error {
 	r := c.record
 	if r == nil || r.anchors == nil || c.seen >= r.Anchors || c.seen > r.anchored {
 		return nil
@@ -75,8 +63,8 @@ func (c *Cache) Anchor(k *tensor.Tensor) error {
 	return nil
 }
 
-// Reanchor writes the keys of the first n slots anew, from how they were before RoPE, as if their tokens were at positions
-// start, start+1, …. These slots must still hold the first n tokens, and n is at most Tracking.Anchors.
+// Reanchor computes the keys of the first n slots anew, from the keys recorded before RoPE, as if their tokens were at positions
+// start, start+1, …. The first n slots must still hold the first n tokens, and n is at most Tracking.Anchors.
 func (c *Cache) Reanchor(n, start int) error {
 	recorded := 0
 	if c.record != nil {
@@ -101,14 +89,15 @@ func (c *Cache) Reanchor(n, start int) error {
 	return nil
 }
 
-// Observe records the queries of the latest tokens, F32 [tokens, heads, headDim] as Query returned them. It is called after the
-// Append or Update that cached the tokens' keys. Without tracking it does nothing.
+// Observe records the queries of the latest tokens, F32 [tokens, heads, headDim] as Query returned them, and the attention that they
+// give, as far as the Tracking asks for it. It is called after the Append or Update that cached the tokens' keys. Without tracking
+// it does nothing.
 func (c *Cache) Observe(q *tensor.Tensor) error {
 	r := c.record
 	if r == nil {
 		return nil
 	}
-	if err := r.checkpoint(c.seen - q.Shape().Dim(0)); err != nil {
+	if err := r.setCheckpoint(c.seen - q.Shape().Dim(0)); err != nil {
 		return fmt.Errorf("kvcache: record: %w", err)
 	}
 	if r.received != nil {

@@ -382,7 +382,7 @@ func vectorsAs(s *mutantShape, kind string, typ gguf.GGMLType, widened bool) ([]
 				return nil, err
 			}
 			stored := make([]byte, size)
-			if f := typ.DType().Format(); f != nil {
+			if f := typ.DType().Format(); f.Valid() {
 				if f.CanQuantize() {
 					err = f.Quantize(stored, values)
 				} else {

@@ -127,7 +127,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	if o != nil {
 		options = *o
 	}
-	if w := options.Weights; w != 0 && (w.Format() == nil || !w.Format().CanQuantize()) {
+	if w := options.Weights; w != 0 && !w.Format().CanQuantize() {
 		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
 	}
 	began := time.Now()

@@ -33,7 +33,7 @@ type storedTensor struct {
 // newStoredTensor is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
 // do not fit the data. The type's name is the file's.
 func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, owner io.Closer) (storedTensor, error) {
-	if d.Format() == nil {
+	if !d.Format().Valid() {
 		return storedTensor{}, fmt.Errorf("its type is %.20q: %w; weights can be %s", typeName, ErrUnsupported, weightTypes())
 	}
 	shape, err := tensor.NewShape(dims...)
@@ -50,7 +50,7 @@ func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, o
 func weightTypes() string {
 	var names []string
 	for _, d := range tensor.DTypes() {
-		if d.Format() != nil {
+		if d.Format().Valid() {
 			names = append(names, d.String())
 		}
 	}

@@ -1,13 +1,13 @@
 package quant
 
-// ActivationForm is the form of activations that a format's rows are multiplied with.
+// ActivationForm is the form that activations must have to be multiplied with the rows of a format.
 type ActivationForm uint8
 
 // The forms.
 const (
 	Float    ActivationForm = iota // the float32 themselves
-	Int8x32                        // 8 bits, a scale and a sum for each 32
-	Int8x256                       // 8 bits, a scale for each 256 and a sum for each 16
+	Int8x32                        // integers of 8 bits, with a scale and a sum for each 32 of them
+	Int8x256                       // integers of 8 bits, with a scale for each 256 and a sum for each 16 of them
 )
 
 // BlockLen returns how many elements share a scale, 1 for Float.
@@ -16,8 +16,9 @@ func (form ActivationForm) BlockLen() int { return [...]int{1, 32, 256}[form] }
 // GroupLen returns how many elements share a sum, 1 for Float, which has none.
 func (form ActivationForm) GroupLen() int { return [...]int{1, 32, 16}[form] }
 
-// Activation is some rows of activations, [Rows, K], in one of the forms. Reserve makes room, and Prepare fills a row. The
-// zero value is ready for Reserve.
+// Activation is rows of activations, [Rows, K], in one of the forms. Reserve makes room, and Prepare fills a row. The zero value is
+// ready for Reserve. After Reserve the lengths of Q, D and Sums are those given beside them; for Float all three are unused, and X
+// is set by the caller.
 type Activation struct {
 	Form    ActivationForm
 	Rows, K int
@@ -27,8 +28,8 @@ type Activation struct {
 	Sums    []int32   // [Rows, K/GroupLen]: ΣQ of each group
 }
 
-// Reserve makes room for rows of k elements, whole blocks of the form. What was prepared before is lost. For Float the caller
-// sets X.
+// Reserve makes room for the given number of rows of k elements, which must be whole blocks of the form. Rows prepared before are
+// lost. For Float it makes no room: the caller sets X.
 func (a *Activation) Reserve(form ActivationForm, rows, k int) {
 	a.Form, a.Rows, a.K = form, rows, k
 	if form == Float {
@@ -39,7 +40,7 @@ func (a *Activation) Reserve(form ActivationForm, rows, k int) {
 	a.Sums = resize(a.Sums, rows*(k/form.GroupLen()))
 }
 
-// Row returns row t: views of the same memory.
+// Row returns row t as an Activation of one row, whose slices are views of the same memory.
 func (a *Activation) Row(t int) Activation {
 	row := Activation{Form: a.Form, Rows: 1, K: a.K}
 	if a.Form == Float {
@@ -55,9 +56,9 @@ func (a *Activation) Row(t int) Activation {
 
 // Prepare brings x [K] into the form, as row t. For Float it does nothing: X is the caller's.
 //
-// A block's scale is d = max|x|/127, kept in float32, and Q = x·(1/d) rounded to nearest even, between −127 and 127. A block
-// of zeros, or so small that 1/d overflows, has Q = 0. NaNs become 0, and infinities make the block's scale infinite, so that
-// they show in the result.
+// A block's scale is d = max|x|/127, kept in float32, and Q = x·(1/d) rounded to nearest even, between −127 and 127. A block whose
+// elements are all 0, or so small that 1/d overflows, has Q = 0. NaNs become 0. An infinity makes the block's scale infinite, so
+// that the result shows it.
 func (a *Activation) Prepare(t int, x []float32) {
 	if a.Form == Float {
 		return
@@ -65,11 +66,11 @@ func (a *Activation) Prepare(t int, x []float32) {
 	row, block, group := a.Row(t), a.Form.BlockLen(), a.Form.GroupLen()
 	for b := range row.D {
 		in, q := x[b*block:(b+1)*block], row.Q[b*block:(b+1)*block]
-		d := largest(in) / 127
+		d := largest(in) / maxInt8
 		inverse := reciprocal(d)
 		row.D[b] = d
 		for i, v := range in {
-			q[i] = roundEven(float32(v * inverse)) // the conversion keeps processors from fusing
+			q[i] = roundEven(float32(v * inverse)) // the conversion keeps the compiler from fusing it with the addition in roundEven
 		}
 	}
 	for g := range row.Sums {
@@ -81,7 +82,7 @@ func (a *Activation) Prepare(t int, x []float32) {
 	}
 }
 
-// resize returns s with n elements, whatever they are.
+// resize returns a slice of n elements, of s where it has room for them. What the elements are is undefined.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -92,10 +93,10 @@ func resize[T any](s []T, n int) []T {
 // roundEven rounds to the nearest integer, halves to even, and limits it to ±127; NaN becomes 0.
 func roundEven(v float32) int8 {
 	switch {
-	case v >= 127:
-		return 127
-	case v <= -127:
-		return -127
+	case v >= maxInt8:
+		return maxInt8
+	case v <= -maxInt8:
+		return -maxInt8
 	case v != v:
 		return 0
 	}

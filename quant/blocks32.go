@@ -7,14 +7,14 @@ import (
 	"github.com/x448/float16"
 )
 
-// BlockQ4_0 holds 32 numbers in 18 bytes: element i is (q−8)·D, q the low nibble of QS[i] for i < 16 and the high nibble of
-// QS[i−16] from there on.
+// BlockQ4_0 holds 32 numbers in 18 bytes: element i is (q−8)·D, where q is the low nibble of QS[i] for i < 16 and the high nibble of
+// QS[i−16] for i ≥ 16.
 type BlockQ4_0 struct {
 	D  float16.Float16
 	QS [16]byte
 }
 
-// BlockQ4_1 holds 32 numbers in 20 bytes: element i is q·D + M, the nibbles as in BlockQ4_0.
+// BlockQ4_1 holds 32 numbers in 20 bytes: element i is q·D + M, where q is the nibble that BlockQ4_0 has for it.
 type BlockQ4_1 struct {
 	D, M float16.Float16
 	QS   [16]byte
@@ -26,14 +26,24 @@ type BlockQ8_0 struct {
 	QS [32]int8
 }
 
-// The sizes are part of the file formats.
-var (
-	_ [18]byte = [unsafe.Sizeof(BlockQ4_0{})]byte{}
-	_ [20]byte = [unsafe.Sizeof(BlockQ4_1{})]byte{}
-	_ [34]byte = [unsafe.Sizeof(BlockQ8_0{})]byte{}
+// The bytes of a block, which the file formats fix.
+const (
+	bytesQ4_0 = 18
+	bytesQ4_1 = 20
+	bytesQ8_0 = 34
 )
 
-// bytesOf views a block as the bytes that a file has.
+// The Block types must have these sizes: otherwise this does not compile.
+var (
+	_ [bytesQ4_0]byte = [unsafe.Sizeof(BlockQ4_0{})]byte{}
+	_ [bytesQ4_1]byte = [unsafe.Sizeof(BlockQ4_1{})]byte{}
+	_ [bytesQ8_0]byte = [unsafe.Sizeof(BlockQ8_0{})]byte{}
+)
+
+// maxInt8 is the largest magnitude of a rounded element of 8 bits: −128 is not used, so that the range is symmetric.
+const maxInt8 = 127
+
+// bytesOf returns a view of a block as the bytes that a file has for it.
 func bytesOf[T any](block *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(block)), unsafe.Sizeof(*block))
 }
@@ -49,21 +59,21 @@ func (b *BlockQ8_0) Dequantize(dst *[32]float32) { _ = Q8_0.Dequantize(dst[:], b
 
 func unpackQ4_0(b []byte, u *unpacked) {
 	u.d, u.m = half(b), 0
-	for i, v := range b[2:18] {
+	for i, v := range b[2:bytesQ4_0] {
 		u.q[i], u.q[i+16] = int8(v&15)-8, int8(v>>4)-8
 	}
 }
 
 func unpackQ4_1(b []byte, u *unpacked) {
 	u.d, u.m = half(b), half(b[2:])
-	for i, v := range b[4:20] {
+	for i, v := range b[4:bytesQ4_1] {
 		u.q[i], u.q[i+16] = int8(v&15), int8(v>>4)
 	}
 }
 
 func unpackQ8_0(b []byte, u *unpacked) {
 	u.d, u.m = half(b), 0
-	for i, v := range b[2:34] {
+	for i, v := range b[2:bytesQ8_0] {
 		u.q[i] = int8(v)
 	}
 }
@@ -71,7 +81,7 @@ func unpackQ8_0(b []byte, u *unpacked) {
 // quantizeQ4_0 scales so that the element of the largest magnitude, sign included, becomes −8. x/d + 8.5 is one fused
 // multiply-add, as the usual builds of llama.cpp compile it: two roundings would differ in 0.3 % of the blocks.
 func quantizeQ4_0(dst []byte, src []float32) {
-	for ; len(src) > 0; dst, src = dst[18:], src[32:] {
+	for ; len(src) > 0; dst, src = dst[bytesQ4_0:], src[32:] {
 		extreme := float32(0)
 		for _, v := range src[:32] {
 			if magnitude(v) > magnitude(extreme) {
@@ -91,7 +101,7 @@ func quantizeQ4_0(dst []byte, src []float32) {
 
 // quantizeQ4_1 maps the range from the smallest to the largest element to 0 … 15.
 func quantizeQ4_1(dst []byte, src []float32) {
-	for ; len(src) > 0; dst, src = dst[20:], src[32:] {
+	for ; len(src) > 0; dst, src = dst[bytesQ4_1:], src[32:] {
 		lowest, highest := src[0], src[0]
 		for _, v := range src[1:32] {
 			if v < lowest {
@@ -115,8 +125,8 @@ func quantizeQ4_1(dst []byte, src []float32) {
 
 // quantizeQ8_0 maps the largest magnitude to 127 and rounds halves away from zero.
 func quantizeQ8_0(dst []byte, src []float32) {
-	for ; len(src) > 0; dst, src = dst[34:], src[32:] {
-		d := largest(src[:32]) / 127
+	for ; len(src) > 0; dst, src = dst[bytesQ8_0:], src[32:] {
+		d := largest(src[:32]) / maxInt8
 		inverse := reciprocal(d)
 		putHalf(dst, d)
 		for i, v := range src[:32] {
@@ -133,7 +143,7 @@ func magnitude(v float32) float32 {
 	return v
 }
 
-// largest returns the largest magnitude; NaNs are passed over.
+// largest returns the largest magnitude of the elements; NaNs do not count.
 func largest(x []float32) float32 {
 	m := float32(0)
 	for _, v := range x {
@@ -155,8 +165,8 @@ func reciprocal(d float32) float32 {
 	return 0
 }
 
-// truncate converts to an integer between 0 and 255, towards zero; what is outside, or no number, becomes 0. The quantisers'
-// own values are between 0 and 16.
+// truncate rounds towards zero to an integer between 0 and 255; numbers outside this range and NaN become 0. The quantisers above
+// give it numbers between 0 and 16, or what became of a block with infinities and NaNs.
 func truncate(v float32) int {
 	if v >= 0 && v < 256 {
 		return int(v)
@@ -167,10 +177,10 @@ func truncate(v float32) int {
 // roundAway rounds to the nearest integer, halves away from zero, and limits it to ±127; NaN becomes 0.
 func roundAway(v float32) int8 {
 	switch {
-	case v >= 127:
-		return 127
-	case v <= -127:
-		return -127
+	case v >= maxInt8:
+		return maxInt8
+	case v <= -maxInt8:
+		return -maxInt8
 	case v >= 0:
 		n := int8(v)
 		if v-float32(n) >= 0.5 {
@@ -181,19 +191,4 @@ func roundAway(v float32) int8 {
 		return -roundAway(-v)
 	}
 	return 0
-}
-
-// DotQ4_0Q8_0 returns the dot product of a Q4_0 row with a row that was itself stored as Q8_0: for each block in order
-// acc = FMA(dx·dy, Σ(qx−8)·qy, acc). It is how GGML multiplies; products with activations use Format.Dot, whose scales keep
-// float32. Blocks that one side lacks do not count.
-func DotQ4_0Q8_0(x []BlockQ4_0, y []BlockQ8_0) (acc float32) {
-	for i := range min(len(x), len(y)) {
-		a, b := &x[i], &y[i]
-		isum := int32(0)
-		for j, q := range a.QS {
-			isum += int32(int8(q&15)-8)*int32(b.QS[j]) + int32(int8(q>>4)-8)*int32(b.QS[j+16])
-		}
-		acc = exact.FMA(float32(a.D.Float32()*b.D.Float32()), float32(isum), acc)
-	}
-	return acc
 }

@@ -4,7 +4,7 @@ import "github.com/antigravity-go/antigravity/internal/exact"
 
 // Dot returns the dot product of one row w with the first row of an activation in the format's form. See the package's
 // documentation for the order of operations.
-func (f *Format) Dot(w []byte, a *Activation) float32 {
+func (f Format) Dot(w []byte, a *Activation) float32 {
 	var out [1]float32
 	row := a.Row(0)
 	f.DotRows(out[:], 1, w, len(w), 1, &row)
@@ -15,12 +15,13 @@ func (f *Format) Dot(w []byte, a *Activation) float32 {
 //
 //	out[t·stride + r] = Dot(w[r·rowBytes:], a.Row(t))   r < rows, t < a.Rows
 //
-// It unpacks each block of w once for all of them. The slices must be long enough; beyond that nothing is read or written.
-func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+// It unpacks each block of w once for all rows of the activation. out, w and the activation must be long enough for these indices;
+// no other elements are read or written.
+func (f Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	for t := range a.Rows {
 		clear(out[t*stride : t*stride+rows])
 	}
-	switch f.ActivationForm {
+	switch f.ActivationForm() {
 	case Float:
 		f.dotFloats(out, stride, w, rowBytes, rows, a)
 	case Int8x32:
@@ -31,19 +32,19 @@ func (f *Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int
 }
 
 // dot32 is DotRows for blocks of 32.
-func (f *Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var u unpacked
-	blocks := a.K / 32
+	blocks, blockBytes, minimums := a.K/32, f.BlockBytes(), f.minimums()
 	for r := range rows {
 		row := w[r*rowBytes:]
 		for b := range blocks {
-			f.unpack(row[b*f.BlockBytes:(b+1)*f.BlockBytes], &u)
+			f.unpack(row[b*blockBytes:(b+1)*blockBytes], &u)
 			for t := range a.Rows {
 				at := t*blocks + b
 				da := a.D[at]
 				isum := dot16((*[16]int8)(u.q[:]), (*[16]int8)(a.Q[at*32:])) + dot16((*[16]int8)(u.q[16:]), (*[16]int8)(a.Q[at*32+16:]))
 				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
-				if f.minimums() {
+				if minimums {
 					acc = exact.FMA(u.m*da, float32(a.Sums[at]), acc)
 				}
 				out[t*stride+r] = acc
@@ -53,13 +54,13 @@ func (f *Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, 
 }
 
 // dot256 is DotRows for blocks of 256.
-func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var u unpacked
-	blocks := a.K / 256
+	blocks, blockBytes, minimums := a.K/256, f.BlockBytes(), f.minimums()
 	for r := range rows {
 		row := w[r*rowBytes:]
 		for b := range blocks {
-			f.unpack(row[b*f.BlockBytes:(b+1)*f.BlockBytes], &u)
+			f.unpack(row[b*blockBytes:(b+1)*blockBytes], &u)
 			for t := range a.Rows {
 				at := t*blocks + b
 				q, sums := a.Q[at*256:(at+1)*256], a.Sums[at*16:(at+1)*16]
@@ -70,7 +71,7 @@ func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int,
 				}
 				da := a.D[at]
 				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
-				if f.minimums() {
+				if minimums {
 					acc = exact.FMA(u.m*da, float32(msum), acc)
 				}
 				out[t*stride+r] = acc
@@ -79,9 +80,9 @@ func (f *Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int,
 	}
 }
 
-// minimums tells whether the format has minimums, and so a second multiply-add a block.
-func (f *Format) minimums() bool {
-	return f.layout == layoutQ4_1 || f.layout == layoutQ4_K || f.layout == layoutQ5_K
+// minimums tells whether the format has minimums, and so a second multiply-add for each block.
+func (f Format) minimums() bool {
+	return f == Q4_1 || f == Q4_K || f == Q5_K
 }
 
 // dot16 returns Σ x[i]·y[i].
@@ -92,12 +93,12 @@ func dot16(x, y *[16]int8) (sum int32) {
 	return sum
 }
 
-// strip is how many elements of four rows are widened at a time: they stay in the first-level cache.
+// strip is how many elements of each of four rows are widened at a time: few enough to stay in the first-level cache.
 const strip = 128
 
 // dotFloats is DotRows for the float formats. The sums of four rows advance together, so that their chains of additions
 // overlap.
-func (f *Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
+func (f Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var wide [4][strip]float32
 	for r := 0; r < rows; r += 4 {
 		n := min(4, rows-r)
@@ -114,7 +115,7 @@ func (f *Format) dotFloats(out []float32, stride int, w []byte, rowBytes, rows i
 }
 
 // dot4 adds Σ wide[i][k]·x[k] to acc[i], in order of k. Each step is exact.FMA, written out with the test of
-// exact.Suspect so that the loop has no calls.
+// exact.Suspect so that the loop makes no calls for ordinary numbers.
 func dot4(acc []float32, wide *[4][strip]float32, x []float32) {
 	var s [4]float32
 	copy(s[:], acc)
@@ -122,7 +123,7 @@ func dot4(acc []float32, wide *[4][strip]float32, x []float32) {
 	for k, v := range x[:min(len(x), strip)] {
 		w0, w1, w2, w3 := wide[0][k], wide[1][k], wide[2][k], wide[3][k]
 		y := float64(v)
-		t0 := float64(w0)*y + float64(s0) // the products are exact, so it is one whether they are fused or not
+		t0 := float64(w0)*y + float64(s0) // a product of two float32 is exact in float64: fused or not, the sum is the same
 		t1 := float64(w1)*y + float64(s1)
 		t2 := float64(w2)*y + float64(s2)
 		t3 := float64(w3)*y + float64(s3)

@@ -170,8 +170,8 @@ func TestQuantizeEqualsLlamaCpp(t *testing.T) {
 		t.Fatal(err)
 	}
 	weights := checkpoint(t)
-	for _, f := range []*quant.Format{quant.Q4_0, quant.Q4_1, quant.Q8_0} {
-		tensors := want[strings.ToUpper(f.Name)]
+	for _, f := range []quant.Format{quant.Q4_0, quant.Q4_1, quant.Q8_0} {
+		tensors := want[strings.ToUpper(f.String())]
 		if len(tensors) < 50 {
 			t.Fatalf("%s: only %d tensors to compare", f, len(tensors))
 		}
@@ -201,7 +201,7 @@ func TestKQuantsOfLlamaCpp(t *testing.T) {
 	weights := checkpoint(t)
 	seen := map[string]int{}
 	for _, stored := range f.Tensors() {
-		format, tolerance := map[string]*quant.Format{"Q4_K": quant.Q4_K, "Q6_K": quant.Q6_K}[stored.Type.String()], 0.0
+		format, tolerance := map[string]quant.Format{"Q4_K": quant.Q4_K, "Q6_K": quant.Q6_K}[stored.Type.String()], 0.0
 		switch format {
 		case quant.Q4_K:
 			tolerance = 0.09
@@ -210,7 +210,7 @@ func TestKQuantsOfLlamaCpp(t *testing.T) {
 		default:
 			continue
 		}
-		seen[format.Name]++
+		seen[format.String()]++
 		w := weights[stored.Name]
 		got := make([]float32, len(w))
 		if err := format.Dequantize(got, stored.Data); err != nil {
@@ -231,7 +231,7 @@ func TestKQuantsOfLlamaCpp(t *testing.T) {
 }
 
 // element computes one element of a block from the format's definition, in float64.
-func element(f *quant.Format, b []byte, i int) float64 {
+func element(f quant.Format, b []byte, i int) float64 {
 	f16 := func(at int) float64 {
 		return float64(float16.Frombits(uint16(b[at]) | uint16(b[at+1])<<8).Float32())
 	}
@@ -266,16 +266,16 @@ func element(f *quant.Format, b []byte, i int) float64 {
 	panic(f)
 }
 
-var quantized = []*quant.Format{quant.Q4_0, quant.Q4_1, quant.Q8_0, quant.Q4_K, quant.Q5_K, quant.Q6_K}
+var quantized = []quant.Format{quant.Q4_0, quant.Q4_1, quant.Q8_0, quant.Q4_K, quant.Q5_K, quant.Q6_K}
 
 // randomRow returns random blocks whose scales are ordinary numbers.
-func randomRow(r *rand.Rand, f *quant.Format, n int) []byte {
+func randomRow(r *rand.Rand, f quant.Format, n int) []byte {
 	b := make([]byte, f.Bytes(n))
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
-	for at := 0; at < len(b); at += f.BlockBytes {
-		scales := map[*quant.Format][]int{quant.Q4_1: {0, 2}, quant.Q4_K: {0, 2}, quant.Q5_K: {0, 2}, quant.Q6_K: {208}, quant.F32: {}, quant.F16: {}, quant.BF16: {}}
+	for at := 0; at < len(b); at += f.BlockBytes() {
+		scales := map[quant.Format][]int{quant.Q4_1: {0, 2}, quant.Q4_K: {0, 2}, quant.Q5_K: {0, 2}, quant.Q6_K: {208}, quant.F32: {}, quant.F16: {}, quant.BF16: {}}
 		places, ok := scales[f]
 		if !ok {
 			places = []int{0}
@@ -297,8 +297,8 @@ func TestDequantizeByDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range got {
-			b := row[i/f.BlockLen*f.BlockBytes:]
-			if want := element(f, b, i%f.BlockLen); math.Abs(float64(v)-want) > 1e-6*(math.Abs(want)+1) {
+			b := row[i/f.BlockLen()*f.BlockBytes():]
+			if want := element(f, b, i%f.BlockLen()); math.Abs(float64(v)-want) > 1e-6*(math.Abs(want)+1) {
 				t.Fatalf("%s: element %d is %g, want %g", f, i, v, want)
 			}
 		}
@@ -377,8 +377,8 @@ func TestActivation(t *testing.T) {
 }
 
 // dotByContract computes a dot product from the contract in the package's documentation and the elements' definitions.
-func dotByContract(f *quant.Format, w []byte, a quant.Activation) (acc float32) {
-	if f.ActivationForm == quant.Float {
+func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {
+	if f.ActivationForm() == quant.Float {
 		wide := make([]float32, a.K)
 		_ = f.Dequantize(wide, w)
 		for i, v := range wide {
@@ -387,7 +387,7 @@ func dotByContract(f *quant.Format, w []byte, a quant.Activation) (acc float32) 
 		return acc
 	}
 	for b := range a.D {
-		block := append([]byte(nil), w[b*f.BlockBytes:(b+1)*f.BlockBytes]...)
+		block := append([]byte(nil), w[b*f.BlockBytes():(b+1)*f.BlockBytes()]...)
 		scale := func(at int, set uint16) float32 { // reads a scale, and replaces it
 			h := uint16(block[at]) | uint16(block[at+1])<<8
 			block[at], block[at+1] = byte(set), byte(set>>8)
@@ -407,8 +407,8 @@ func dotByContract(f *quant.Format, w []byte, a quant.Activation) (acc float32) 
 			d, minimum = scale(0, one), false
 		}
 		isum, msum := 0.0, 0.0
-		for i := range f.BlockLen {
-			isum += element(f, block, i) * float64(a.Q[b*f.BlockLen+i])
+		for i := range f.BlockLen() {
+			isum += element(f, block, i) * float64(a.Q[b*f.BlockLen()+i])
 		}
 		acc = exact.FMA(d*a.D[b], float32(isum), acc)
 		if !minimum {
@@ -417,12 +417,12 @@ func dotByContract(f *quant.Format, w []byte, a quant.Activation) (acc float32) 
 		if f != quant.Q4_1 { // the minimums alone: d 0, dmin −1 gives +min
 			block[0], block[1], block[2], block[3] = 0, 0, 0x00, 0xbc
 		}
-		for i := range f.BlockLen {
+		for i := range f.BlockLen() {
 			v := 1.0
 			if f != quant.Q4_1 {
 				v = element(f, block, i)
 			}
-			msum += v * float64(a.Q[b*f.BlockLen+i])
+			msum += v * float64(a.Q[b*f.BlockLen()+i])
 		}
 		acc = exact.FMA(m*a.D[b], float32(msum), acc)
 	}
@@ -435,7 +435,7 @@ func TestDotRowsKeepsTheContract(t *testing.T) {
 	for _, f := range quant.Formats() {
 		for _, tokens := range []int{1, 3} {
 			w := randomRow(r, f, rows*k)
-			if f.ActivationForm == quant.Float {
+			if f.ActivationForm() == quant.Float {
 				x := make([]float32, rows*k)
 				for i := range x {
 					x[i] = float32(r.NormFloat64())
@@ -445,7 +445,7 @@ func TestDotRowsKeepsTheContract(t *testing.T) {
 				}
 			}
 			var a quant.Activation
-			a.Reserve(f.ActivationForm, tokens, k)
+			a.Reserve(f.ActivationForm(), tokens, k)
 			x := make([]float32, tokens*k)
 			for i := range x {
 				x[i] = float32(r.NormFloat64())
@@ -476,8 +476,8 @@ func TestDotRowsKeepsTheContract(t *testing.T) {
 
 func TestLengthsAreChecked(t *testing.T) {
 	for _, f := range quant.Formats() {
-		n := f.BlockLen
-		good, short := make([]byte, f.BlockBytes), make([]byte, f.BlockBytes-1)
+		n := f.BlockLen()
+		good, short := make([]byte, f.BlockBytes()), make([]byte, f.BlockBytes()-1)
 		if err := f.Dequantize(make([]float32, n), good); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
@@ -498,7 +498,7 @@ func FuzzBlocks(f *testing.F) {
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz"), float32(1))
 	f.Fuzz(func(t *testing.T, data []byte, x float32) {
 		for _, format := range quant.Formats() {
-			n := len(data) / format.BlockBytes * format.BlockLen / 256 * 256
+			n := len(data) / format.BlockBytes() * format.BlockLen() / 256 * 256
 			if n == 0 {
 				continue
 			}
@@ -507,7 +507,7 @@ func FuzzBlocks(f *testing.F) {
 				t.Fatal(err)
 			}
 			var a quant.Activation
-			a.Reserve(format.ActivationForm, 1, n)
+			a.Reserve(format.ActivationForm(), 1, n)
 			values[0] = x
 			a.X = values
 			a.Prepare(0, values)
@@ -531,7 +531,7 @@ func BenchmarkDotRows(b *testing.B) {
 		for _, tokens := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s/%d", f, tokens), func(b *testing.B) {
 				w := randomRow(r, f, rows*k)
-				if f.ActivationForm == quant.Float {
+				if f.ActivationForm() == quant.Float {
 					x := make([]float32, rows*k)
 					for i := range x {
 						x[i] = float32(r.NormFloat64())
@@ -541,7 +541,7 @@ func BenchmarkDotRows(b *testing.B) {
 					}
 				}
 				var a quant.Activation
-				a.Reserve(f.ActivationForm, tokens, k)
+				a.Reserve(f.ActivationForm(), tokens, k)
 				a.X = make([]float32, tokens*k)
 				for i := range a.X {
 					a.X[i] = float32(r.NormFloat64())
@@ -560,26 +560,20 @@ func BenchmarkDotRows(b *testing.B) {
 	}
 }
 
-func TestDotQ4_0Q8_0(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 10))
-	x, y := make([]quant.BlockQ4_0, 8), make([]quant.BlockQ8_0, 8)
-	want := 0.0
-	for i := range x {
-		x[i].D, y[i].D = float16.Fromfloat32(r.Float32()), float16.Fromfloat32(r.Float32())
-		for j := range x[i].QS {
-			x[i].QS[j] = byte(r.Uint32())
+// TestNoFormat calls every method of what is no format: the answers are errors and zeros, and nothing panics.
+func TestNoFormat(t *testing.T) {
+	for _, f := range []quant.Format{0, quant.Q6_K + 1, 255} {
+		if f.Valid() || f.CanQuantize() || f.Bytes(100) != 0 || f.BlockLen() != 1 || f.BlockBytes() != 0 || f.String() != "none" {
+			t.Errorf("%d: %v, blocks of %d in %d bytes", uint8(f), f, f.BlockLen(), f.BlockBytes())
 		}
-		for j := range y[i].QS {
-			y[i].QS[j] = int8(r.Uint32())
+		for _, n := range []int{0, 32} {
+			if f.Dequantize(make([]float32, n), nil) == nil || f.Quantize(nil, make([]float32, n)) == nil {
+				t.Errorf("%d: %d elements were converted", uint8(f), n)
+			}
 		}
-		var a, b [32]float32
-		x[i].Dequantize(&a)
-		y[i].Dequantize(&b)
-		for j := range a {
-			want += float64(a[j]) * float64(b[j])
+		a := quant.Activation{Rows: 1, K: 3, X: []float32{1, 2, 3}}
+		if got := f.Dot(nil, &a); got != 0 {
+			t.Errorf("%d: a product of %v", uint8(f), got)
 		}
-	}
-	if got := float64(quant.DotQ4_0Q8_0(x, y)); math.Abs(got-want) > 1e-3*math.Abs(want)+1e-3 {
-		t.Errorf("%g, want %g", got, want)
 	}
 }

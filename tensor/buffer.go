@@ -12,21 +12,23 @@ import (
 // ErrReadOnly is returned by what would write to memory that must not change, such as a mapped file.
 var ErrReadOnly = errors.New("tensor: the buffer is read-only")
 
-// Buffer is memory that a device understands. A device's own buffer type carries its handle, which the device finds by a
-// type assertion, so this package knows nothing of any accelerator.
+// Buffer is memory that a device understands. A device's own type of buffer carries the device's handle of the memory, which the
+// device finds by a type assertion, so that this package knows nothing of any accelerator.
 type Buffer interface {
 	// DType returns the type of the elements.
 	DType() DType
 	// Size returns the bytes.
 	Size() int
-	// Bytes returns the host's view, or nil while the host may not touch the memory (before Map, after Free).
+	// Bytes returns the host's view of the memory, or nil while the host may not touch it (before Map, after Free).
 	Bytes() []byte
 	// ReadOnly tells that the contents must not be written.
 	ReadOnly() bool
-	// Map makes the contents visible to the host and Bytes non-nil, waiting for the device where it must; Unmap gives them
-	// back to the device. Each Map is undone by one Unmap: the host sees the memory until the last. Host memory is always mapped.
+	// Map makes the contents visible to the host and Bytes non-nil, and waits for the device where it must. Host memory is always
+	// mapped.
 	Map() error
+	// Unmap undoes one Map. The last Unmap gives the contents back to the device.
 	Unmap() error
+	// Mapped tells whether the host may touch the memory.
 	Mapped() bool
 	// Sync waits until the device has finished with the buffer.
 	Sync() error
@@ -34,24 +36,29 @@ type Buffer interface {
 	Free() error
 }
 
-// SharedBuffer is host memory: 64-byte aligned and outside the Go heap, so that weights and caches neither raise the
-// garbage collector's goal nor get scanned. It is released by Free or, at the latest, when the buffer becomes unreachable;
-// a byte slice taken from it does not keep it reachable.
+// SharedBuffer is host memory, which devices may share. What Galloc allocates is 64-byte aligned and outside the Go heap, so that
+// weights and caches neither raise the garbage collector's goal nor get scanned; it is released by Free or, at the latest, when
+// the buffer becomes unreachable. A byte slice taken from a buffer does not keep the buffer reachable.
+//
+// release is nil for memory that WrapBytes was given, and owner is nil for memory of Galloc's. After Free both bytes and owner are
+// nil.
 type SharedBuffer struct {
 	dtype    DType
 	bytes    []byte
 	readOnly bool
-	owner    any // keeps what the bytes belong to reachable; nil when the bytes are our own allocation
-	release  *allocation
+	owner    any         // what the bytes belong to, kept reachable
+	release  *allocation // the memory to give back
 }
 
-// allocation is what a cleanup needs to give memory back exactly once; it must not refer to its SharedBuffer.
+// allocation is memory of a Galloc, which is given back exactly once. A cleanup of the SharedBuffer holds it, so it must not refer to
+// the SharedBuffer.
 type allocation struct {
 	bytes []byte
-	used  *atomic.Int64
-	done  atomic.Bool
+	used  *atomic.Int64 // the Galloc's count of bytes in use
+	done  atomic.Bool   // the memory was given back
 }
 
+// free gives the memory back, unless that was done already. A nil allocation has none.
 func (a *allocation) free() error {
 	if a == nil || a.done.Swap(true) {
 		return nil
@@ -60,8 +67,8 @@ func (a *allocation) free() error {
 	return mmap.Free(a.bytes)
 }
 
-// WrapBytes makes a buffer of existing host memory, such as a region of a mapped file. The owner, which may be nil, is kept
-// reachable as long as the buffer is; Free forgets both and releases neither.
+// WrapBytes makes a buffer of existing host memory, such as a region of a mapped file. The owner, which may be nil, is kept reachable
+// as long as the buffer is. Free makes the buffer forget the memory and its owner, and releases neither of them.
 func WrapBytes(d DType, b []byte, owner any, readOnly bool) *SharedBuffer {
 	return &SharedBuffer{dtype: d, bytes: b, readOnly: readOnly, owner: owner}
 }
@@ -75,7 +82,7 @@ func (b *SharedBuffer) Size() int { return len(b.bytes) }
 // Bytes returns the memory itself, nil after Free.
 func (b *SharedBuffer) Bytes() []byte { return b.bytes }
 
-// ReadOnly tells whether the memory is a mapped file or was declared constant.
+// ReadOnly tells whether WrapBytes was told that the memory must not be written, such as a mapped file's.
 func (b *SharedBuffer) ReadOnly() bool { return b.readOnly }
 
 // Map does nothing: host memory is always mapped.
@@ -96,8 +103,8 @@ func (b *SharedBuffer) Free() error {
 	return b.release.free()
 }
 
-// Discard gives the pages that lie wholly in [off, off+n) back to the system; what they held becomes zero. It is how a
-// cache really shrinks after an eviction. Memory that the buffer does not own is left alone.
+// Discard gives the memory pages that lie wholly in [off, off+n) back to the system; the bytes in these pages become zero. By it a
+// cache takes less memory after an eviction. Memory that the buffer does not own, or must not write, is left as it is.
 func (b *SharedBuffer) Discard(off, n int) error {
 	if off < 0 || n < 0 || off > len(b.bytes) || n > len(b.bytes)-off {
 		return fmt.Errorf("tensor: discard of bytes %d+%d of a buffer of %d", off, n, len(b.bytes))
@@ -108,7 +115,7 @@ func (b *SharedBuffer) Discard(off, n int) error {
 	return mmap.Discard(b.bytes[off : off+n])
 }
 
-// Memory allocates buffers and tells truthfully how much of what it allocated is still held.
+// Memory allocates buffers and counts the bytes of those that have not been released.
 type Memory interface {
 	// Alloc returns zeroed memory for size bytes of elements of type d.
 	Alloc(size int, d DType) (Buffer, error)

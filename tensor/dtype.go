@@ -12,8 +12,8 @@ import (
 // consecutive elements of a row share BlockBytes bytes. The zero value means "not set".
 type DType uint8
 
-// The element types. The quantised ones are laid out as GGML lays them out, so that files interchange; package quant
-// describes and codes them.
+// The element types. The quantised types have GGML's layouts, so that llama.cpp's files can be read and written; package quant
+// describes the layouts and converts them.
 const (
 	F32  DType = iota + 1 // IEEE 754 binary32
 	F16                   // IEEE 754 binary16
@@ -27,15 +27,16 @@ const (
 	Q6_K                  // 256 × 6 bits, sixteen 8-bit scales: 210 bytes
 )
 
+// dtypes lists the element types by value. U8 has no format.
 var dtypes = [...]struct {
 	name                 string
 	blockLen, blockBytes int
-	format               *quant.Format
+	format               quant.Format
 }{
 	F32:  {"f32", 1, 4, quant.F32},
 	F16:  {"f16", 1, 2, quant.F16},
 	BF16: {"bf16", 1, 2, quant.BF16},
-	U8:   {"u8", 1, 1, nil},
+	U8:   {"u8", 1, 1, 0},
 	Q4_0: {"q4_0", 32, 18, quant.Q4_0},
 	Q4_1: {"q4_1", 32, 20, quant.Q4_1},
 	Q8_0: {"q8_0", 32, 34, quant.Q8_0},
@@ -95,8 +96,8 @@ func (d DType) BlockBytes() int {
 // Quantized tells whether elements are stored in blocks of more than one.
 func (d DType) Quantized() bool { return d.BlockLen() > 1 }
 
-// Bytes returns the bytes of n elements. It is an error when n is negative, is no whole number of blocks, or needs more
-// bytes than an int can count.
+// Bytes returns the bytes of n elements. It returns an error when n is negative or no whole number of blocks, or when the elements
+// need more bytes than an int can count.
 func (d DType) Bytes(n int) (int, error) {
 	if !d.Valid() {
 		return 0, fmt.Errorf("tensor: %d elements of an unknown element type %d", n, uint8(d))
@@ -111,10 +112,11 @@ func (d DType) Bytes(n int) (int, error) {
 	return n / block * dtypes[d].blockBytes, nil
 }
 
-// Format returns the codec of the type, nil for U8 and for what is no type.
-func (d DType) Format() *quant.Format {
+// Format returns the storage format of the type, which converts its elements and computes with them. For U8, and for what is no
+// type, the format is not Valid.
+func (d DType) Format() quant.Format {
 	if !d.Valid() {
-		return nil
+		return 0
 	}
 	return dtypes[d].format
 }

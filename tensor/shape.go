@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// MaxDims is the largest number of dimensions of a Shape.
+// MaxDims is the largest number of dimensions of a Shape: what GGML has, and more than any weight of a Llama needs.
 const MaxDims = 4
 
 // Shape is an immutable list of up to MaxDims dimensions, outermost first. Shapes compare with ==; the zero value is the
 // empty shape, which has no elements.
+//
+// 0 ≤ n ≤ MaxDims; dims[:n] are not negative and their product fits an int; dims[n:] are 0, so that == compares only what counts.
 type Shape struct {
 	dims [MaxDims]int
-	n    int
+	n    int // dimensions
 }
 
 // NewShape makes a shape. A dimension may be 0 but not negative, and the number of elements must fit an int.
@@ -36,7 +38,7 @@ func NewShape(dims ...int) (Shape, error) {
 	return s, nil
 }
 
-// ShapeOf is NewShape for dimensions known to be good; it panics where NewShape returns an error.
+// ShapeOf is NewShape for dimensions that are known to be valid; it panics where NewShape returns an error.
 func ShapeOf(dims ...int) Shape {
 	s, err := NewShape(dims...)
 	if err != nil {
@@ -75,7 +77,7 @@ func (s Shape) NumElements() int {
 	return elements
 }
 
-// Rows returns the number of rows when all but the innermost dimension are taken together.
+// Rows returns the number of rows: the product of all dimensions but the innermost, 0 for the empty shape.
 func (s Shape) Rows() int {
 	if s.n == 0 {
 		return 0

@@ -12,26 +12,29 @@ import (
 type Device interface {
 	// Name is short and unique among the devices of a program: "cpu", "opencl".
 	Name() string
-	// Memory allocates on the device.
+	// Memory returns what allocates on the device.
 	Memory() Memory
 	// CopyFrom returns a copy of t, wherever t lives, on this device.
 	CopyFrom(t *Tensor) (*Tensor, error)
 }
 
 // Tensor is a Shape over a region of a Buffer on a Device. Data are row-major: the innermost dimension is contiguous, and
-// blocks of a quantised type run along it. Several tensors may share a buffer (Slice, Reshape). A Tensor may be read by any
-// number of goroutines; who writes its data must be alone.
+// blocks of a quantised type run along it. Several tensors may share a buffer (Slice, Reshape). Any number of goroutines may read a
+// Tensor; while one writes its data no other may read or write them.
+//
+// Rows are whole blocks, and so is offset; size is the bytes of the shape; offset+size is at most the Size of the
+// buffer until the buffer is freed.
 type Tensor struct {
 	shape  Shape
 	dtype  DType
 	buffer Buffer
-	offset int // bytes into the buffer
-	size   int // bytes
-	device Device
+	offset int    // where the tensor begins in the buffer, in bytes
+	size   int    // bytes
+	device Device // nil: host memory that belongs to no backend
 }
 
-// New allocates a zeroed tensor on a device; a nil device is host memory that no backend has claimed, outside any
-// accounting.
+// New allocates a zeroed tensor on a device. With a nil device it is in host memory that belongs to no backend and is not counted in
+// any Memory's Used.
 func New(device Device, d DType, shape Shape) (*Tensor, error) {
 	size, err := shapeBytes(d, shape)
 	if err != nil {
@@ -61,7 +64,7 @@ func Wrap(device Device, buffer Buffer, shape Shape) (*Tensor, error) {
 	return &Tensor{shape: shape, dtype: buffer.DType(), buffer: buffer, size: size, device: device}, nil
 }
 
-// FromFloats makes a host tensor of type F32 with a copy of the values, which must be as many as the shape has elements.
+// FromFloats makes a tensor of type F32 in host memory with a copy of the values. Their number must be that of the shape's elements.
 func FromFloats(values []float32, dims ...int) (*Tensor, error) {
 	shape, err := NewShape(dims...)
 	if err != nil {
@@ -82,7 +85,7 @@ func FromFloats(values []float32, dims ...int) (*Tensor, error) {
 	return t, nil
 }
 
-// shapeBytes returns the bytes of a tensor; each row must be whole blocks.
+// shapeBytes returns the bytes of a tensor, and an error unless each row is whole blocks.
 func shapeBytes(d DType, shape Shape) (int, error) {
 	if _, err := d.Bytes(shape.Dim(-1)); err != nil {
 		return 0, fmt.Errorf("tensor: rows of %v%v: %w", d, shape, err)
@@ -124,7 +127,7 @@ func (t *Tensor) Data() []byte {
 	return b[t.offset : t.offset+t.size : t.offset+t.size]
 }
 
-// Free releases the buffer, with all tensors that share it.
+// Free releases the buffer; all tensors that share it must not be used afterwards.
 func (t *Tensor) Free() error { return t.buffer.Free() }
 
 // String describes the tensor without its data, as f32[2 3]@cpu.
@@ -146,7 +149,7 @@ func (t *Tensor) Slice(lo, hi int) (*Tensor, error) {
 	return view, nil
 }
 
-// SliceInto is Slice into an existing Tensor, so that a loop need not allocate.
+// SliceInto is Slice that writes the view to an existing Tensor, which may be t itself, so that a loop need not allocate.
 func (t *Tensor) SliceInto(view *Tensor, lo, hi int) error {
 	if t.shape.n == 0 || lo < 0 || hi < lo || hi > t.shape.dims[0] {
 		return fmt.Errorf("tensor: rows [%d, %d) of %v", lo, hi, t)
@@ -170,7 +173,7 @@ func (t *Tensor) SliceInto(view *Tensor, lo, hi int) error {
 	return nil
 }
 
-// Reshape returns a view of the same data in another shape of as many elements.
+// Reshape returns a view of the same data in another shape, which must have the same number of elements.
 func (t *Tensor) Reshape(dims ...int) (*Tensor, error) {
 	shape, err := NewShape(dims...)
 	if err != nil {
@@ -212,8 +215,8 @@ type Element interface {
 // BFloat16 holds the upper half of a float32.
 type BFloat16 uint16
 
-// As returns the host's view of the data as elements or blocks of T. It refuses a type that is not the tensor's own, and
-// data that the host may not touch now. The view is valid as Data's is, and must not be written.
+// As returns the host's view of the data as elements or blocks of T. It returns an error for a type that is not the tensor's own, and
+// while the host may not touch the data. The view is valid as long as Data's is, and must not be written.
 func As[T Element](t *Tensor) ([]T, error) {
 	var zero T
 	if want := dtypeOf(zero); want != t.dtype {
@@ -232,7 +235,7 @@ func As[T Element](t *Tensor) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&data[0])), len(data)/int(unsafe.Sizeof(zero))), nil
 }
 
-// Mut is As for writing: it refuses a read-only buffer with ErrReadOnly.
+// Mut is As for a view that may be written. For a read-only buffer the error wraps ErrReadOnly.
 func Mut[T Element](t *Tensor) ([]T, error) {
 	if t.buffer.ReadOnly() {
 		return nil, fmt.Errorf("write to %v: %w", t, ErrReadOnly)

@@ -18,9 +18,9 @@ import (
 
 func TestDTypeGeometryIsTheFormats(t *testing.T) {
 	for _, d := range tensor.DTypes() {
-		if f := d.Format(); f != nil && (f.BlockLen != d.BlockLen() || f.BlockBytes != d.BlockBytes() || f.Name != d.String()) {
-			t.Errorf("%v: blocks of %d in %d bytes, the format %s has %d in %d", d, d.BlockLen(), d.BlockBytes(), f, f.BlockLen, f.BlockBytes)
-		} else if f == nil && d != tensor.U8 {
+		if f := d.Format(); f.Valid() && (f.BlockLen() != d.BlockLen() || f.BlockBytes() != d.BlockBytes() || f.String() != d.String()) {
+			t.Errorf("%v: blocks of %d in %d bytes, the format %s has %d in %d", d, d.BlockLen(), d.BlockBytes(), f, f.BlockLen(), f.BlockBytes())
+		} else if !f.Valid() && d != tensor.U8 {
 			t.Errorf("%v has no format", d)
 		}
 		if again, err := tensor.ParseDType(d.String()); err != nil || again != d {

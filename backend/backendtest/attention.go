@@ -151,7 +151,7 @@ func (a *attended) each(f func(query, kvHead int, p, scores []float64)) {
 		for head := range a.heads.heads {
 			query, kv := token*a.heads.heads+head, head/(a.heads.heads/a.kvHeads)
 			q := a.q[query*a.dim : (query+1)*a.dim]
-			steps := blockMaxima(q, a.dtype.Format().ActivationForm.BlockLen())
+			steps := blockMaxima(q, a.dtype.Format().ActivationForm().BlockLen())
 			highest := math.Inf(-1)
 			for j := range seen {
 				k := a.k[(j*a.kvHeads+kv)*a.dim:][:a.dim]

@@ -102,7 +102,7 @@ func transposed(g generator, p product, d tensor.DType, f factors) *trial {
 // magnitude returns what the errors of a product are relative to.
 func (p product) magnitude(d tensor.DType, x []float32, w []byte) func([]float32) []float64 {
 	return func([]float32) []float64 {
-		result, steps := make([]float64, p.m*p.n), blockMaxima(x, d.Format().ActivationForm.BlockLen())
+		result, steps := make([]float64, p.m*p.n), blockMaxima(x, d.Format().ActivationForm().BlockLen())
 		rowBytes := quantBytes(d, p.k)
 		for j := range p.n {
 			row := decode(d, w[j*rowBytes:(j+1)*rowBytes])

@@ -83,7 +83,7 @@ type attention struct {
 	backend.AttentionDims
 	kernels           *asm.Kernels
 	held              *atomic.Int64 // counts the scratch memory below; it is the Base's
-	format            *quant.Format
+	format            quant.Format
 	group             int // query heads that share a KV head
 	n                 int // slots in use
 	tiles             int
@@ -174,7 +174,7 @@ func (a *attention) load(l *lane, head, first, last int) {
 	rows := (last - first) * a.group
 	l.reserve(rows, a.HeadDim, a.held)
 	had := cap(l.queries.Q)
-	l.queries.Reserve(a.format.ActivationForm, rows, a.HeadDim)
+	l.queries.Reserve(a.format.ActivationForm(), rows, a.HeadDim)
 	if grown := cap(l.queries.Q) - had; grown != 0 { // the scales and sums are few beside the elements
 		a.held.Add(int64(grown))
 	}

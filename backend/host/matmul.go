@@ -85,7 +85,7 @@ type product struct {
 
 // term is one weight of a product.
 type term struct {
-	format   *quant.Format
+	format   quant.Format
 	panels   *asm.Panels // how w is packed; nil: as files have it
 	partner  int         // index of the activation's form
 	w        []byte
@@ -122,7 +122,7 @@ func (p *product) begin(kernels *asm.Kernels, m, k int) { p.kernels, p.m, p.k = 
 func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
 	format := w.DType().Format()
 	p.terms = append(p.terms, term{
-		format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm),
+		format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm()),
 		w: dataOf(w), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
 	})
 	p.rows += rows

@@ -69,7 +69,7 @@ func needWholePanels(w *tensor.Tensor, rows, cols int) error {
 // panels for, or whose rows do not fill them, are returned as they are. The context is looked at every few megabytes.
 func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
 	format := w.DType().Format()
-	if format == nil || w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || w.Size() == 0 || panelsOf(w) != nil {
+	if w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || w.Size() == 0 || panelsOf(w) != nil {
 		return w, nil
 	}
 	panels := b.kernels.PanelsFor(format)

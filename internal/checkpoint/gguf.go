@@ -169,7 +169,7 @@ func readScaling(f *gguf.File, r *RoPE) error {
 		return nil
 	}
 	numbers := t.DType.Format()
-	if numbers == nil {
+	if !numbers.Valid() {
 		return unsupported("the tensor %s has the type %v, which cannot be read", t.Name, t.Type)
 	}
 	n := 1

@@ -26,7 +26,7 @@ const PanelKeys = 32
 // keys are wanted: Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there in any
 // case, and Results[r].Max and Sum.
 type Tile struct {
-	Format  *quant.Format
+	Format  quant.Format
 	K, V    []byte
 	Stride  int
 	HeadDim int

@@ -14,7 +14,7 @@ import (
 
 // tileCase describes a tile.
 type tileCase struct {
-	format   *quant.Format
+	format   quant.Format
 	headDim  int
 	visible  []int // of each row
 	padding  int   // bytes between slots
@@ -51,7 +51,7 @@ func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 			}
 		}
 	}
-	tile.Queries.Reserve(c.format.ActivationForm, rows, c.headDim)
+	tile.Queries.Reserve(c.format.ActivationForm(), rows, c.headDim)
 	tile.Queries.X = asmtest.FencedFloats(t, rows*c.headDim)
 	for row := range rows {
 		x := tile.Queries.X[row*c.headDim:][:c.headDim]
@@ -102,12 +102,12 @@ func mask(rows, group, n int) (visible []int) {
 	return visible
 }
 
-var cacheFormats = []*quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0, quant.Q4_1}
+var cacheFormats = []quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0, quant.Q4_1}
 
 func TestAttend(t *testing.T) {
 	for _, f := range cacheFormats {
 		for _, headDim := range []int{8, 16, 32, 64, 80, 96, 256} {
-			if headDim%f.BlockLen != 0 {
+			if headDim%f.BlockLen() != 0 {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", f, headDim), func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestAttend(t *testing.T) {
 			})
 		}
 		for _, fill := range asmtest.Fills {
-			t.Run(f.Name+"/"+fill.Name, func(t *testing.T) {
+			t.Run(f.String()+"/"+fill.Name, func(t *testing.T) {
 				for seed := range uint64(4) {
 					tileCase{f, 64, []int{5, 40, 40, 41, 77}, 3, fill.At, seed}.check(t)
 				}
@@ -135,7 +135,7 @@ func FuzzAttend(f *testing.F) {
 	f.Add(uint8(3), uint8(8), uint8(5), uint8(50), uint8(2), uint64(3))
 	f.Fuzz(func(t *testing.T, format, size, rows, seen, fill uint8, seed uint64) {
 		c := tileCase{format: cacheFormats[int(format)%len(cacheFormats)], seed: seed, elements: asmtest.Fills[int(fill)%len(asmtest.Fills)].At}
-		c.headDim = (1 + int(size)%16) * max(8, c.format.BlockLen)
+		c.headDim = (1 + int(size)%16) * max(8, c.format.BlockLen())
 		c.padding = int(seed % 7)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 1 + rows%12 {

@@ -19,7 +19,7 @@ type blockReader struct {
 
 // reads is cacheReader.reads: heads are whole blocks.
 func (c *blockReader) reads(t *Tile) bool {
-	return t.Format == c.products.Layout.Format && t.HeadDim%t.Format.BlockLen == 0
+	return t.Format == c.products.Layout.Format && t.HeadDim%t.Format.BlockLen() == 0
 }
 
 // score is cacheReader.score: panels.Rows keys at a time.
@@ -28,7 +28,7 @@ func (c *blockReader) score(t *Tile, visible []int, longest int) {
 	k, room := t.K[:(longest-1)*t.Stride+size], t.Panel[:PanelKeys*t.HeadDim]
 	planes := c.products.Layout.Cut(unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), panels.Rows*size), t.HeadDim)
 	for j := 0; j < longest; j += panels.Rows {
-		c.transpose(&planes[0][0], &planes[1][0], &k[j*t.Stride], t.Stride, min(panels.Rows, longest-j), t.HeadDim/t.Format.BlockLen)
+		c.transpose(&planes[0][0], &planes[1][0], &k[j*t.Stride], t.Stride, min(panels.Rows, longest-j), t.HeadDim/t.Format.BlockLen())
 		for at := j; at < min(j+panels.Rows, longest); at += 8 {
 			c.scoreRows(t, c.products.Layout.RowsOf(planes, at-j), visible, at)
 		}
@@ -38,7 +38,7 @@ func (c *blockReader) score(t *Tile, visible []int, longest int) {
 // scoreRows computes the scores of eight keys from slot j on.
 func (c *blockReader) scoreRows(t *Tile, keys [3]*byte, visible []int, j int) {
 	d, q, tiles := t.HeadDim, t.Queries, c.products.Tiles
-	blocks := d / t.Format.BlockLen
+	blocks := d / t.Format.BlockLen()
 	for r := 0; r < len(visible); {
 		for tiles[0].Tokens > len(visible)-r {
 			tiles = tiles[1:]

@@ -12,7 +12,7 @@ import (
 
 // floatReader is the assembly for a float format.
 type floatReader struct {
-	format     *quant.Format
+	format     quant.Format
 	transposed int // keys that transpose works on
 	transpose  func(panel *float32, k *byte, stride, n, headDim int)
 	scores     []panels.FloatTile // products of the panel with four queries, and with one

@@ -28,14 +28,14 @@ type Unit struct {
 
 // floatReader is the assembly that reads keys and values of a float format.
 type floatReader struct {
-	format    *quant.Format
+	format    quant.Format
 	transpose func(panel *float32, k *byte, stride, n, headDim int)
 	values    valuesKernel
 }
 
 // blockReader is the assembly that reads keys of a format of blocks of 32.
 type blockReader struct {
-	format    *quant.Format
+	format    quant.Format
 	transpose func(panel *int32, scales *float32, k *byte, stride, n, headDim int)
 }
 
@@ -103,7 +103,7 @@ func (s *slots) find() bool {
 		}
 	}
 	for i := range u.blocks {
-		if b := &u.blocks[i]; b.format == s.Format && d%s.Format.BlockLen == 0 {
+		if b := &u.blocks[i]; b.format == s.Format && d%s.Format.BlockLen() == 0 {
 			s.blocks = b
 		}
 	}

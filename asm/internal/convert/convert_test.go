@@ -18,14 +18,14 @@ func TestDequantize(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for _, k := range asm.Tiers()[1:] {
 		for _, f := range quant.Formats() {
-			t.Run(k.Tier()+"/"+f.Name, func(t *testing.T) {
+			t.Run(k.Tier()+"/"+f.String(), func(t *testing.T) {
 				for _, n := range append(slices.Clone(asmtest.Lengths), 1<<16) {
-					n = n / f.BlockLen * f.BlockLen
+					n = n / f.BlockLen() * f.BlockLen()
 					src, got, want := asmtest.Fenced(t, max(f.Bytes(n), 1)), asmtest.FencedFloats(t, n), make([]float32, n)
 					src = src[len(src)-f.Bytes(n):]
 					for i := range src {
 						src[i] = byte(r.Uint32())
-						if f.BlockLen == 1 && n == 1<<16 {
+						if f.BlockLen() == 1 && n == 1<<16 {
 							src[i] = byte(i / 2 >> (i % 2 * 8))
 						}
 					}
@@ -39,7 +39,7 @@ func TestDequantize(t *testing.T) {
 }
 
 // sameQuantized fails unless a tier writes x as the portable form does.
-func sameQuantized(t testing.TB, k *asm.Kernels, f *quant.Format, x []float32) {
+func sameQuantized(t testing.TB, k *asm.Kernels, f quant.Format, x []float32) {
 	t.Helper()
 	got, want := asmtest.Fenced(t, max(f.Bytes(len(x)), 1)), make([]byte, f.Bytes(len(x)))
 	got = got[len(got)-len(want):]
@@ -47,8 +47,8 @@ func sameQuantized(t testing.TB, k *asm.Kernels, f *quant.Format, x []float32) {
 	k.Quantize(f, got, x)
 	for i := range want {
 		if got[i] != want[i] {
-			at := i / f.BlockBytes * f.BlockLen
-			t.Fatalf("%s, %d elements: byte %d is %#x, the portable form has %#x, for %v", f, len(x), i, got[i], want[i], x[at:at+f.BlockLen])
+			at := i / f.BlockBytes() * f.BlockLen()
+			t.Fatalf("%s, %d elements: byte %d is %#x, the portable form has %#x, for %v", f, len(x), i, got[i], want[i], x[at:at+f.BlockLen()])
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestQuantize(t *testing.T) {
 						x[i] = fill.At(r, i)
 					}
 					for _, n := range append([]int{len(x)}, asmtest.Lengths...) {
-						n = n / f.BlockLen * f.BlockLen
+						n = n / f.BlockLen() * f.BlockLen()
 						sameQuantized(t, k, f, x[len(x)-n:])
 					}
 				})
@@ -117,16 +117,16 @@ func BenchmarkConvert(b *testing.B) {
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
 	}
-	for _, f := range []*quant.Format{quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0, quant.Q4_1} {
+	for _, f := range []quant.Format{quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0, quant.Q4_1} {
 		packed := make([]byte, f.Bytes(n))
 		for _, k := range asm.Tiers() {
-			b.Run("Quantize/"+f.Name+"/"+k.Tier(), func(b *testing.B) {
+			b.Run("Quantize/"+f.String()+"/"+k.Tier(), func(b *testing.B) {
 				b.SetBytes(4 * n)
 				for b.Loop() {
 					k.Quantize(f, packed, x)
 				}
 			})
-			b.Run("Dequantize/"+f.Name+"/"+k.Tier(), func(b *testing.B) {
+			b.Run("Dequantize/"+f.String()+"/"+k.Tier(), func(b *testing.B) {
 				b.SetBytes(4 * n)
 				for b.Loop() {
 					k.Dequantize(f, x, packed)
@@ -140,8 +140,8 @@ func BenchmarkConvert(b *testing.B) {
 func TestConvertRefusesWhatDoesNotFit(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for _, f := range quant.Formats() {
-			for _, n := range []int{f.BlockLen - 1, f.BlockLen + 1, 40, 40 + 256} {
-				if n == 0 || n%f.BlockLen == 0 {
+			for _, n := range []int{f.BlockLen() - 1, f.BlockLen() + 1, 40, 40 + 256} {
+				if n == 0 || n%f.BlockLen() == 0 {
 					continue
 				}
 				floats, packed := make([]float32, n), make([]byte, f.Bytes(n))

@@ -12,14 +12,14 @@ type Unit []converter
 
 // converter is the assembly for one format. It works on n elements, n > 0, a multiple of step.
 type converter struct {
-	format     *quant.Format
+	format     quant.Format
 	step       int                                  // a multiple of the format's block, and a divisor of vectors.MaxElements
 	quantize   func(dst *byte, src *float32, n int) // nil: the portable form does it
 	dequantize func(dst *float32, src *byte, n int)
 }
 
 // of returns the converter of a format; one of nothing where there is none.
-func (u Unit) of(f *quant.Format) converter {
+func (u Unit) of(f quant.Format) converter {
 	for i := range u {
 		if u[i].format == f {
 			return u[i]
@@ -30,11 +30,11 @@ func (u Unit) of(f *quant.Format) converter {
 
 // Reader returns the assembly that reads n elements of a format, n > 0, whole blocks and a multiple of 16; nil where there is
 // none.
-func (u Unit) Reader(f *quant.Format) func(dst *float32, src *byte, n int) { return u.of(f).dequantize }
+func (u Unit) Reader(f quant.Format) func(dst *float32, src *byte, n int) { return u.of(f).dequantize }
 
 // Quantize is the portable Quantize. The elements behind the last whole step are left to it.
-func (u Unit) Quantize(f *quant.Format, dst []byte, src []float32) {
-	if len(dst) != f.Bytes(len(src)) || len(src)%f.BlockLen != 0 {
+func (u Unit) Quantize(f quant.Format, dst []byte, src []float32) {
+	if len(dst) != f.Bytes(len(src)) || len(src)%f.BlockLen() != 0 {
 		return
 	}
 	if c := u.of(f); c.quantize != nil {
@@ -48,8 +48,8 @@ func (u Unit) Quantize(f *quant.Format, dst []byte, src []float32) {
 }
 
 // Dequantize is the portable Dequantize. The elements behind the last whole step are left to it.
-func (u Unit) Dequantize(f *quant.Format, dst []float32, src []byte) {
-	if len(src) != f.Bytes(len(dst)) || len(dst)%f.BlockLen != 0 {
+func (u Unit) Dequantize(f quant.Format, dst []float32, src []byte) {
+	if len(src) != f.Bytes(len(dst)) || len(dst)%f.BlockLen() != 0 {
 		return
 	}
 	if c := u.of(f); c.dequantize != nil {

@@ -12,7 +12,7 @@ import (
 // and so on. Quants have units of four bytes, so that a cache line holds four bytes of every row, the same lanes that
 // VPMADDUBSW, VPDPBUSD, SDOT and the conversion of their sums have.
 type Layout struct {
-	Format     *quant.Format
+	Format     quant.Format
 	PlaneBytes [3]int  // bytes of a block of each plane, of all rows
 	fields     []field // in the order of the panel, by planes
 }
@@ -38,7 +38,7 @@ var (
 )
 
 // newLayout returns the layout of a format with the fields of its blocks.
-func newLayout(f *quant.Format, fields ...field) *Layout {
+func newLayout(f quant.Format, fields ...field) *Layout {
 	l := &Layout{Format: f, fields: fields}
 	for _, f := range fields {
 		l.PlaneBytes[f.plane] += f.bytes * Rows
@@ -48,7 +48,7 @@ func newLayout(f *quant.Format, fields ...field) *Layout {
 
 // Cut returns the planes of a panel of rows of k elements.
 func (l *Layout) Cut(panel []byte, k int) (planes [3][]byte) {
-	blocks := k / l.Format.BlockLen
+	blocks := k / l.Format.BlockLen()
 	for i, n := range l.PlaneBytes {
 		planes[i], panel = panel[:blocks*n], panel[blocks*n:]
 	}
@@ -68,16 +68,16 @@ func (l *Layout) Bytes(k int) int { return Rows * l.Format.Bytes(k) }
 
 // pack is Panels.Pack.
 func (l *Layout) pack(dst, src []byte, rowBytes, k int) {
-	if l.Format.ActivationForm == quant.Float {
+	if l.Format.ActivationForm() == quant.Float {
 		l.packFloats(dst, src, rowBytes, k)
 		return
 	}
 	planes := l.Cut(dst, k)
-	for b := range k / l.Format.BlockLen {
+	for b := range k / l.Format.BlockLen() {
 		for _, f := range l.fields {
 			to := planes[f.plane][:f.bytes*Rows]
 			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
-			f.transpose(to, src[b*l.Format.BlockBytes+f.at:], rowBytes)
+			f.transpose(to, src[b*l.Format.BlockBytes()+f.at:], rowBytes)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (l *Layout) packFloats(dst, src []byte, rowBytes, k int) {
 // unpack is Panels.Unpack.
 func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
 	var block [256]byte // room for a block of any format
-	n := l.Format.BlockLen
+	n := l.Format.BlockLen()
 	planes := l.Cut(panel, k)
 	for b := range k / n {
 		for _, f := range l.fields {
@@ -103,7 +103,7 @@ func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
 			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
 			f.gather(block[f.at:f.at+f.bytes], from[r*f.unit:])
 		}
-		_ = l.Format.Dequantize(dst[b*n:(b+1)*n], block[:l.Format.BlockBytes]) // the lengths fit
+		_ = l.Format.Dequantize(dst[b*n:(b+1)*n], block[:l.Format.BlockBytes()]) // the lengths fit
 	}
 }
 

@@ -26,7 +26,7 @@ type Panels struct {
 func New(l *Layout, multiply func(p *Product)) *Panels { return &Panels{l, multiply} }
 
 // Format returns the format of the weights.
-func (p *Panels) Format() *quant.Format { return p.layout.Format }
+func (p *Panels) Format() quant.Format { return p.layout.Format }
 
 // Pack writes one panel: src has Rows rows of k elements, one every rowBytes bytes; dst has room for Rows·Format.Bytes(k)
 // bytes.
@@ -52,7 +52,7 @@ type Product struct {
 }
 
 // Find returns the panels of a format among several, nil where there are none.
-func Find(list []*Panels, f *quant.Format) *Panels {
+func Find(list []*Panels, f quant.Format) *Panels {
 	for _, p := range list {
 		if p.Format() == f {
 			return p

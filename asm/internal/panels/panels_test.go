@@ -26,14 +26,14 @@ func panelsOf(k *asm.Kernels) (list []*panels.Panels) {
 func forPanels(t *testing.T, test func(t *testing.T, p *panels.Panels)) {
 	for _, k := range asm.Tiers() {
 		for _, p := range panelsOf(k) {
-			t.Run(k.Tier()+"/"+p.Format().Name, func(t *testing.T) { test(t, p) })
+			t.Run(k.Tier()+"/"+p.Format().String(), func(t *testing.T) { test(t, p) })
 		}
 	}
 }
 
 // weights is a matrix in a file's format.
 type weights struct {
-	format *quant.Format
+	format quant.Format
 	k      int
 	bytes  []byte
 }
@@ -69,7 +69,7 @@ var weightKinds = []struct {
 }
 
 // newWeights returns rows of weights.
-func newWeights(f *quant.Format, rows, k int, fill func(weights, *rand.Rand), rng *rand.Rand) weights {
+func newWeights(f quant.Format, rows, k int, fill func(weights, *rand.Rand), rng *rand.Rand) weights {
 	w := weights{f, k, make([]byte, rows*f.Bytes(k))}
 	fill(w, rng)
 	return w
@@ -83,7 +83,7 @@ func (w weights) fillQuants(v byte) {
 }
 
 // halves returns where the binary16 scales of a block are.
-func halves(f *quant.Format) []int {
+func halves(f quant.Format) []int {
 	switch f {
 	case quant.Q4_0, quant.Q8_0:
 		return []int{0}
@@ -97,15 +97,15 @@ func halves(f *quant.Format) []int {
 
 // setScales sets the scales of all blocks, or, in the float formats, all elements.
 func (w weights) setScales(value func() float32) {
-	if w.format.ActivationForm == quant.Float {
-		elements := make([]float32, len(w.bytes)/w.format.BlockBytes)
+	if w.format.ActivationForm() == quant.Float {
+		elements := make([]float32, len(w.bytes)/w.format.BlockBytes())
 		for i := range elements {
 			elements[i] = value()
 		}
 		_ = w.format.Quantize(w.bytes, elements)
 		return
 	}
-	for b := 0; b < len(w.bytes); b += w.format.BlockBytes {
+	for b := 0; b < len(w.bytes); b += w.format.BlockBytes() {
 		for _, at := range halves(w.format) {
 			_ = quant.F16.Quantize(w.bytes[b+at:b+at+2], []float32{value()})
 		}
@@ -144,9 +144,9 @@ var activationKinds = []struct {
 }
 
 // newActivation returns rows of activations for a format.
-func newActivation(f *quant.Format, rows, k int, value func(*rand.Rand) float32, rng *rand.Rand) *quant.Activation {
+func newActivation(f quant.Format, rows, k int, value func(*rand.Rand) float32, rng *rand.Rand) *quant.Activation {
 	a := &quant.Activation{}
-	a.Reserve(f.ActivationForm, rows, k)
+	a.Reserve(f.ActivationForm(), rows, k)
 	x := make([]float32, rows*k)
 	for i := range x {
 		x[i] = value(rng)
@@ -179,11 +179,11 @@ func checkProduct(t *testing.T, p *panels.Panels, w weights, packed []byte, rows
 }
 
 // rowLengths are the rowLengths of rows that the tests use for a format.
-func rowLengths(f *quant.Format) []int {
-	if f.BlockLen == 1 {
+func rowLengths(f quant.Format) []int {
+	if f.BlockLen() == 1 {
 		return []int{1, 7, 64, 200}
 	}
-	return []int{f.BlockLen, 2 * f.BlockLen, 5 * f.BlockLen}
+	return []int{f.BlockLen(), 2 * f.BlockLen(), 5 * f.BlockLen()}
 }
 
 func TestPanelsUnpack(t *testing.T) {
@@ -226,7 +226,7 @@ func TestPanelsMultiplyLong(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(13, 14))
 		k, tokens := 6001, []int{1}
-		if p.Format().BlockLen > 1 {
+		if p.Format().BlockLen() > 1 {
 			k, tokens = 48*256, []int{1, 13}
 		}
 		w := newWeights(p.Format(), 4*panels.Rows, k, weightKinds[0].fill, rng)
@@ -240,7 +240,7 @@ func TestPanelsMultiplyLong(t *testing.T) {
 func TestPanelsMultiplyExtremes(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(5, 6))
-		k := 2 * p.Format().BlockLen
+		k := 2 * p.Format().BlockLen()
 		for _, f := range weightKinds {
 			w := newWeights(p.Format(), 5*panels.Rows, k, f.fill, rng)
 			packed := w.pack(p)
@@ -365,7 +365,7 @@ func benchmarkMultiply(b *testing.B, p *panels.Panels, rows, k, tokens int) {
 func TestPanelsFenced(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(11, 12))
-		k := 3 * p.Format().BlockLen
+		k := 3 * p.Format().BlockLen()
 		for _, count := range []int{1, 4, 5} {
 			w := newWeights(p.Format(), count*panels.Rows, k, weightKinds[0].fill, rng)
 			packed := asmtest.FencedCopy(t, w.pack(p))
@@ -391,7 +391,7 @@ func TestPanelsFenced(t *testing.T) {
 // TestPanelsMultiplyChunks multiplies rows so long that their products are made in several chunks.
 func TestPanelsMultiplyChunks(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
-		if p.Format().ActivationForm == quant.Float {
+		if p.Format().ActivationForm() == quant.Float {
 			return
 		}
 		rng := rand.New(rand.NewPCG(13, 14))

@@ -223,7 +223,10 @@ type turns struct {
 func (t *turns) add(p eviction.Policy) {
 	t.Policy = p
 	if tracker, ok := p.(eviction.Tracker); ok {
-		t.tracking = t.tracking.Union(tracker.Tracking())
+		wants := tracker.Tracking()
+		t.tracking.Queries = max(t.tracking.Queries, wants.Queries)
+		t.tracking.Attention = t.tracking.Attention || wants.Attention
+		t.tracking.Anchors = max(t.tracking.Anchors, wants.Anchors)
 	}
 }
 

@@ -155,7 +155,7 @@ func fillNormal(d tensor.DType, mean, deviation float64) (fill, error) {
 // encode converts numbers to a type.
 func encode(d tensor.DType, x []float32) ([]byte, error) {
 	format := d.Format()
-	if format == nil {
+	if !format.Valid() {
 		return nil, fmt.Errorf("cannot make weights of type %v", d)
 	}
 	n, err := d.Bytes(len(x))

@@ -77,7 +77,7 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 	if !slices.Equal(in.Shape, t.Shape) {
 		return nil, fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", t.HuggingFace, in.Shape, checkpoint.ConfigFile, t.Shape)
 	}
-	if d.Format() == nil {
+	if !d.Format().Valid() {
 		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", t.HuggingFace, d)
 	}
 	return &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, headDim: t.HeadDim, file: mapped[file], offset: in.Offset}, nil

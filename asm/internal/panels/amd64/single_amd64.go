@@ -39,7 +39,7 @@ func multiplySingle(l *panels.Layout, single singleKernel, p *panels.Product) (d
 	for ; done+panels.Together <= p.Count; done += panels.Together {
 		at := l.RowsOf(l.Cut(p.Panels[done*size:(done+1)*size], a.K), 0)
 		out := p.Out[done*panels.Rows : (done+panels.Together)*panels.Rows]
-		single(at[0], at[1], at[2], size, a.K/l.Format.BlockLen, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
+		single(at[0], at[1], at[2], size, a.K/l.Format.BlockLen(), &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
 	}
 	return done
 }

@@ -51,7 +51,7 @@ func (f amxFormat) panels(below *panels.Panels, rest panels.BlockTiles) *panels.
 // multiplyPair multiplies panels i and i+1 with the rows of activations of the first tiles.
 func (f *amxFormat) multiplyPair(p *panels.Product, i, tiles int) {
 	a, l, size := p.Acts, f.layout, f.layout.Bytes(p.Acts.K)
-	blocks, groups := a.K/l.Format.BlockLen, a.K/a.Form.GroupLen()
+	blocks, groups := a.K/l.Format.BlockLen(), a.K/a.Form.GroupLen()
 	for b := 0; b < blocks; b += f.blocks {
 		n := min(f.blocks, blocks-b)
 		planes := l.Cut(p.Panels[i*size:(i+1)*size], a.K)
@@ -66,7 +66,7 @@ func (f *amxFormat) multiplyPair(p *panels.Product, i, tiles int) {
 			m := min(f.tiles, tiles-t)
 			row := t * f.tokens
 			out := p.Out[row*p.Stride+i*panels.Rows:][:(m*f.tokens-1)*p.Stride+2*panels.Rows]
-			f.run(w[0], w[1], w[2], size, n, &a.Q[row*a.K+b*l.Format.BlockLen], &a.D[row*blocks+b],
+			f.run(w[0], w[1], w[2], size, n, &a.Q[row*a.K+b*l.Format.BlockLen()], &a.D[row*blocks+b],
 				&a.Sums[row*groups+b*groups/blocks], m, a.K, &out[0], p.Stride, first)
 		}
 	}

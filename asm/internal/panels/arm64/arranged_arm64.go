@@ -65,7 +65,7 @@ func (m *arrangedPanels) multiplyTokens(p *panels.Product, acts *[arrangedChunk]
 	for i := range arrangedRows {
 		clear(out[i*p.Stride:][:p.Count*panels.Rows])
 	}
-	blocks, step := p.Acts.K/m.layout.Format.BlockLen, arrangedChunk/m.actBytes()
+	blocks, step := p.Acts.K/m.layout.Format.BlockLen(), arrangedChunk/m.actBytes()
 	for from := 0; from < blocks; from += step {
 		n := min(step, blocks-from)
 		m.arrange(acts, p.Acts, t, from, n)
@@ -160,7 +160,7 @@ const (
 
 // actBytes returns the bytes of a block of activations.
 func (m *arrangedPanels) actBytes() int {
-	if m.layout.Format.ActivationForm == quant.Int8x256 {
+	if m.layout.Format.ActivationForm() == quant.Int8x256 {
 		return arrangedBytes256
 	}
 	return arrangedBytes32

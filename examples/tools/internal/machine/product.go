@@ -7,8 +7,8 @@ import (
 
 // The formats whose products are tried for the limits of multiply-accumulates.
 var (
-	integerFormats = [...]*quant.Format{quant.Q4_0, quant.Q8_0}
-	floatFormats   = [...]*quant.Format{quant.F32, quant.F16}
+	integerFormats = [...]quant.Format{quant.Q4_0, quant.Q8_0}
+	floatFormats   = [...]quant.Format{quant.F32, quant.F16}
 )
 
 // The product that is measured: its weights, activations and results fill some 200 KB at most, so that they stay in a
@@ -20,12 +20,12 @@ const (
 )
 
 // multiplying returns a step that multiplies on one thread. All numbers are zero: no processor is faster for it.
-func multiplying(kernels *asm.Kernels, format *quant.Format) step {
+func multiplying(kernels *asm.Kernels, format quant.Format) step {
 	const macs = productTokens * productRows * productWidth
 	rowBytes := format.Bytes(productWidth)
 	acts := &quant.Activation{}
-	acts.Reserve(format.ActivationForm, productTokens, productWidth)
-	if format.ActivationForm == quant.Float {
+	acts.Reserve(format.ActivationForm(), productTokens, productWidth)
+	if format.ActivationForm() == quant.Float {
 		acts.X = make([]float32, productTokens*productWidth)
 	}
 	w, out := make([]byte, productRows*rowBytes), make([]float32, productTokens*productRows)

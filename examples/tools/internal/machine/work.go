@@ -38,7 +38,7 @@ func Weighing(rows int, weights ...*tensor.Tensor) (work Work) {
 // Corner is Weighing of the leading n rows and k columns of weights.
 func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 	macs := int64(rows) * int64(n) * int64(k)
-	if f := w.DType().Format(); f != nil && f.ActivationForm != quant.Float {
+	if f := w.DType().Format(); f.Valid() && f.ActivationForm() != quant.Float {
 		work.Integer = macs
 	} else {
 		work.Float = macs

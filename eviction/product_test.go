@@ -1,31 +1,39 @@
-package kvcache_test
+package eviction
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/kvcache"
-	"github.com/antigravity-go/antigravity/tensor"
+	"github.com/antigravity-go/antigravity/backend/cpu"
 )
 
-func TestProduct(t *testing.T) {
-	a := newAccount(t, tensor.F16, 1, kvcache.Tracking{})
+// normal returns n random numbers.
+func normal(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+func TestDeviceProduct(t *testing.T) {
+	b := cpu.New(1)
+	defer b.Close()
+	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct{ n, m, d int }{{1, 1, 1}, {3, 5, 7}, {40, 16, 32}, {17, 144, 64}} {
-		numbers := func(rows int) []float32 {
-			_, x := a.normal(rows, (c.d+headDim-1)/headDim)
-			return x[:rows*c.d]
+		matrices := [][]float32{normal(r, c.m*c.d), normal(r, c.m*c.d)}
+		p, err := newDeviceProduct(b, matrices, c.d, c.n)
+		if err != nil {
+			t.Fatal(err)
 		}
-		matrices := [][]float32{numbers(c.m), numbers(c.m)}
-		p, err := a.cache.NewProduct(matrices, c.d, c.n)
-		a.ok(err)
 		for i, w := range matrices {
 			for n := range c.n {
-				x := numbers(n + 1)
-				got, err := p.Multiply(i, x)
-				a.ok(err)
-				if len(got) != (n+1)*c.m {
-					t.Fatalf("%+v: %d numbers for %d rows", c, len(got), n+1)
+				x := normal(r, (n+1)*c.d)
+				got, err := p.multiply(i, x)
+				if err != nil || len(got) != (n+1)*c.m {
+					t.Fatalf("%+v: %d numbers for %d rows, %v", c, len(got), n+1, err)
 				}
 				for at := range got {
 					want := 0.0
@@ -38,21 +46,27 @@ func TestProduct(t *testing.T) {
 				}
 			}
 		}
-		a.ok(p.Free())
+		if err := p.free(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
 func TestSoftmax(t *testing.T) {
-	a := newAccount(t, tensor.F16, 1, kvcache.Tracking{})
-	_, x := a.normal(6, 1)
+	b := cpu.New(1)
+	defer b.Close()
+	const rows, n = 12, 32
+	x := normal(rand.New(rand.NewPCG(3, 4)), rows*n)
 	y := append([]float32(nil), x...)
-	a.ok(a.cache.Softmax(y, headDim))
-	for row := 0; row < len(x); row += headDim {
+	if err := softmax(b, y, n); err != nil {
+		t.Fatal(err)
+	}
+	for row := 0; row < len(x); row += n {
 		total := 0.0
-		for _, v := range x[row:][:headDim] {
+		for _, v := range x[row:][:n] {
 			total += math.Exp(float64(v))
 		}
-		for i, v := range x[row:][:headDim] {
+		for i, v := range x[row:][:n] {
 			if want := math.Exp(float64(v)) / total; math.Abs(float64(y[row+i])-want) > 1e-6 {
 				t.Fatalf("element %d is %g, want %g", row+i, y[row+i], want)
 			}
@@ -60,19 +74,22 @@ func TestSoftmax(t *testing.T) {
 	}
 }
 
-func TestProductRefuses(t *testing.T) {
-	a := newAccount(t, tensor.F16, 1, kvcache.Tracking{})
+func TestDeviceProductRefuses(t *testing.T) {
+	b := cpu.New(1)
+	defer b.Close()
 	product := func(matrices [][]float32, d, n int) error {
-		p, err := a.cache.NewProduct(matrices, d, n)
+		p, err := newDeviceProduct(b, matrices, d, n)
 		if err == nil {
-			p.Free()
+			p.free()
 		}
 		return err
 	}
-	p, err := a.cache.NewProduct([][]float32{{1, 2}}, 2, 3)
-	a.ok(err)
-	defer p.Free()
-	multiply := func(i int, x []float32) error { _, err := p.Multiply(i, x); return err }
+	p, err := newDeviceProduct(b, [][]float32{{1, 2}}, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.free()
+	multiply := func(i int, x []float32) error { _, err := p.multiply(i, x); return err }
 	for _, c := range []struct {
 		name string
 		err  error
@@ -88,9 +105,9 @@ func TestProductRefuses(t *testing.T) {
 		{"too many rows", multiply(0, make([]float32, 8)), "1 to 3"},
 		{"half a row to multiply", multiply(0, make([]float32, 3)), "whole rows"},
 		{"nothing to multiply", multiply(0, nil), "1 to 3"},
-		{"softmax of half a row", a.cache.Softmax(make([]float32, 3), 2), "whole"},
-		{"softmax of nothing", a.cache.Softmax(nil, 2), "whole"},
-		{"softmax of rows of nothing", a.cache.Softmax(make([]float32, 3), 0), "whole"},
+		{"softmax of half a row", softmax(b, make([]float32, 3), 2), "whole"},
+		{"softmax of nothing", softmax(b, nil, 2), "whole"},
+		{"softmax of rows of nothing", softmax(b, make([]float32, 3), 0), "whole"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error that says %q", c.name, c.err, c.want)
