@@ -15,7 +15,7 @@ import (
 // The shape of the tests' layer: two query heads share a KV head.
 const heads, kvHeads, headDim, group = 4, 2, 16, 2
 
-// account is a layer's cache beside a plain account, in float64, of all that was put into it.
+// account is a layer's cache, and beside it a plain account, in float64, of all that was put into the cache.
 type account struct {
 	testing.TB
 	cache  *kvcache.Cache
@@ -31,7 +31,7 @@ type token struct {
 	received [kvHeads]float64   // attention so far
 }
 
-// newAccount makes an empty one, of a cache that records what a policy wants; nil wants no record.
+// newAccount makes an account of an empty cache that records what a policy asks for; without a policy it records nothing.
 func newAccount(t testing.TB, p eviction.Policy, d tensor.DType, slots int) *account {
 	t.Helper()
 	b := cpu.New(1)
@@ -63,7 +63,7 @@ func angles(row []float32, position int) {
 
 func frequency(i int) float64 { return 1 / float64(int(1)<<i) }
 
-// rotate turns a vector by RoPE as if it were so many positions later.
+// rotate applies RoPE to a vector, by a number of positions.
 func rotate(x []float64, positions float64) []float64 {
 	y := slices.Clone(x)
 	for i := range headDim / 2 {
@@ -154,8 +154,8 @@ func inner(x, y []float64) (sum float64) {
 	return sum
 }
 
-// keep forgets one slot after the other, the worst and of equals the first, until n are left; the first and the latest ones
-// that are pinned stay. One row of scores is for all heads.
+// keep forgets one slot after the other until n are left: each time the slot with the lowest score, of equal scores the first. The
+// first slots and the latest slots stay, in the given numbers. One row of scores is for all heads.
 func (a *account) keep(scores [][]float64, n, first, latest int) {
 	for h := range a.slots {
 		row := slices.Clone(scores[min(h, len(scores)-1)])

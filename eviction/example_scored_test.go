@@ -24,7 +24,7 @@ func (everySecond) Score(c *kvcache.Cache) ([][]float32, error) {
 	return [][]float32{scores}, nil // one row: the same slots for all heads
 }
 
-// A policy of one's own needs a Scorer, which says what slots are worth. Sessions take it as they take any other, as
+// To write a policy, write a Scorer, which says what slots are worth. Sessions take the policy as they take any other, as
 // llama.SessionOptions.Eviction; here it evicts from a cache by itself.
 func ExampleNewScored() {
 	policy, err := eviction.NewScored(everySecond{}, eviction.Options{Budget: 8, ProtectedPrefix: 2})
@@ -41,7 +41,7 @@ func ExampleNewScored() {
 	// Output: [0 1 6 8 10 12 14 15]
 }
 
-// filled makes a cache of so many tokens, as a model fills it.
+// filled makes a cache of a number of tokens, as a model fills it.
 func filled(tokens int) *kvcache.Cache {
 	cache, err := kvcache.New(cpu.New(1), tensor.F16, tokens, 2, 64)
 	if err != nil {

@@ -61,7 +61,7 @@ type ManagerOptions struct {
 // policy is never nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1, and
 // Floor at least 1: NewManager fills their defaults in.
 type Manager struct {
-	ManagerOptions
+	options   ManagerOptions
 	policy    Policy
 	now       func() time.Time
 	read      time.Time // when the monitor was last asked; zero: never
@@ -101,7 +101,7 @@ func NewManager(p Policy, o ManagerOptions) (*Manager, error) {
 	if o.Floor == 0 {
 		o.Floor = defaultFloor
 	}
-	return &Manager{ManagerOptions: o, policy: p, now: time.Now, available: Unknown}, nil
+	return &Manager{options: o, policy: p, now: time.Now, available: Unknown}, nil
 }
 
 // Policy returns the policy.
@@ -129,14 +129,14 @@ func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	if m.due(caches) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
 	}
-	if m.available >= m.Threshold {
+	if m.available >= m.options.Threshold {
 		return Result{}, nil
 	}
 	if m.policy == None {
-		return Result{}, fmt.Errorf("%w: %d bytes are available, fewer than %d, and the eviction policy is none", ErrPressure, m.available, m.Threshold)
+		return Result{}, fmt.Errorf("%w: %d bytes are available, fewer than %d, and the eviction policy is none", ErrPressure, m.available, m.options.Threshold)
 	}
 	mean := total(caches) / max(len(caches), 1)
-	target := max(int(float64(mean)*m.TargetRatio), m.Floor)
+	target := max(int(float64(mean)*m.options.TargetRatio), m.options.Floor)
 	// The memory that an eviction gave back may not show yet: wait, instead of evicting again, while the caches are shorter than they
 	// were before.
 	waiting := m.now().Sub(m.relieved) < relieveTime && mean < m.mean
@@ -191,7 +191,7 @@ func (m *Manager) Slots(layers, chunk int) int {
 // MaybeEvict does, for a caller that locks the caches: the caller holds its lock during Relieve only, because a monitor may be the
 // program's own code and may need the same lock.
 func (m *Manager) Watch() error {
-	if m.Monitor == nil {
+	if m.options.Monitor == nil {
 		return nil
 	}
 	now := m.now()
@@ -199,7 +199,7 @@ func (m *Manager) Watch() error {
 		return nil
 	}
 	m.read = now
-	available, err := m.Monitor.Available()
+	available, err := m.options.Monitor.Available()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMonitor, err)
 	}

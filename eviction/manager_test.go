@@ -246,7 +246,7 @@ func TestManagerPressureGrowsBack(t *testing.T) {
 	m, now := managed(t, window(t, 1000), ManagerOptions{Monitor: &gauge{}, Threshold: 1})
 	x := newModel(t, 1, 1000)
 	x.add(100)
-	var evicted []int // at these lengths
+	var evicted []int // the cache lengths at which the manager evicted
 	for range 70 {
 		before := x.caches[0].Len()
 		result, err := m.MaybeEvict(x.caches)

@@ -165,7 +165,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestWithoutQueries asks policies that choose by queries to do so where none were recorded.
+// TestWithoutQueries asks policies that choose by queries to evict where no queries were recorded.
 func TestWithoutQueries(t *testing.T) {
 	for _, name := range []string{"snapkv", "pyramidkv", "tova", "expected", "h2o"} {
 		p, err := eviction.ByName(name, eviction.Options{Budget: 4, Observation: 2})

@@ -47,7 +47,7 @@ func (s snapKV) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries: s
 func (s snapKV) Recent(int) int             { return s.window }
 
 // Score is the attention that the window's queries give to a slot, averaged over snapKVPool neighbouring slots before the window.
-// There is no attention beyond the first and the last of these.
+// Slots beyond the first and the last of them count as getting none.
 func (s snapKV) Score(c *kvcache.Cache) ([][]float32, error) {
 	sums, queries, err := c.RecentAttention(s.window)
 	if err != nil {

@@ -89,13 +89,7 @@ func (c *Cache) RecentAttention(window int) (sums [][]float32, queries int, err 
 
 // weigh returns the attention that queries give to each slot, [kvHeads·Len], summed as RecentAttention says.
 func (c *Cache) weigh(q *tensor.Tensor) ([]float32, error) {
-	sums := make([]float32, c.KVHeads()*c.len)
-	host, err := tensor.FromFloats(sums, c.KVHeads(), c.len)
-	if err != nil {
-		return nil, err
-	}
-	defer host.Free()
-	t, err := c.backend.CopyFrom(host)
+	t, err := tensor.New(c.backend, tensor.F32, tensor.ShapeOf(c.KVHeads(), c.len))
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +97,7 @@ func (c *Cache) weigh(q *tensor.Tensor) ([]float32, error) {
 	if err := c.backend.Weigh(q, c.keys, t, c.len); err != nil {
 		return nil, err
 	}
+	sums := make([]float32, c.KVHeads()*c.len)
 	return sums, backend.ReadFloats(c.backend, t, sums)
 }
 

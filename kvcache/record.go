@@ -83,7 +83,7 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 		}
 		r.tensors = append(r.tensors, *w.to)
 	}
-	return r, r.reset() // device memory need not begin with zeros
+	return r, nil // new tensors are zeroed
 }
 
 // bytes returns the memory that the record takes.

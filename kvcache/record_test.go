@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// heads share the KV heads by twos.
+// heads is the number of query heads: two share a KV head.
 const heads, group = 4, heads / kvHeads
 
 // angles is the RoPE of the tests.
@@ -33,7 +33,7 @@ type slot struct {
 	received   float64
 }
 
-// account is a cache beside a plain list of slots for each KV head.
+// account is a cache, and beside it a plain list of slots for each KV head, which compare holds the cache against.
 type account struct {
 	testing.TB
 	backend *cpu.Backend
@@ -156,7 +156,7 @@ func (a *account) keep(lists ...[]int) {
 	}
 }
 
-// truncate forgets the latest tokens. Of the others' queries those remain that the record was asked to keep before.
+// truncate forgets the tokens of all slots but the first n. Of the queries those remain that the record was asked to keep.
 func (a *account) truncate(n int) {
 	gone := len(a.slots[0]) - n
 	if gone == 0 {
@@ -426,7 +426,7 @@ func TestReanchor(t *testing.T) {
 	}
 }
 
-// writeAnchored appends tokens [lo, hi) of x [tokens, kvHeads, headDim] as a model does that has their keys before RoPE.
+// writeAnchored appends the tokens [lo, hi) of x, keys before RoPE [tokens, kvHeads, headDim], as a model does.
 func (a *account) writeAnchored(x *tensor.Tensor, lo, hi int) {
 	a.Helper()
 	part, err := x.Slice(lo, hi)
@@ -472,7 +472,7 @@ func (a *account) read() (keys, values []float32) {
 	return keys, values
 }
 
-// TestAnchorsBeginAnew checks that anchors are of the tokens that are first now, and that only first tokens become anchors.
+// TestAnchorsBeginAnew checks that after a Truncate anchors are the keys of the tokens that are the first now.
 func TestAnchorsBeginAnew(t *testing.T) {
 	a := newAccount(t, tensor.F32, 40, kvcache.Tracking{Anchors: 4})
 	first, _ := a.normal(10, kvHeads)
@@ -638,7 +638,7 @@ func FuzzCache(f *testing.F) {
 				list := every(1+amount%5, n)
 				a.ok(a.cache.Keep(list))
 				a.keep(list)
-			case 3: // so many slots of each head, the first of which are others
+			case 3: // the same number of slots of each head: the latest of one, the first of the other
 				kept := amount % (n + 1)
 				lists := [][]int{every(1, n)[n-kept:], every(1, kept)}
 				a.ok(a.cache.KeepPerHead(lists))

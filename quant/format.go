@@ -8,8 +8,9 @@ import (
 // ErrReadOnly is wrapped by the error of Quantize for the formats whose blocks have 256 elements: this package only reads them.
 var ErrReadOnly = errors.New("the format is read, not written")
 
-// Format is a storage format for rows of numbers: one of the constants below. The zero value is no format; neither is any other
-// number, and the methods of what is no format do nothing and return 0, false or an error.
+// Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of
+// them, is no format: it is not Valid, its Dequantize and Quantize return errors, its products are 0, and none of its methods
+// panics.
 type Format uint8
 
 // The formats. The quantised ones have GGML's layouts, which the Block types spell out.
