@@ -17,7 +17,7 @@ type longKeys struct{}
 
 func (longKeys) Name() string               { return "long keys" }
 func (longKeys) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // nothing about the past need be recorded
-func (longKeys) Recent(slots int) int       { return slots / 4 }          // so many of the latest tokens stay in any case
+func (longKeys) Recent(slots int) int       { return slots / 4 }          // the latest quarter of the tokens stays in any case
 
 func (longKeys) Score(c *kvcache.Cache) ([][]float32, error) {
 	scores := make([]float32, c.Len())

@@ -29,26 +29,12 @@ func (l *layer) forward(d *device, ws *workspace, cache *kvcache.Cache, eps floa
 	if err != nil {
 		return err
 	}
-	if err := d.attend.Attention(q, k, v, &ws.attention, cache.Len()); err != nil {
-		return err
+	if ws.tokens == 1 { // devices make AttentionGen fast for one query
+		err = d.AttentionGen(q, k, v, &ws.attention, cache.Len())
+	} else {
+		err = d.attend.Attention(q, k, v, &ws.attention, cache.Len())
 	}
-	if err := cache.Observe(q); err != nil {
-		return err
-	}
-	return l.output(d, ws, eps)
-}
-
-// forwardGen is forward for a single token: its attention is AttentionGen, which devices make fast for one query.
-func (l *layer) forwardGen(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
-	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
-		return err
-	}
-	k, v := cache.View()
-	q, err := cache.Query(&ws.q)
 	if err != nil {
-		return err
-	}
-	if err := d.AttentionGen(q, k, v, &ws.attention, cache.Len()); err != nil {
 		return err
 	}
 	if err := cache.Observe(q); err != nil {

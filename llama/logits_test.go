@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// distant is a device that counts how often logits are read or searched there, and fails to do so when told.
+// distant is a device that counts how often logits are read or searched there, and fails when told to.
 type distant struct {
 	*backendtest.Device
 	reads, searches       int

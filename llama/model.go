@@ -154,10 +154,6 @@ func (m *Model) forward(ctx context.Context, ws *workspace, tokens []Token, star
 		return err
 	}
 	for i := range m.layers {
-		step := m.layers[i].forward
-		if len(tokens) == 1 {
-			step = m.layers[i].forwardGen
-		}
 		if len(tokens) > 1 {
 			if err := ws.pace.wait(m.device, len(tokens)); err != nil {
 				return fmt.Errorf("layer %d: %w", i, err)
@@ -166,7 +162,7 @@ func (m *Model) forward(ctx context.Context, ws *workspace, tokens []Token, star
 				return err
 			}
 		}
-		if err := step(m.device, ws, caches[i], m.config.RMSNormEps); err != nil {
+		if err := m.layers[i].forward(m.device, ws, caches[i], m.config.RMSNormEps); err != nil {
 			return fmt.Errorf("layer %d: %w", i, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -198,7 +199,7 @@ func (f *failingMask) Apply([]llama.Token, []float32) error { return f.err }
 func TestStatsOfAPromptThatEndsEarly(t *testing.T) {
 	m := pebbleModel(t)
 	s := newSession(t, m, &llama.SessionOptions{Chunk: 16})
-	ctx := &endsAfter{Context: t.Context(), looks: 12}
+	ctx := countdown.New(t.Context(), 12)
 	for piece, err := range s.Generate(ctx, stream(200), llama.Params{}) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%v, want %v", err, context.Canceled)
@@ -207,19 +208,6 @@ func TestStatsOfAPromptThatEndsEarly(t *testing.T) {
 			t.Errorf("%d tokens were computed: %+v", n, piece.Stats)
 		}
 	}
-}
-
-// endsAfter is a context that ends when it has been looked at so many times.
-type endsAfter struct {
-	context.Context
-	looks int
-}
-
-func (e *endsAfter) Err() error {
-	if e.looks--; e.looks < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 func TestSecondRangeIsAnError(t *testing.T) {

@@ -40,7 +40,7 @@ func evictors(t *testing.T, budget int) map[string]*llama.SessionOptions {
 	}
 }
 
-// evictedBefore returns a session that has just so many evictions behind it.
+// evictedBefore returns a session in which exactly the given number of evictions has happened.
 func evictedBefore(t *testing.T, m *llama.Model, o *llama.SessionOptions, evictions int) *llama.Session {
 	t.Helper()
 	s := newSession(t, m, o)
@@ -55,8 +55,8 @@ func evictedBefore(t *testing.T, m *llama.Model, o *llama.SessionOptions, evicti
 	return s
 }
 
-// lose moves a copy of a session to a device that is lost after some calls, and runs something there. It tells whether so many
-// calls were made.
+// lose moves a copy of a session to a device that is lost after some calls, and runs something there. It tells whether
+// the device was lost, which it is not if fewer calls were made.
 func lose(t *testing.T, base *llama.Session, to *llama.Model, fault *backendtest.Fault, calls int, run func(s *llama.Session)) (lost bool) {
 	t.Helper()
 	fault.Disarm()

@@ -9,7 +9,8 @@ import (
 	"github.com/ergochat/readline"
 )
 
-// command is something that a line beginning with a slash does; argument is what follows its name. quit ends the program.
+// command is what a line that begins with a slash and a name asks for. do gets the rest of the line as its argument, and returns
+// whether the program ends.
 type command struct {
 	name, help string
 	do         func(c *conversation, argument string) (quit bool)
@@ -90,7 +91,7 @@ func (c *conversation) stats(string) bool {
 	return false
 }
 
-// note tells the user something that is no part of the conversation; on a terminal it recedes.
+// note tells the user something that is no part of the conversation; on a terminal in faint letters.
 func (c *conversation) note(format string, a ...any) {
 	text := fmt.Sprintf(format, a...)
 	if cli.IsTerminal(c.stderr) {

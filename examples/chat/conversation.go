@@ -15,18 +15,18 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// conversation is a history and what answers it.
+// conversation is a history, and the model and the session that answer it.
 type conversation struct {
 	model          *llama.Model
 	session        *llama.Session
 	params         llama.Params
-	system         string
-	history        []llama.Message // without the system message
-	stdout, stderr io.Writer
-	interactive    bool
+	system         string          // the system message; "": none
+	history        []llama.Message // without the system message; between answers each message of the user has an answer
+	stdout, stderr io.Writer       // for answers, and for notes to the user
+	interactive    bool            // a person at a terminal talks and reads
 
-	answers, generated int
-	computing          time.Duration
+	answers, generated int           // answers, and tokens of answers, since the program's start
+	computing          time.Duration // what generating them took
 }
 
 // talk answers until there are no more lines. At a terminal an error ends only the answer.
@@ -79,7 +79,8 @@ func (c *conversation) introduce(chosen *cli.Model) {
 	c.note("Ctrl-C ends an answer, Ctrl-D the conversation. /help lists the commands.")
 }
 
-// answer adds a message of the user to the history, and the answer to it as far as it comes.
+// answer adds a message of the user to the history, and the model's answer. An answer that was interrupted stays as far as it came;
+// if nothing came, the message is taken back.
 func (c *conversation) answer(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

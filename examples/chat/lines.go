@@ -66,17 +66,17 @@ const (
 type typed struct {
 	editor *readline.Instance
 	note   func(format string, a ...any)
-	begun  bool // there is something on the line
+	begun  bool // something has been typed on the present line
 }
 
-// listen notes whether there is something on the line, which the editor does not tell when Ctrl-C ends it.
+// listen notes whether something has been typed on the line: ReadLine does not tell when Ctrl-C ends the line.
 func (t *typed) listen(line []rune, _ int, _ rune) ([]rune, int, bool) {
 	t.begun = len(line) > 0
 	return nil, 0, false
 }
 
-// next leaves the terminal to the caller while no line is edited. Ctrl-C forgets what was typed; where nothing was, a second
-// one, or Ctrl-D, ends the conversation.
+// next reads a turn. Between its calls the terminal is the caller's. Ctrl-C forgets what was typed; on an empty line a second
+// Ctrl-C, or Ctrl-D, ends the conversation.
 func (t *typed) next() (string, error) {
 	interrupted := false
 	for {
@@ -101,7 +101,7 @@ func (t *typed) next() (string, error) {
 
 func (t *typed) Close() error { return t.editor.Close() }
 
-// joined reads a line, and more while they end with a backslash.
+// joined reads a line, and goes on reading lines as long as they end with a backslash.
 func joined(read func(prompt string) (string, error)) (string, error) {
 	var text strings.Builder
 	ask := prompt

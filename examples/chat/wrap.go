@@ -43,7 +43,7 @@ func (w *wrapper) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// harmless drops control characters, with which a model could do to the terminal what it likes, and keeps one kind of line
+// harmless drops control characters, by which a model could take control of the terminal, and makes each kind of line break a line
 // feed.
 func harmless(r rune) rune {
 	switch {
@@ -90,7 +90,7 @@ func (w *wrapper) show(out *strings.Builder, segment string, open bool) {
 		w.word, w.shown = segment, body
 	case strings.HasSuffix(segment, "\n"):
 		w.feed(out)
-	case len(w.shown) > len(segment): // what came since made two words of one
+	case len(w.shown) > len(segment): // what was shown as one word is two, now that more has come
 		w.used, w.shown = w.used+uniseg.StringWidth(segment), w.shown[len(segment):]
 	default:
 		w.used, w.shown = w.used+uniseg.StringWidth(segment), ""

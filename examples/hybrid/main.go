@@ -31,10 +31,10 @@ type options struct {
 	memory cli.Memory
 	params llama.Params
 	prompt cli.Prompt
-	to     string
+	to     string // the other device's backend
 	change llama.SwitchOptions
 
-	release func() error // of the other device
+	release func() error // closes the other device and its model; nil if they were not loaded
 }
 
 func parse(args []string, stdout io.Writer) (*options, error) {
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		closeSession()
 		return err
 	}
-	defer func() { // the session before the other device
+	defer func() { // the session may be on the other device, and is closed first
 		closeSession()
 		change.Close()
 		if o.release != nil {
@@ -118,7 +118,7 @@ type result struct {
 	Report          string  `json:"report"`
 }
 
-// answer prints the answer and what became of the switch.
+// answer prints the answer, and then whether and when the session moved.
 func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, change *llama.Switch, stdout, stderr io.Writer) error {
 	pieces := o.prompt.Ask(ctx, m, s, o.params)
 	var r result

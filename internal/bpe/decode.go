@@ -91,29 +91,8 @@ func lossy(b []byte) string {
 // maximalSubpart returns the length of the longest beginning of b that also begins some character, at least 1. No whole
 // character begins b.
 func maximalSubpart(b []byte) int {
-	length := 0
-	low, high := byte(0x80), byte(0xBF) // the range of the second byte, by the Standard's table 3-7
-	switch c := b[0]; {
-	case 0xC2 <= c && c <= 0xDF:
-		length = 2
-	case 0xE0 <= c && c <= 0xEF:
-		length = 3
-	case 0xF0 <= c && c <= 0xF4:
-		length = 4
-	}
-	switch b[0] {
-	case 0xE0:
-		low = 0xA0
-	case 0xED:
-		high = 0x9F
-	case 0xF0:
-		low = 0x90
-	case 0xF4:
-		high = 0x8F
-	}
 	n := 1
-	for n < length && n < len(b) && low <= b[n] && b[n] <= high {
-		low, high = 0x80, 0xBF
+	for n < len(b) && !utf8.FullRune(b[:n+1]) {
 		n++
 	}
 	return n

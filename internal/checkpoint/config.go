@@ -34,6 +34,8 @@ const (
 	maxHeadDim = 1 << 10
 	maxVocab   = 1 << 24
 	maxContext = 1 << 30
+	maxSpread  = 16 // all query heads together, in widths of the residual stream; models come up to 4. Attention's work would
+	// otherwise be out of proportion to the file: 1024 heads over a stream of one element
 )
 
 // Validate checks that the sizes fit together.
@@ -59,6 +61,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("head_dim is %d: RoPE needs an even one", c.HeadDim)
 	case c.Heads*c.HeadDim > maxWidth:
 		return fmt.Errorf("%d heads of %d elements are too wide", c.Heads, c.HeadDim)
+	case c.Heads*c.HeadDim > maxSpread*c.HiddenSize:
+		return fmt.Errorf("%d heads of %d elements are more than %d times as wide as hidden_size, which is %d", c.Heads, c.HeadDim, maxSpread, c.HiddenSize)
 	case longest > math.MaxInt/4/c.HiddenSize: // on a system of 32 bits
 		return fmt.Errorf("matrices of %d by %d elements are more than this system can address", longest, c.HiddenSize)
 	case !(c.RMSNormEps >= 0 && c.RMSNormEps < 1):

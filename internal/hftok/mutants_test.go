@@ -3,10 +3,7 @@ package hftok
 import (
 	"encoding/json"
 	"flag"
-	"math/rand/v2"
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/antigravity-go/antigravity/internal/mutate"
 )
@@ -40,32 +37,19 @@ func mutable(t testing.TB) []string {
 	return texts
 }
 
-// checkMutant makes the mutant of a seed, reads it and uses it. It returns whether it was read, and fails the test where that
-// panics, takes more memory than a file of its length may, or gives tokens that do not exist.
-func checkMutant(t *testing.T, documents []string, seed uint64) (read bool) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 0))
-	file := mutate.JSON(rng, documents[rng.IntN(len(documents))])
-	defer func() {
-		if r := recover(); r != nil {
-			t.Fatalf("seed %d: panic %v\n%s", seed, r, file)
+// readAndUse returns a function for mutate.Check: it reads a tokenizer.json and uses the tokenizer.
+func readAndUse(t *testing.T) func(seed uint64, file string) error {
+	return func(seed uint64, file string) error {
+		tok, err := ParseJSON([]byte(file))
+		if err == nil {
+			useMutant(t, tok, seed)
 		}
-	}()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	tok, err := ParseJSON([]byte(file))
-	if err == nil {
-		read = true
-		useMutant(t, tok, seed)
+		return err
 	}
-	runtime.ReadMemStats(&after)
-	if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(8*len(file)+64<<20); got > limit {
-		t.Errorf("seed %d: %d bytes of file took %d bytes of memory; at most %d would be right\n%s", seed, len(file), got, limit, file)
-	}
-	return read
 }
 
-// useMutant encodes and decodes with a tokenizer.
+// useMutant encodes and decodes with a tokenizer, and fails the test where that gives tokens that do not exist, or special tokens
+// for inert text.
 func useMutant(t *testing.T, tok *Tokenizer, seed uint64) {
 	t.Helper()
 	text := "[CLS] unaffable, hel``lo  A▁ <s> ab1\n a\xff é" + tok.Text(0)
@@ -97,28 +81,14 @@ func useMutant(t *testing.T, tok *Tokenizer, seed uint64) {
 	tok.BOS()
 }
 
-// TestMutants reads as many mutants as -mutants says, each of the seeds from 0 on. It logs what took longest.
+// TestMutants reads as many mutants as -mutants says, each of the seeds from 0 on.
 func TestMutants(t *testing.T) {
-	documents := mutable(t)
-	read, longest, slowest := 0, time.Duration(0), uint64(0)
-	for seed := range uint64(*mutants) {
-		start := time.Now()
-		if checkMutant(t, documents, seed) {
-			read++
-		}
-		if took := time.Since(start); took > longest {
-			longest, slowest = took, seed
-		}
-	}
-	t.Logf("%d of %d mutants are read; the slowest, %d, took %v", read, *mutants, slowest, longest)
-	if read < *mutants/100 {
-		t.Error("too few for the test to mean much")
-	}
+	mutate.CheckAll(t, mutable(t), *mutants, readAndUse(t))
 }
 
 // FuzzMutants is TestMutants for seeds that the fuzzer chooses.
 func FuzzMutants(f *testing.F) {
 	documents := mutable(f)
 	f.Add(uint64(0))
-	f.Fuzz(func(t *testing.T, seed uint64) { checkMutant(t, documents, seed) })
+	f.Fuzz(func(t *testing.T, seed uint64) { mutate.Check(t, documents, seed, readAndUse(t)) })
 }

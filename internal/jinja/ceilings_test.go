@@ -146,7 +146,7 @@ func manyVariables() string {
 	return b.String() + "{% for i in range(100000) %}{{ v1 ~ v19999 }}{% endfor %}"
 }
 
-// large are the variables of hostile templates: strings of so many times 4 bytes, and a twentieth as many values.
+// large returns the variables of hostile templates: strings of 4·size bytes, and lists of size/20 values.
 func large(t testing.TB, size int) map[string]Value {
 	t.Helper()
 	m := newMeter(context.Background())

@@ -13,17 +13,17 @@ const (
 	maxDepth  = 100 // lists within lists, where they are printed or compared
 )
 
-// An evaluator is one rendering.
+// An evaluator is the state of one rendering.
 type evaluator struct {
 	meter
-	scope     *scope
-	out       *builder
-	line      int // of what is being evaluated
-	macros    int // open calls
-	variables map[string]Value
-	matched   map[Origin]bool
-	filters   map[string]*builtin // for filters and tests that take others by name
-	tests     map[string]*builtin
+	scope     *scope              // the innermost
+	out       *builder            // where statements write
+	line      int                 // of the node that is being evaluated, for error messages
+	macros    int                 // calls of macros, and of loops within themselves, that have not returned
+	variables map[string]Value    // the caller's
+	matched   map[Origin]bool     // Rendering.Matched
+	filters   map[string]*builtin // for filters that take another filter's name, as map does
+	tests     map[string]*builtin // for filters that take a test's name, as select does
 }
 
 func newEvaluator(ctx context.Context, variables map[string]Value) *evaluator {
@@ -32,7 +32,7 @@ func newEvaluator(ctx context.Context, variables map[string]Value) *evaluator {
 	}
 }
 
-// locatedError is an error with its line.
+// locatedError is an error with the template's line where it arose.
 type locatedError struct {
 	line int // 0: a function of the caller's failed, which says in its own words why
 	error
@@ -56,7 +56,7 @@ func (e *evaluator) located(err error) error {
 	return &locatedError{e.line, err}
 }
 
-// at notes the line and pays for a node.
+// at notes the line of a node, and spends the work of evaluating it.
 func (e *evaluator) at(line int) error {
 	e.line = line
 	return e.spend(nodeWork)
@@ -66,14 +66,16 @@ func (e *evaluator) at(line int) error {
 type scope struct {
 	parent *scope
 	vars   []binding
-	index  map[string]int // once there are many
+	index  map[string]int // from a name to its index in vars; nil while there are few
 }
 
+// binding is a variable.
 type binding struct {
 	name  string
 	value Value
 }
 
+// bindingBytes is the memory of a binding that a scope pays for.
 const bindingBytes = 32
 
 func (s *scope) find(name string) int {

@@ -6,20 +6,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/countdown"
 )
-
-// late is a context that is cancelled when it is looked at for the nth time.
-type late struct {
-	context.Context
-	looks int
-}
-
-func (l *late) Err() error {
-	if l.looks--; l.looks < 0 {
-		return context.Canceled
-	}
-	return nil
-}
 
 // TestCancelled renders with a context that ends, before and while.
 func TestCancelled(t *testing.T) {
@@ -28,7 +17,7 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, looks := range []int{0, 1, 7} {
-		e := newEvaluator(&late{context.Background(), looks}, nil)
+		e := newEvaluator(countdown.New(t.Context(), looks), nil)
 		if _, err := template.run(e); !errors.Is(err, context.Canceled) {
 			t.Errorf("after %d looks: %v", looks, err)
 		}

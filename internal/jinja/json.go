@@ -33,10 +33,11 @@ func (d *Decoder) Decode(data []byte, o Origin) (Value, error) {
 	return v, nil
 }
 
+// jsonReader reads one JSON value.
 type jsonReader struct {
 	*json.Decoder
-	budget *Decoder
-	origin Origin
+	budget *Decoder // counts the values
+	origin Origin   // of all texts
 }
 
 func (r *jsonReader) value(depth int) (Value, error) {
@@ -122,8 +123,8 @@ type jsonWriter struct {
 	indent Text // for each level
 	comma  Text // between items
 	colon  Text // between a key and its value
-	ascii  bool // other characters are escaped
-	sorted bool // keys in order
+	ascii  bool // characters beyond ASCII are escaped
+	sorted bool // the keys of dictionaries are put in order
 }
 
 // toJSON is tojson(ensure_ascii=False, indent=None, separators=None, sort_keys=False).

@@ -60,8 +60,8 @@ type lexer struct {
 	source    string
 	pos       int
 	line      int
-	lineStart bool // what was consumed last ends in a line break
-	inTag     bool
+	lineStart bool   // the bytes that were consumed last end in a line break, or nothing was consumed
+	inTag     bool   // pos is between the beginning and the end of a tag
 	closers   []byte // of the brackets that are open within the tag
 	begun     int    // the line on which the tag begins
 	begin     tokenKind

@@ -4,22 +4,23 @@ import (
 	"fmt"
 )
 
-// loop is a loop that runs, and the template's variable of that name. Items that the loop's filter refuses are dropped when
-// they are come to, as in Jinja, since the filter may depend on what the body does.
+// loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item only
+// when the loop comes to the item, as in Jinja, since the filter may depend on what the body does.
 //
-// Invariants: 0 ≤ index; items[:rest] have been looked at; ahead holds the items after the current one that were looked at
-// early, for loop.last and loop.nextitem.
+// Invariants: 0 ≤ index; the filter has been applied to items[:rest]; ahead holds those of them that come after the current item
+// and that the filter let pass: loop.last and loop.nextitem need to know them early.
 type loop struct {
-	node           *forNode
-	scope          *scope // around the loop
-	items          []Value
-	rest           int
-	ahead          []Value
-	index          int // of the current item, from 0
-	depth          int // of a recursive loop
-	current        Value
-	previous       Value
-	changed        Value // what loop.changed was called with last
+	node     *forNode
+	scope    *scope // around the loop
+	items    []Value
+	rest     int
+	ahead    []Value
+	index    int   // how many items the filter let pass before the current one
+	depth    int   // how many calls of the same loop enclose a recursive loop
+	current  Value // the item that the body runs with
+	previous Value // the item before it, if hasPrev is set
+	changed  Value // the latest argument of loop.changed, if asked is set
+
 	hasPrev, asked bool
 }
 

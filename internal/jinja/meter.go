@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Bounds on one rendering. A unit of work takes about a nanosecond; published templates over long conversations stay two
-// orders of magnitude below either bound.
+// Bounds on one rendering. A unit of work takes about a nanosecond; published templates over long conversations take less than a
+// hundredth of either bound.
 const (
 	maxWork   = 1 << 26  // units
 	maxMemory = 40 << 20 // bytes allocated in all, whether still in use or not
@@ -27,21 +27,22 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the template takes more than %d %s", e.Limit, e.What)
 }
 
-// A meter is asked before work is done. Once a limit is passed, every later request fails, too.
+// A meter counts the work and the memory of a rendering. It is asked before work is done, and refuses what passes a limit; once it
+// has refused, it refuses every later request too.
 //
-// Invariants: work and memory are not negative; ctx is looked at when work falls to nextCheck.
+// Invariants: work and memory are not negative.
 type meter struct {
 	ctx       context.Context
 	work      int // units left
 	memory    int // bytes left
-	nextCheck int
+	nextCheck int // ctx is looked at when work has fallen to this
 }
 
 func newMeter(ctx context.Context) meter {
 	return meter{ctx: ctx, work: maxWork, memory: maxMemory, nextCheck: maxWork - 1}
 }
 
-// spend takes n units of work: one for each byte that is looked at one by one.
+// spend asks for n units of work: one for each byte that is looked at one by one.
 func (m *meter) spend(n int) error {
 	if n < 0 || n > m.work {
 		m.work = 0
@@ -54,10 +55,10 @@ func (m *meter) spend(n int) error {
 	return m.ctx.Err()
 }
 
-// skim takes the work of copying or comparing n bytes, which a processor does many at a time.
+// skim asks for the work of copying or comparing n bytes, of which a processor does many at a time.
 func (m *meter) skim(n int) error { return m.spend(n>>3 + 1) }
 
-// search takes the work of looking for part in s.
+// search asks for the work of looking for part in s.
 func (m *meter) search(s, part string) error {
 	if len(part) > longPart {
 		return m.spend(3*len(s) + len(part))
@@ -68,7 +69,7 @@ func (m *meter) search(s, part string) error {
 // longPart is the length from which on package strings looks for a part byte by byte.
 const longPart = 32
 
-// take takes n bytes of memory, and the work of filling them.
+// take asks for n bytes of memory, and for the work of filling them.
 func (m *meter) take(n int) error {
 	if n < 0 || n > m.memory {
 		m.memory = 0
@@ -78,7 +79,7 @@ func (m *meter) take(n int) error {
 	return m.spend(n>>2 + 1)
 }
 
-// takeValues takes the memory of n values that share the text of others.
+// takeValues asks for the memory of n values whose texts, if they have any, are parts of others.
 func (m *meter) takeValues(n int) error {
 	return m.take((min(n, maxMemory/valueBytes) + 1) * valueBytes)
 }

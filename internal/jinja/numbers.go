@@ -16,9 +16,9 @@ const (
 	maxDigits = 1234 // decimal digits of as many bits
 )
 
-// numeric is a number: f if float is set, else n.
+// numeric is a number: f if float is set; otherwise n, or i where n is nil.
 type numeric struct {
-	n     *big.Int // nil: i
+	n     *big.Int
 	i     int64
 	f     float64
 	float bool

@@ -19,19 +19,20 @@ type parser struct {
 	token  token // the current one
 	ahead  token // the one after it, if looked is set
 	looked bool
-	count  int
-	depth  int // of blocks and operands
-	loops  int // around the current statement, within its macro
+	count  int // tokens read
+	depth  int // how many blocks and operands enclose the current token
+	loops  int // how many loops enclose the current statement, within its macro
 
-	// An unknown filter or test is a mistake, but not where it may never be reached: in the branches of an if, where
-	// templates ask "x is filter" first. soft tells that the current place is one; firstUnknown is what was met in one.
+	// An unknown filter or test is a mistake in the template, but not where it may never be evaluated: in the branches of an if,
+	// where templates ask "x is filter" first. soft tells that the parser is within such a branch; firstUnknown is the error for
+	// the first unknown filter or test in one.
 	soft         bool
 	firstUnknown error
 
-	blocks   map[string]func(p *parser, t token) (statement, error)
-	uses     map[string]bool   // names of variables and attributes, and texts, that occur in the template
-	reads    map[string]bool   // names of variables
-	captured []map[string]bool // the same for each macro that is open
+	blocks   map[string]func(p *parser, t token) (statement, error) // statementParsers
+	uses     map[string]bool                                        // names of variables and attributes, and strings, in the template
+	reads    map[string]bool                                        // names of variables in the template
+	captured []map[string]bool                                      // for each macro that the parser is within: names of variables in it
 }
 
 func (p *parser) fail(line int, format string, args ...any) error {
@@ -92,7 +93,7 @@ func (p *parser) expect(kind tokenKind, value, want string) (token, error) {
 	return t, p.advance()
 }
 
-// enter counts the nesting; every call is followed by a p.depth-- when it succeeds.
+// enter adds one to the depth, and refuses too many. After a call that succeeds the caller subtracts it again.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > 2*maxNesting {
 		return p.fail(p.token.line, "nested deeper than %d", 2*maxNesting)

@@ -121,7 +121,7 @@ func (e *evaluator) lookUp(d *Dict, key Value) (Value, bool, error) {
 	return d.entries[i].value, true, nil
 }
 
-// match notes that a and b were found equal.
+// match notes, for Rendering.Matched, that a and b were found equal.
 func (e *evaluator) match(a, b Text) {
 	x, okX := a.single()
 	y, okY := b.single()

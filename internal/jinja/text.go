@@ -22,18 +22,19 @@ type Text struct {
 	from *origins // nil: all of it is the template's
 }
 
-// origins are the stretches of a text. They are never changed, so that texts share them.
+// origins are the spans of a text. They are never changed, so that texts share them.
 //
 // Invariants: spans[0].start is 0, starts increase, neighbours differ in their origin. A start may lie beyond the end of a
 // text of a single origin only in that the text is empty.
 type origins struct{ spans []span }
 
-// span is a stretch that reaches to the next one's start, or to the end of the text.
+// span is a stretch of bytes of one origin, which reaches to the next span's start, or to the end of the text.
 type span struct {
 	start  int32
 	origin Origin
 }
 
+// spanBytes is the memory of a span.
 const spanBytes = 8
 
 // From returns a text of one origin.
@@ -67,7 +68,7 @@ func (t Text) Spans(yield func(s string, o Origin) bool) {
 	}
 }
 
-// Map applies change to each stretch of one origin, which keeps it.
+// Map applies change to each stretch of one origin; the result has the same origin.
 func (t Text) Map(change func(s string) string) Text {
 	m := newMeter(context.Background())
 	b := builder{m: &m}
@@ -126,7 +127,7 @@ func spanAt(spans []span, i int) int {
 	return sort.Search(len(spans), func(k int) bool { return int(spans[k].start) > i }) - 1
 }
 
-// bytes is what a copy of the text takes.
+// bytes returns the memory that a copy of the text takes, its spans included.
 func (t Text) bytes() int {
 	if t.from == nil || len(t.from.spans) == 1 {
 		return len(t.s)
@@ -185,7 +186,7 @@ func (b *builder) write(s string, o Origin) {
 	b.b.WriteString(s)
 }
 
-// own appends what the template, or this package, writes.
+// own appends a string of origin 0: one that the template or this package writes.
 func (b *builder) own(s string) { b.write(s, 0) }
 
 func (b *builder) add(t Text) {
@@ -266,7 +267,7 @@ func (t Text) spanCount() int {
 	return len(t.from.spans)
 }
 
-// mapped applies change to each stretch, which keeps its origin. change looks at every byte and at most doubles it.
+// mapped is Text.Map within the budget, for a change that looks at every byte and at most doubles the length.
 func (m *meter) mapped(t Text, change func(string) string) (Text, error) {
 	if err := m.spend(16 * len(t.s)); err != nil {
 		return Text{}, err

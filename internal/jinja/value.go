@@ -28,8 +28,8 @@ func (u Undefined) err() error { return fmt.Errorf("%s is undefined", u.what) }
 
 type listKind uint8
 
-// The kinds of lists. Jinja's generators are iterated at once here, but, as in Python, are true, have no length and no
-// items by number, and are empty once they have been read.
+// The kinds of lists. A generator's items are computed at once here, other than in Jinja; but, as in Python, a generator is true,
+// has no length and no items by number, and is empty once it has been read.
 const (
 	aList listKind = iota
 	aTuple
@@ -49,12 +49,13 @@ func NewList(items ...Value) *List { return &List{Items: items} }
 
 func tuple(items ...Value) *List { return &List{Items: items, kind: aTuple} }
 
+// entry is a key of a dictionary with its value, or an item with the key that it is sorted by.
 type entry struct{ key, value Value }
 
-// Dict is a dictionary, which keeps its keys' order.
+// Dict is a dictionary, which keeps its keys' order. No two entries have keys of the same identity.
 type Dict struct {
-	entries []entry
-	index   map[any]int // from a key's identity to its place
+	entries []entry     // in the order in which the keys were first set
+	index   map[any]int // from a key's identity to its index in entries; nil while there are few
 }
 
 // NewDict returns an empty dictionary.
@@ -93,7 +94,7 @@ func identity(v Value) (any, bool) {
 	return nil, false
 }
 
-// smallDict is how many keys are looked up one by one.
+// smallDict is up to how many keys are compared one by one, without an index.
 const smallDict = 8
 
 // find returns the place of a key.

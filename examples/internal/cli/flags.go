@@ -59,6 +59,7 @@ func (f *Flags) Given(name string) (given bool) {
 	return given
 }
 
+// help writes what the program does, and its flags by groups.
 func (f *Flags) help(w io.Writer) {
 	fmt.Fprintln(w, strings.TrimSpace(f.about))
 	for _, title := range f.groups {

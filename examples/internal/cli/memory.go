@@ -21,14 +21,14 @@ func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
 	f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
 }
 
-// Memory is the choice of a conversation's memory: its size and type, and what it forgets.
+// Memory is the choice of a conversation's memory: its size and type, and which tokens it forgets.
 type Memory struct {
 	llama.SessionOptions
-	Policy      string
-	Window      int
-	Prefix      int
-	ThresholdMB int64
-	Endless     bool
+	Policy      string // an eviction policy's name
+	Window      int    // tokens that stay beside the prefix
+	Prefix      int    // tokens at the beginning that always stay; -1: as many as suit the policy
+	ThresholdMB int64  // MiB of available memory below which tokens are forgotten; 0: no threshold
+	Endless     bool   // go on beyond the model's context
 }
 
 // Flags defines the flags.
@@ -40,7 +40,7 @@ func (m *Memory) Flags(f *Flags, kv tensor.DType) {
 		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: 4 with the policy sliding, none with the others")
 		f.BoolVar(&m.EvictAfterPrompt, "evict-after-prompt", false, "forget nothing before a prompt is read to its end: the choice is better, and more memory is needed for a while")
 		f.BoolVar(&m.Endless, "endless", false, "go on beyond the model's context, with -eviction-policy sliding")
-		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when less memory than so many `MB` is available; 0: available memory is not watched")
+		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when fewer `MB` of memory than these are available; 0: available memory is not watched")
 	})
 }
 
@@ -52,8 +52,8 @@ func (m *Memory) Options() (o *llama.SessionOptions, release func() error, err e
 		prefix = eviction.DefaultPrefix
 	}
 	choice := eviction.Options{Budget: m.Window + max(prefix, 0), ProtectedPrefix: prefix}
-	if prefix == 0 {
-		choice.ProtectedPrefix = -1 // 0 is the default
+	if prefix == 0 { // in eviction.Options -1 means none, and 0 the policy's default
+		choice.ProtectedPrefix = -1
 	} else if prefix < 0 {
 		choice.ProtectedPrefix = 0
 	}

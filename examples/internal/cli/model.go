@@ -17,12 +17,12 @@ import (
 
 // Model is the choice of a model and of how to run it.
 type Model struct {
-	Path    string // "": the embedded one
-	Backend string
-	Threads int
-	Weights tensor.DType
-	Verbose bool
-	// Wrap, where a program sets it, returns what stands between the model and the backend.
+	Path    string       // of a .gguf file or a Hugging Face folder; "": the embedded model
+	Backend string       // the name of the backend that computes
+	Threads int          // 0: one for each processor
+	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
+	Verbose bool         // log on stderr what is loaded
+	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
 	Wrap func(backend.Backend) backend.Backend
 }
 
@@ -49,18 +49,18 @@ func (m *Model) Name() string {
 	return m.Path
 }
 
-// Load loads the model until the context ends, with a progress bar on stderr when it is a large one. The function that it returns closes the model
-// and what computes it.
+// Load opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends, loading
+// ends with an error. The function that it returns closes the model and the backend.
 func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func() error, error) {
 	b, err := backend.Open(m.Backend, backend.Options{Threads: m.Threads})
 	if err != nil {
 		return nil, nil, err
 	}
-	on := b
+	wrapped := b
 	if m.Wrap != nil {
-		on = m.Wrap(b)
+		wrapped = m.Wrap(b)
 	}
-	o := &llama.LoadOptions{Backend: on, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	o := &llama.LoadOptions{Backend: wrapped, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}

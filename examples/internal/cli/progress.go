@@ -8,7 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// worthABar is the amount of bytes below which work is over before a bar could be read.
+// worthABar is the number of bytes below which work is over before anyone could read a bar.
 const worthABar = 64 << 20
 
 // Progress returns a function that shows how much of a long piece of work is done, in bytes, as a bar on w; the bar

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Table lines up rows of text: the leading columns to the left, the others, numbers mostly, to the right. The zero value has
-// all columns to the right.
+// Table lines rows of text up in columns: the leading columns are aligned to the left, the others, of numbers mostly, to the right.
+// The zero value aligns all columns to the right.
 type Table struct {
-	Left int // leading columns that line up to the left
+	Left int // how many leading columns are aligned to the left
 	rows [][]string
 }
 

@@ -91,6 +91,7 @@ type test struct {
 	single bool // one token at a time
 }
 
+// tests returns the tests that the command line asks for.
 func (o *options) tests() (list []test, err error) {
 	for _, field := range strings.Split(o.prompts, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
@@ -200,6 +201,7 @@ func (o *options) measure(ctx context.Context, model *llama.Model, t test) (rate
 	return rates, nil
 }
 
+// once runs a test in a session of its own, and returns the tokens per second.
 func (o *options) once(ctx context.Context, model *llama.Model, t test) (float64, error) {
 	session, err := model.NewSession(&llama.SessionOptions{MaxTokens: o.depth + t.tokens + 1, KV: o.kv, Chunk: o.chunk})
 	if err != nil {
@@ -209,9 +211,9 @@ func (o *options) once(ctx context.Context, model *llama.Model, t test) (float64
 	vocabulary := model.Config().VocabSize
 	tokens := make([]llama.Token, o.depth+t.tokens+1)
 	for i := range tokens {
-		tokens[i] = llama.Token(i * 7919 % vocabulary)
+		tokens[i] = llama.Token(i * tokenStep % vocabulary)
 	}
-	// The token before the test touches the memory that a first step would have to.
+	// One token more than the depth, untimed: the first step of a session touches its memory for the first time.
 	if err := session.Prefill(ctx, tokens[:o.depth+1]); err != nil {
 		return 0, err
 	}
@@ -236,6 +238,9 @@ func (o *options) once(ctx context.Context, model *llama.Model, t test) (float64
 	}
 	return float64(t.tokens) / time.Since(began).Seconds(), nil
 }
+
+// tokenStep is the difference of neighbouring tokens' ids in a test: a prime, so that nearly every token occurs before one repeats.
+const tokenStep = 7919
 
 // statistics returns the mean and the standard deviation of a sample.
 func statistics(x []float64) (mean, deviation float64) {

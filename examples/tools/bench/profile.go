@@ -10,12 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 )
 
-// profile is where the time of one test went, all repetitions together.
+// profile tells which operations took the time of one test, all repetitions together.
 type profile struct {
 	test    string
-	runs    int
-	entries []*entry
-	elapsed time.Duration
+	runs    int           // repetitions
+	entries []*entry      // one for each operation
+	elapsed time.Duration // of all repetitions, whatever they did
 }
 
 // profiled is one operation of a profile, in the form of -json.
@@ -30,7 +30,7 @@ type profiled struct {
 	machine.Figures
 }
 
-// elsewhere is the op for what is left of a test's time: everything that is no operation of the backend.
+// elsewhere is the name for the rest of a test's time, in which no operation of the backend was computed.
 const elsewhere = "elsewhere"
 
 // json writes an object for each operation, and one for the rest.

@@ -12,20 +12,20 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// recorder adds up what operations took. A nil recorder records nothing.
+// recorder adds up how long operations took. A nil recorder records nothing.
 type recorder struct {
-	mu      sync.Mutex
-	active  bool
+	mu      sync.Mutex // guards the fields below
+	active  bool       // begin was called, and end was not
 	began   time.Time
-	elapsed time.Duration // between begin and end, all together
+	elapsed time.Duration // the times from begin to end, added up
 	entries map[operation]*entry
 }
 
-// operation tells operations apart: what is done, with weights or heads of which shape and type.
+// operation is a kind of operation: its name, and the shape and the type of the weights or heads that it works on.
 type operation struct {
 	name       string
-	rows, cols int // [N, K] of weights, heads and their length, or 0 and the length of a row
-	dtype      tensor.DType
+	rows, cols int          // N and K of weights, the number of heads and their length, or 0 and the length of a row
+	dtype      tensor.DType // of the weights, of the cached keys and values, or of the rows
 }
 
 // shape writes the shape, with a sign for times.
@@ -36,12 +36,12 @@ func (o operation) shape(times string) string {
 	return strconv.Itoa(o.rows) + times + strconv.Itoa(o.cols)
 }
 
-// entry is what all calls of one operation did.
+// entry sums up all calls of one operation.
 type entry struct {
 	operation
 	calls int
-	took  time.Duration
-	work  machine.Work
+	took  time.Duration // all calls together
+	work  machine.Work  // of all calls together
 }
 
 // begin starts recording; end stops it.
@@ -84,7 +84,7 @@ func (r *recorder) add(o operation, took time.Duration, work machine.Work) {
 	e.work = e.work.Plus(work)
 }
 
-// take returns what was recorded, the longest first, with the time between begin and end, and forgets it.
+// take returns the entries, those that took longest first, and the time from begin to end, and begins anew with none.
 func (r *recorder) take() (entries []*entry, elapsed time.Duration) {
 	if r == nil {
 		return nil, 0

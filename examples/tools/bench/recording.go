@@ -9,8 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// recording is a backend that tells a recorder how long each operation of another backend takes, waiting for its end. It has
-// the optional interfaces, too: where the other backend lacks one, the plain operations that stand in for it are recorded.
+// recording is a backend that computes with another backend, waits for the end of each operation, and tells a recorder how long the
+// operation took. It has the optional interfaces too: where the other backend lacks one, package backend's substitute computes
+// with the plain operations, which are then recorded.
 type recording struct {
 	plain
 	backend.Fuser
@@ -71,17 +72,17 @@ func (b plain) call(o operation, work machine.Work, compute func() error) error 
 	return nil
 }
 
-// weighted is an operation on weights.
+// weighted returns an operation on weights w, of which it takes the leading rows and columns.
 func weighted(name string, w *tensor.Tensor, rows, cols int) operation {
 	return operation{name, rows, cols, w.DType()}
 }
 
-// rowwise is an operation on the rows of x.
+// rowwise returns an operation on the rows of x.
 func rowwise(name string, x *tensor.Tensor) operation {
 	return operation{name, 0, x.Shape().Dim(-1), x.DType()}
 }
 
-// headwise is an operation on the heads of x [.., heads, headDim].
+// headwise returns an operation on the heads of x [.., heads, headDim], with cached keys and values, or heads, of type d.
 func headwise(name string, x *tensor.Tensor, d tensor.DType) operation {
 	return operation{name, x.Shape().Dim(-2), x.Shape().Dim(-1), d}
 }

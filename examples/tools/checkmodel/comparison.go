@@ -9,17 +9,18 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// comparison holds a model's logits against golden ones.
+// comparison compares a model's logits with golden ones. The difference of two rows of logits is the greatest of an element; the
+// relative difference is that divided by the greatest magnitude of a golden element.
 type comparison struct {
 	model   *llama.Model
 	options *llama.SessionOptions
 
-	rows                 int // rows of logits compared
-	worst, worstRelative float64
-	where                string // of worstRelative
-	agreed, disagreed    int    // greedy tokens
-	firstDisagreement    int
-	hasGreedy            bool
+	rows                 int     // rows of logits compared
+	worst, worstRelative float64 // the greatest difference, and relative difference, of a row
+	where                string  // the row of worstRelative
+	agreed, disagreed    int     // greedy tokens that the model would choose too, and those that it would not
+	firstDisagreement    int     // the index of the first token that it would not choose, if there is one
+	hasGreedy            bool    // greedy tokens were compared
 }
 
 // run compares everything that a golden file has. Logits are computed twice: token by token, as answers are, and all at once,
@@ -43,6 +44,7 @@ func (c *comparison) run(ctx context.Context, g *golden, prompt int) error {
 	return c.greedy(ctx, g.greedy, prompt)
 }
 
+// session runs do with a new session.
 func (c *comparison) session(do func(s *llama.Session) error) error {
 	s, err := c.model.NewSession(c.options)
 	if err != nil {
@@ -77,7 +79,7 @@ func (c *comparison) atOnce(ctx context.Context, g goldenCase, name string) erro
 	})
 }
 
-// compare notes how far logits are from what they should be.
+// compare notes how much a row of logits differs from a golden one; where names the row.
 func (c *comparison) compare(got, want []float32, where string) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("the golden logits are for a vocabulary of %d, the model's has %d", len(want), len(got))
@@ -99,7 +101,8 @@ func (c *comparison) compare(got, want []float32, where string) error {
 	return nil
 }
 
-// greedy counts the tokens after the prompt that the model would choose too, each after the reference's own beginning.
+// greedy counts the tokens after the prompt that the model would choose too. Before each choice the model gets the reference's
+// tokens, not its own, so that one difference does not make others.
 func (c *comparison) greedy(ctx context.Context, ids []llama.Token, prompt int) error {
 	c.hasGreedy = true
 	return c.session(func(s *llama.Session) error {

@@ -14,19 +14,20 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// stored is what a model's files say that a loaded model no longer tells.
+// stored is what a model's files say and a loaded model does not tell.
 type stored struct {
-	format    string
-	tokenizer string
+	format    string            // of the files, in words
+	tokenizer string            // the kind of tokenizer, in words
 	types     map[string]*usage // by element type
 }
 
-// usage is how much of one element type there is.
+// usage is how many tensors have one element type, and how many bytes they take.
 type usage struct {
 	tensors int
 	bytes   int64
 }
 
+// add counts a tensor of an element type.
 func (s *stored) add(kind string, bytes int) {
 	kind = strings.ToLower(kind)
 	if s.types[kind] == nil {

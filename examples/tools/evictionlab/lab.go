@@ -22,11 +22,11 @@ type lab struct {
 
 // cell is a policy at a budget.
 type cell struct {
-	policy eviction.Policy // as it is used with -during-prompt off: it does not matter what its own budget is
-	budget float64         // part of the prompt that stays
+	policy eviction.Policy // for evictOnce, which tells it how many slots to keep: its own budget is never
+	budget float64         // the part of the prompt's tokens that stay, at most 1
 }
 
-// choose lists what is to be compared. The policy none has the budget 1 alone.
+// choose returns the cells that are compared: each policy at each budget, but the policy none at the budget 1 alone.
 func (o *options) choose() (list []cell, err error) {
 	for _, name := range o.policies {
 		policy, err := o.policy(name, never)
@@ -48,7 +48,7 @@ func (o *options) choose() (list []cell, err error) {
 func (o *options) policy(name string, slots int) (eviction.Policy, error) {
 	settings := eviction.Options{Budget: slots}
 	if name == "snapkv" || name == "pyramidkv" {
-		settings.Observation = min(o.observation, max(slots/2, 1)) // a small budget is not all window
+		settings.Observation = min(o.observation, max(slots/2, 1)) // the window of latest tokens takes half of a small budget at most
 	}
 	return eviction.ByName(name, settings)
 }
@@ -106,17 +106,18 @@ func (l *lab) measure(ctx context.Context, kv tensor.DType, skill string, questi
 	return rows, nil
 }
 
-// outcome is what came of one question in one cell.
+// outcome is the result of one question in one cell.
 type outcome struct {
-	right bool
-	peak  int64 // bytes of keys and values
-	took  time.Duration
+	right bool          // the answer was right
+	peak  int64         // the most bytes of keys and values
+	took  time.Duration // evicting and answering; with evictDuringPrompt, reading the prompt too
 }
 
-// maxAnswer is the number of tokens after which an answer is wrong.
+// maxAnswer is the most tokens that an answer may have: a longer one is wrong.
 const maxAnswer = 120
 
-// evictOnce reads the prompt once, and from there goes on in each cell with a copy of the conversation.
+// evictOnce reads the prompt once. For each cell it then evicts from a copy of that conversation, and lets the copy answer. It calls
+// note with each cell's index and outcome.
 func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
 	turn := &turns{}
 	for _, c := range l.cells {
@@ -155,7 +156,8 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note fun
 	return nil
 }
 
-// evictDuringPrompt reads the prompt in each cell anew, with a policy that keeps the cache within the budget all the time.
+// evictDuringPrompt reads the prompt anew for each cell, with a policy that keeps the cache within the budget all the time. It calls
+// note with each cell's index and outcome.
 func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
 	for i, c := range l.cells {
 		o, err := l.bounded(ctx, kv, p, c)
@@ -170,7 +172,7 @@ func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, 
 // leastBudget is the least number of slots that every policy can work with.
 const leastBudget = 8
 
-// bounded is one question in one cell of evictDuringPrompt.
+// bounded asks one question in one cell for evictDuringPrompt.
 func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o outcome, err error) {
 	slots := max(c.slots(len(p.before)), leastBudget)
 	policy, err := l.policy(c.policy.Name(), slots)
@@ -186,7 +188,7 @@ func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o
 	if err := s.Prefill(ctx, p.before); err != nil {
 		return o, err
 	}
-	if _, err := s.Evict(slots); err != nil { // there may be a few more
+	if _, err := s.Evict(slots); err != nil { // the policy lets the cache grow by a few slots between two evictions
 		return o, err
 	}
 	o.right, err = answers(ctx, s, p)
@@ -194,7 +196,7 @@ func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o
 	return o, err
 }
 
-// answers tells whether a conversation goes on with the answer, greedily. It stops where the text begins to differ.
+// answers tells whether the session's greedy answer is the right one. It stops as soon as the text differs.
 func answers(ctx context.Context, s *llama.Session, p prompt) (bool, error) {
 	var text strings.Builder
 	for piece, err := range s.Generate(ctx, p.after, llama.Params{MaxTokens: maxAnswer}) {
@@ -212,14 +214,14 @@ func answers(ctx context.Context, s *llama.Session, p prompt) (bool, error) {
 // never is a budget that no prompt reaches.
 const never = 1 << 20
 
-// turns is a policy that evicts on request only, by whichever policy's turn it is. Its record serves them all, so that a
-// prompt has to be read only once.
+// turns is a policy that stands for several: it evicts only on request, by the policy whose turn it is. The cache keeps the records
+// that any of them needs, so that a prompt is read once for all of them.
 type turns struct {
 	eviction.Policy // whose turn it is
 	tracking        kvcache.Tracking
 }
 
-// add makes the record serve another policy.
+// add adds a policy, whose turn it then is, and makes the cache keep the records that it needs.
 func (t *turns) add(p eviction.Policy) {
 	t.Policy = p
 	if tracker, ok := p.(eviction.Tracker); ok {

@@ -105,7 +105,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 // cacheTypes are what a cache can hold.
 var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 
-// fields splits a list with commas; what occurs twice counts once.
+// fields splits a list with commas; an element that occurs twice counts once.
 func fields(s string) (list []string) {
 	for field := range strings.SplitSeq(s, ",") {
 		if field = strings.TrimSpace(field); field != "" && !slices.Contains(list, field) {

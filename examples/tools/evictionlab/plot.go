@@ -30,7 +30,7 @@ var formats = map[string]func(w io.Writer, rows []row) error{
 	".html": drawHTML,
 }
 
-// checkPlot refuses a file that cannot be drawn to, before hours of measuring.
+// checkPlot refuses a file that results cannot be drawn to. It is called before hours of measuring.
 func checkPlot(path string) error {
 	if path != "" && formats[filepath.Ext(path)] == nil {
 		return cli.Usagef("-plot %s: the name must end with one of %s", path, strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
@@ -95,7 +95,7 @@ func ticks(values []float64) (list []plot.Tick) {
 // drawPanels draws the groups of a type of cache beside each other, and the types below each other.
 func drawPanels(rows []row, canvas func(w, h vg.Length) vg.CanvasSizer) error {
 	var panels [][]*plot.Plot
-	var legend plot.Legend // that of one is that of all
+	var legend plot.Legend // the same for all panels
 	last := ""
 	for _, g := range groups(rows) {
 		p, names, err := g.panel()

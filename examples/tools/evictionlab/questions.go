@@ -59,7 +59,7 @@ func readQuestions(path string, skills []string, n int) (map[string][]question, 
 // scanQuestions reads lines until each skill has n questions or the file ends; each must have at least one.
 func scanQuestions(r io.Reader, skills []string, n int) (map[string][]question, error) {
 	found := map[string][]question{}
-	var others []string // for the message about a skill that is not there
+	var others []string // the file's other skills, for the message about one that is not in the file
 	missing := len(skills)
 	lines := bufio.NewScanner(io.LimitReader(r, maxBytes))
 	lines.Buffer(nil, maxLine)

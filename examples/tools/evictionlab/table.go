@@ -11,14 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// group is what belongs into one table or drawing: skills that differ by a number at the end of their names, with one type of
-// cache.
+// group has the rows of one table or drawing: those of one type of cache, and of skills whose names differ only by a number at
+// their end.
 type group struct {
 	name, kv string
 	rows     []row
 }
 
-// groups sorts rows into groups, in the order in which they come up.
+// groups divides rows into groups, in the order in which their first rows come.
 func groups(rows []row) (list []group) {
 	for _, r := range rows {
 		name := strings.TrimRight(r.Skill, "0123456789")
@@ -64,7 +64,7 @@ func (g *group) budgets() []float64 {
 	return list
 }
 
-// score sums the rows of a policy at a budget up: all questions count the same.
+// score adds up the rows of a policy at a budget, of all skills of the group: each question counts the same.
 func (g *group) score(policy string, budget float64) (s row, ok bool) {
 	right := 0.0
 	for _, r := range g.rows {

@@ -15,9 +15,9 @@ const everything = "all"
 // testCase is one operation on operands of one shape.
 type testCase struct {
 	*operation
-	m, n, k        int
-	dtype          tensor.DType
-	heads, kvHeads int // of attention
+	m, n, k        int          // as operation.about explains them; 0 for a dimension that the operation does not have
+	dtype          tensor.DType // of the weights, of the cache, or to convert to
+	heads, kvHeads int          // of attention: of queries, and of keys and values
 }
 
 // String names the case.

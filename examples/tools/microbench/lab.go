@@ -10,12 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// lab is a backend with the operands of one operation.
+// lab makes and frees the operands of one operation, which are on its backend.
 type lab struct {
 	*cpu.Backend
-	span    int // bytes that the copies of weights fill together
-	numbers *rand.Rand
-	tensors []*tensor.Tensor
+	span    int              // bytes that the copies of weights fill together
+	numbers *rand.Rand       // the operands' elements
+	tensors []*tensor.Tensor // all operands, for free
 }
 
 func newLab(b *cpu.Backend, span int) *lab {
@@ -138,14 +138,14 @@ func (l *lab) stored(d tensor.DType, dims ...int) (*tensor.Tensor, error) {
 	}
 	data, row := t.Data(), t.RowBytes()
 	if !d.Format().CanQuantize() {
-		// Bytes in this range are small positive scales, whichever bytes of a block these are.
+		// With bytes from 0x10 to 0x2F only, a block's scales are small positive numbers wherever in the block they lie.
 		for i := range data[:row] {
 			data[i] = byte(0x10 + l.numbers.IntN(0x20))
 		}
 	} else if err := l.fillRow(t); err != nil {
 		return nil, err
 	}
-	for at := row; at < len(data); at *= 2 { // all rows are alike: no kernel is faster for it
+	for at := row; at < len(data); at *= 2 { // all rows are alike, which makes no kernel faster
 		copy(data[at:], data[:at])
 	}
 	return t, nil

@@ -30,14 +30,14 @@ type result struct {
 	machine.Figures
 }
 
-// report writes results: objects as they come, or a table at the end.
+// report writes results: each at once as a JSON object, or all at the end as a table.
 type report struct {
 	w      io.Writer
 	json   *json.Encoder // nil: a table
 	table  cli.Table
 	limits machine.Limits
-	runs   int
-	err    error
+	runs   int   // repetitions of each measurement
+	err    error // the first of writing
 }
 
 func newReport(o *options, w io.Writer, b backend.Backend, limits machine.Limits) *report {

@@ -20,10 +20,10 @@ type measurement struct {
 	tested    *llama.Session // with the memory that the flags describe
 	unlimited *llama.Session // with an F32 cache of everything; nil: nothing is compared
 
-	surprise  sample // −log p of each token foreseen, in nats
-	reference sample // the same, by the unlimited session
-	distance  sample // between the two predictions, in nats
-	agree     int    // predictions whose favourite is the same
+	surprise  sample // −ln p for each token that was predicted, with the tested session's p, in nats
+	reference sample // −ln p for the same tokens, with the unlimited session's p, in nats
+	distance  sample // the tested session's divergence from the unlimited one's prediction of each token, in nats
+	agree     int    // for how many tokens both find the same token the likeliest
 }
 
 // run measures all windows.
@@ -49,8 +49,8 @@ func (m *measurement) run(ctx context.Context, windows [][]llama.Token) (*result
 	if m.unlimited != nil {
 		reference, _ := m.reference.perplexity()
 		mean, stderr := m.distance.mean()
-		most, agreement := m.distance.quantile(0.99), float64(m.agree)/float64(len(m.distance))
-		r.Reference, r.KL, r.KLStdErr, r.KL99, r.Agreement = &reference, &mean, &stderr, &most, &agreement
+		kl99, agreement := m.distance.quantile(0.99), float64(m.agree)/float64(len(m.distance))
+		r.Reference, r.KL, r.KLStdErr, r.KL99, r.Agreement = &reference, &mean, &stderr, &kl99, &agreement
 	}
 	return r, nil
 }
@@ -106,19 +106,19 @@ func (m *measurement) window(ctx context.Context, t []llama.Token) error {
 	return nil
 }
 
-// score measures a window in chunks.
+// score measures a window with Score, which computes many tokens at once.
 func (m *measurement) score(ctx context.Context, t []llama.Token) error {
 	scores, err := m.tested.Score(ctx, t)
 	if err != nil {
 		return err
 	}
-	for _, s := range scores[1:] { // nothing foresees the first
+	for _, s := range scores[1:] { // nothing comes before the first token that could predict it
 		m.surprise = append(m.surprise, -float64(s))
 	}
 	return nil
 }
 
-// foresee computes a token and measures how well the next was foreseen.
+// foresee computes a token, and measures how well the sessions then predict the next one.
 func (m *measurement) foresee(ctx context.Context, token, next llama.Token) error {
 	if err := m.tested.Prefill(ctx, []llama.Token{token}); err != nil {
 		return err

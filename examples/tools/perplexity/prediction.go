@@ -6,11 +6,11 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// prediction is a distribution over the next token.
+// prediction is a probability distribution over the next token.
 type prediction struct {
-	logits    []float32
-	favourite llama.Token
-	total     float64 // logarithm of the sum of the logits' exponentials
+	logits    []float32   // [vocab]
+	favourite llama.Token // the likeliest token
+	total     float64     // ln Σ exp(logits[i])
 }
 
 // newPrediction makes a prediction of logits, which it keeps.
@@ -38,5 +38,5 @@ func (p prediction) divergence(q prediction) (sum float64) {
 		log := p.log(llama.Token(i))
 		sum += math.Exp(log) * (log - q.log(llama.Token(i)))
 	}
-	return max(sum, 0) // rounding may leave less than nothing
+	return max(sum, 0) // a divergence is never negative, but rounding may make its sum so
 }

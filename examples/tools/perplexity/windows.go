@@ -2,8 +2,9 @@ package main
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// cut makes windows of at most size tokens, of which the first is bos. Where bos occurs in the text a new window begins.
-// Windows in which there is nothing to foresee are left out. With a negative bos, windows begin with the text's own tokens.
+// cut cuts a text into windows of at most size tokens, of which the first is bos. Where bos occurs in the text a new window
+// begins. Windows of one token, after which there is nothing to predict, are left out. With a negative bos, windows begin with
+// the text's own tokens.
 func cut(text []llama.Token, bos llama.Token, size int) (windows [][]llama.Token) {
 	var window []llama.Token
 	flush := func() {
@@ -27,7 +28,7 @@ func cut(text []llama.Token, bos llama.Token, size int) (windows [][]llama.Token
 	return windows
 }
 
-// spread takes n windows, or all where n is 0 or there are no more, at even distances.
+// spread returns n of the windows, at even distances; all if n is 0 or there are no more.
 func spread[T any](windows []T, n int) []T {
 	if n == 0 || n >= len(windows) {
 		return windows

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Figures say how fast a work was done, in the form in which the programs print JSON.
+// Figures say how fast a Work was done, in the form in which the programs print JSON.
 type Figures struct {
 	GBPerSecond   float64  `json:"gb_per_second"`   // 10⁹ bytes
 	GMACPerSecond float64  `json:"gmac_per_second"` // 10⁹ multiply-accumulates
@@ -13,9 +13,9 @@ type Figures struct {
 	BoundBy       Resource `json:"bound_by"`
 }
 
-// Figures compares a work that took some time with the limits.
+// Figures compares the time that a Work took with the limits.
 func (l Limits) Figures(w Work, took time.Duration) Figures {
-	seconds := max(took.Seconds(), 1e-9)
+	seconds := max(took.Seconds(), 1e-9) // not 0, by which the rates are divided
 	floor, bound := l.Floor(w)
 	return Figures{
 		GBPerSecond:   float64(w.Memory+w.Cache) / seconds / 1e9,
@@ -65,7 +65,7 @@ type LimitFigures struct {
 	Float   float64 `json:"f32_gmac_per_second"`
 }
 
-// JSON returns what to encode.
+// JSON returns the limits as the programs print them.
 func (l Limits) JSON() LimitFigures {
 	return LimitFigures{"limits", l.Threads, l.Memory / 1e9, l.Cache / 1e9, l.Integer / 1e9, l.Float / 1e9}
 }

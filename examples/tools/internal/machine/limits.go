@@ -37,14 +37,15 @@ type Limits struct {
 	Float   float64 // the same of f32 activations
 }
 
-// What Measure wants unless there are reasons: enough memory that most of it is in no cache, even in one that many processors
-// share, and a window that many turns of a scheduler fit in.
+// The usual arguments of Measure: so much memory that most of it is in no cache, not even in one that many processors share; and
+// a window of time in which a scheduler has many turns.
 const (
 	DefaultSpan   = 512 << 20
 	DefaultWindow = 25 * time.Millisecond
 )
 
-// The spans that make sense, in MiB: a step for each of many threads, and what any machine may have to spare.
+// The least and the greatest span, in MiB: the least has a stretch for each of 64 threads, and no machine spares more than the
+// greatest.
 const minSpan, maxSpan = 64, min(16<<10, math.MaxInt>>20)
 
 // CheckSpan returns an error for a span, in MiB, that Measure should not be asked for.
@@ -55,7 +56,8 @@ func CheckSpan(mib int) error {
 	return nil
 }
 
-// rounds is how often each limit is measured, all in turn: the best counts, since others may use the machine for a while.
+// rounds is how often each limit is measured, the limits taking turns. The best measurement counts, since other programs may use
+// the machine for a while.
 const rounds = 8
 
 // Measure finds the limits for a number of threads (below 1, and at most: GOMAXPROCS) with the kernels in use. It reads
@@ -88,8 +90,9 @@ func Measure(threads, span int, window time.Duration) (Limits, error) {
 	return l, nil
 }
 
-// Floor returns the least time that a work can take, and the resource that takes so long. Moving data and computing go on at
-// the same time; the two kinds of multiply-accumulates do not. No work has no bound, nor has any without limits.
+// Floor returns the least time that a Work can take by the limits, and the resource that bounds it. Data are moved while the
+// processor computes, so that the longest of these times counts; but the two kinds of multiply-accumulates take turns, so that
+// their times are added. Without work, or without limits, the time is 0 and the resource "".
 func (l Limits) Floor(w Work) (floor time.Duration, bound Resource) {
 	if l == (Limits{}) || w == (Work{}) {
 		return 0, ""

@@ -9,10 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// stretch is how many bytes a thread reads in one step: four panels of f32 weights of rows of stretchRow.
+// A thread reads stretch bytes in one step. The kernel of f32 weights reads them as stretchPanels panels, whose rows have
+// stretchRow elements.
 const (
-	stretch    = 1 << 20
-	stretchRow = stretch / (4 * asm.PanelRows * 4)
+	stretch       = 1 << 20
+	stretchPanels = 4
+	floatBytes    = 4
+	stretchRow    = stretch / (stretchPanels * asm.PanelRows * floatBytes)
 )
 
 // memoryParts allocates span bytes in a part for each thread.
@@ -44,7 +47,7 @@ func reading(part []byte, read func([]byte)) step {
 	}
 }
 
-// readers are the ways to read a stretch; each call makes one for a thread.
+// readers returns the ways to read a stretch. Each is a function that makes a reader for one thread.
 func readers(kernels *asm.Kernels) []func() func([]byte) {
 	list := []func() func([]byte){func() func([]byte) {
 		sink := uint64(0)
@@ -56,7 +59,7 @@ func readers(kernels *asm.Kernels) []func() func([]byte) {
 	}
 	return append(list, func() func([]byte) {
 		p := asm.PanelProduct{
-			Count: 4, Out: make([]float32, 4*asm.PanelRows), Stride: 4 * asm.PanelRows,
+			Count: stretchPanels, Out: make([]float32, stretchPanels*asm.PanelRows), Stride: stretchPanels * asm.PanelRows,
 			Acts: &quant.Activation{Form: quant.Float, Rows: 1, K: stretchRow, X: make([]float32, stretchRow)},
 		}
 		return func(b []byte) {
@@ -90,6 +93,6 @@ func adding(kernels *asm.Kernels) step {
 	x, y := make([]float32, elements), make([]float32, elements)
 	return func() int {
 		kernels.Add(x, y)
-		return 3 * 4 * elements // both are read, one is written
+		return 3 * floatBytes * elements // x and y are read, and x is written
 	}
 }

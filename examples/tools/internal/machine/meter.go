@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// step does a little work and returns how much that was.
+// step does a little work, and returns how much in the unit that is measured: bytes, or multiply-accumulates.
 type step func() int
 
-// meter measures how much some threads do together in a second.
+// meter measures how much work some threads do together in a second.
 type meter struct {
 	best  *float64 // the most so far
 	steps []step   // one for each thread

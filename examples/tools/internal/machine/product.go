@@ -19,7 +19,7 @@ const (
 	productWidth  = 512
 )
 
-// multiplying returns a step that multiplies on one thread. All numbers are zero: no processor is faster for it.
+// multiplying returns a step that multiplies on one thread. All numbers are zero, which makes no processor faster.
 func multiplying(kernels *asm.Kernels, format quant.Format) step {
 	const macs = productTokens * productRows * productWidth
 	rowBytes := format.Bytes(productWidth)

@@ -35,7 +35,7 @@ func Weighing(rows int, weights ...*tensor.Tensor) (work Work) {
 	return work
 }
 
-// Corner is Weighing of the leading n rows and k columns of weights.
+// Corner is Weighing for the leading n rows and k columns of the weights alone.
 func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 	macs := int64(rows) * int64(n) * int64(k)
 	if f := w.DType().Format(); f.Valid() && f.ActivationForm() != quant.Float {
@@ -50,8 +50,7 @@ func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 }
 
 // Attending is the work of attention for q [tokens, heads, headDim], or of one token [heads, headDim], to the first n slots
-// of keys and values like k [slots, kvHeads, headDim]. Of quantised keys the scores are sums of integers, the products with
-// values are not.
+// of keys and values like k [slots, kvHeads, headDim]. Products with quantised keys are of integers; products with values never are.
 func Attending(q, k *tensor.Tensor, n int) Work {
 	scores := Scoring(q, k, n)
 	values := Work{Memory: scores.Memory, Float: scores.Integer + scores.Float}
@@ -65,7 +64,7 @@ func Scoring(q, k *tensor.Tensor, n int) Work {
 		tokens = q.Shape().Dim(0)
 	}
 	t, slots := int64(tokens), int64(n)
-	seen := t*slots - t*(t-1)/2 // slots that the tokens see, each token one more than the one before
+	seen := t*slots - t*(t-1)/2 // slots that the tokens see together: the last sees all, and each one slot more than the token before it
 	macs := seen * int64(q.Shape().NumElements()/max(tokens, 1))
 	work := Moving(q).Plus(Work{Memory: slots * int64(k.Shape().Dim(1)) * int64(k.RowBytes())})
 	if k.DType().Quantized() {
