@@ -2,8 +2,8 @@ package llama
 
 import "time"
 
-// average is a running mean of a duration that changes slowly. The first averageWindow values count equally; after them each new
-// value has the weight 1/averageWindow, and those before it fade.
+// average is a running mean of a duration that changes slowly. The first averageWindow values count equally; after them each
+// new value has the weight 1/averageWindow, and those before it fade.
 type average struct {
 	mean  time.Duration
 	count int // of values so far, at most averageWindow

@@ -9,8 +9,8 @@ import (
 	"github.com/ergochat/readline"
 )
 
-// command is what a line that begins with a slash and a name asks for. do gets the rest of the line as its argument, and returns
-// whether the program ends.
+// command is what a line that begins with a slash and a name asks for. do gets the rest of the line as its argument, and
+// returns whether the program ends.
 type command struct {
 	name, help string
 	do         func(c *conversation, argument string) (quit bool)

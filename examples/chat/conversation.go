@@ -79,8 +79,8 @@ func (c *conversation) introduce(chosen *cli.Model) {
 	c.note("Ctrl-C ends an answer, Ctrl-D the conversation. /help lists the commands.")
 }
 
-// answer adds a message of the user to the history, and the model's answer. An answer that was interrupted stays as far as it came;
-// if nothing came, the message is taken back.
+// answer adds a message of the user to the history, and the model's answer. An answer that was interrupted stays as far as
+// it came; if nothing came, the message is taken back.
 func (c *conversation) answer(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

@@ -75,8 +75,8 @@ func (t *typed) listen(line []rune, _ int, _ rune) ([]rune, int, bool) {
 	return nil, 0, false
 }
 
-// next reads a turn. Between its calls the terminal is the caller's. Ctrl-C forgets what was typed; on an empty line a second
-// Ctrl-C, or Ctrl-D, ends the conversation.
+// next reads a turn. Between its calls the terminal is the caller's. Ctrl-C forgets what was typed; on an empty line a
+// second Ctrl-C, or Ctrl-D, ends the conversation.
 func (t *typed) next() (string, error) {
 	interrupted := false
 	for {

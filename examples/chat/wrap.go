@@ -43,8 +43,8 @@ func (w *wrapper) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// harmless drops control characters, by which a model could take control of the terminal, and makes each kind of line break a line
-// feed.
+// harmless drops control characters, by which a model could take control of the terminal, and makes each kind of line break
+// a line feed.
 func harmless(r rune) rune {
 	switch {
 	case r == '\u2028', r == '\u2029':

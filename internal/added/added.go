@@ -34,9 +34,9 @@ type Token struct {
 // A Matcher finds added tokens in a text: of tokens that overlap the leftmost, and of those that begin at the same byte the
 // longest. It is immutable.
 //
-// It is the automaton of Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", 1975) for the contents
-// written backwards, and runs from the text's end to its beginning. So it knows at every byte, in time linear in the text, the
-// longest content that begins there.
+// It is the automaton of Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", 1975) for the
+// contents written backwards, and runs from the text's end to its beginning. So it knows at every byte, in time linear in
+// the text, the longest content that begins there.
 //
 // A node of the automaton stands for a string: the bytes on the way to it from the root of the trie.
 type Matcher struct {
@@ -47,8 +47,8 @@ type Matcher struct {
 	last    [256]bool  // by byte: whether any content ends with it
 }
 
-// NewMatcher returns the matcher of tokens, each of which has an id of its own. Of tokens with the same content only the one with
-// the lowest id is ever found; tokens without content never are.
+// NewMatcher returns the matcher of tokens, each of which has an id of its own. Of tokens with the same content only the one
+// with the lowest id is ever found; tokens without content never are.
 func NewMatcher(tokens []Token) (*Matcher, error) {
 	m := &Matcher{}
 	total := 0
@@ -85,8 +85,8 @@ func NewMatcher(tokens []Token) (*Matcher, error) {
 	return m, nil
 }
 
-// link fills fail and longest, in the order of the nodes' numbers: a node's entries follow from those of nodes nearer to the root,
-// which have lower numbers.
+// link fills fail and longest, in the order of the nodes' numbers: a node's entries follow from those of nodes nearer to the
+// root, which have lower numbers.
 func (m *Matcher) link() {
 	m.fail = make([]uint32, m.trie.Len())
 	m.longest = make([]int32, m.trie.Len())
@@ -122,8 +122,8 @@ type match struct {
 	token int32 // its index in Matcher.tokens
 }
 
-// matches returns, for each byte of text where an added token begins whose bytes are all trusted, the longest such token; from the
-// text's end to its beginning.
+// matches returns, for each byte of text where an added token begins whose bytes are all trusted, the longest such token;
+// from the text's end to its beginning.
 func (m *Matcher) matches(text Text) []match {
 	var found []match
 	text.trustedSpans(func(start, end int) {
@@ -142,8 +142,9 @@ func (m *Matcher) matches(text Text) []match {
 	return found
 }
 
-// Split cuts text at its added tokens. It calls yield for each part in turn, with the byte where the part begins: token is the
-// added token that the part is, or nil for the text between added tokens, which is never empty. The time is linear in the text.
+// Split cuts text at its added tokens. It calls yield for each part in turn, with the byte where the part begins: token is
+// the added token that the part is, or nil for the text between added tokens, which is never empty. The time is linear in
+// the text.
 func (m *Matcher) Split(text Text, yield func(start int, part Text, token *Token)) {
 	s := text.s
 	found := m.matches(text)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Text is a text of which some bytes are trusted. An added token is recognised only where all of its bytes are trusted. Bytes
-// that a chat template itself writes are trusted; bytes of messages and other values from outside are not.
+// A Text is a text of which some bytes are trusted. An added token is recognised only where all of its bytes are trusted.
+// Bytes that a chat template itself writes are trusted; bytes of messages and other values from outside are not.
 //
-// A Text may be a part of a longer one, with which it shares spans: spans then count from the beginning of the longer one, and may
-// reach beyond the part. They are in order, not empty, and no two of them overlap or touch.
+// A Text may be a part of a longer one, with which it shares spans: spans then count from the beginning of the longer one,
+// and may reach beyond the part. They are in order, not empty, and no two of them overlap or touch.
 type Text struct {
 	s     string
 	base  int    // where s begins in the text that spans count in
@@ -67,7 +67,8 @@ func (t Text) AllTrusted() bool {
 	return t.s == "" || len(t.spans) > 0 && t.spans[0].start <= t.base && t.spans[0].end >= t.base+len(t.s)
 }
 
-// Replace replaces each occurrence of old, which must not be empty. A replacement is trusted if all bytes that it replaces were.
+// Replace replaces each occurrence of old, which must not be empty. A replacement is trusted if all bytes that it replaces
+// were.
 func (t Text) Replace(old, by string) Text {
 	if !strings.Contains(t.s, old) {
 		return t

@@ -11,8 +11,8 @@ type encoder struct {
 	merger
 }
 
-// text appends the tokens of a stretch of text, normalised and without added tokens. first tells whether the stretch begins the
-// whole text.
+// text appends the tokens of a stretch of text, normalised and without added tokens. first tells whether the stretch begins
+// the whole text.
 func (e *encoder) text(dst []int32, s string, first bool) []int32 {
 	switch {
 	case s == "", s[0] == ' ':
@@ -60,8 +60,8 @@ func (e *encoder) byteSymbols(s string) {
 	}
 }
 
-// charSymbols stores in e.ids the symbols of a piece: the tokens of its characters; for a character without a token those of its
-// bytes, or the unknown token.
+// charSymbols stores in e.ids the symbols of a piece: the tokens of its characters; for a character without a token those of
+// its bytes, or the unknown token.
 func (e *encoder) charSymbols(s string) {
 	e.ids = e.ids[:0]
 	unknown := false // the last character was unknown
@@ -103,8 +103,8 @@ func (e *encoder) byteTokens(char string) bool {
 	return true
 }
 
-// unknownSymbol appends the unknown token, if the tokenizer has one. again tells that the character before was unknown too: then
-// both are one token where unknown tokens fuse.
+// unknownSymbol appends the unknown token, if the tokenizer has one. again tells that the character before was unknown too:
+// then both are one token where unknown tokens fuse.
 func (e *encoder) unknownSymbol(again bool) {
 	if e.unknown >= 0 && !(again && e.fuseUnknown) {
 		e.ids = append(e.ids, e.unknown)

@@ -215,8 +215,8 @@ func (v *Vocab) added() []added.Token {
 	return tokens
 }
 
-// scoredMerges returns the merges of a SentencePiece vocabulary: for each token all ways to make it of two others. Their ranks are
-// in the descending order of the scores of the tokens that they make, and equal for equal scores.
+// scoredMerges returns the merges of a SentencePiece vocabulary: for each token all ways to make it of two others. Their
+// ranks are in the descending order of the scores of the tokens that they make, and equal for equal scores.
 func scoredMerges(v *vocabulary, scores []float32) ([]merge, error) {
 	var list []merge
 	maxMerges := 4*v.tokens + 1<<19 // Llama 2 has 2 for each token

@@ -46,7 +46,8 @@ const (
 	maxAddedCommas = 1 << 18 // of added_tokens; Gemma 3's 6,415 have 45,000
 )
 
-// file is a tokenizer.json of which only the model's small settings have been decoded. Its spans are where values lie in data.
+// file is a tokenizer.json of which only the model's small settings have been decoded. Its spans are where values lie in
+// data.
 type file struct {
 	data     []byte
 	parts    map[string]span // the members of the file

@@ -17,15 +17,15 @@ type merger struct {
 	queue []uint64         // memory of mergeLong: a heap of candidates
 }
 
-// symbol is a token of a short piece, and the token and the rank of the merge with its right neighbour. rank is noRank where there
-// is no such merge.
+// symbol is a token of a short piece, and the token and the rank of the merge with its right neighbour. rank is noRank where
+// there is no such merge.
 type symbol struct {
 	id, merged int32
 	rank       uint32
 }
 
-// node is a token of a long piece, in a doubly linked list: prev and next are indices of nodes, -1 for none. A node that a merge
-// has removed from the list has the id -1.
+// node is a token of a long piece, in a doubly linked list: prev and next are indices of nodes, -1 for none. A node that a
+// merge has removed from the list has the id -1.
 type node struct{ id, prev, next int32 }
 
 // merge appends the tokens that the symbols in m.ids merge into: the adjacent pair of the lowest rank first, the leftmost
@@ -85,8 +85,8 @@ func (m *merger) rate(s []symbol, i int) {
 }
 
 // mergeLong is merge for any number n of symbols, in time n log n. The queue holds candidates: pairs that can merge. A merge
-// changes the pairs on both sides, and leaves their old candidates in the queue; apply recognises such a candidate, because its
-// rank is no longer that of the pair at its position.
+// changes the pairs on both sides, and leaves their old candidates in the queue; apply recognises such a candidate, because
+// its rank is no longer that of the pair at its position.
 func (m *merger) mergeLong(dst, ids []int32) []int32 {
 	s := slices.Grow(m.long[:0], len(ids))
 	for i, id := range ids {
@@ -113,11 +113,12 @@ func (m *merger) mergeLong(dst, ids []int32) []int32 {
 	return dst
 }
 
-// candidate is the pair of the node at a position and the next one, as an element of the queue: the lowest rank comes first, and
-// the leftmost position among equals.
+// candidate is the pair of the node at a position and the next one, as an element of the queue: the lowest rank comes first,
+// and the leftmost position among equals.
 func candidate(rank uint32, position int32) uint64 { return uint64(rank)<<32 | uint64(position) }
 
-// apply merges the node at i and the next one, if the rank of this pair is still rank, and queues the new pairs on both sides.
+// apply merges the node at i and the next one, if the rank of this pair is still rank, and queues the new pairs on both
+// sides.
 func (m *merger) apply(s []node, rank uint32, i int32) {
 	n := &s[i]
 	if n.id < 0 || n.next < 0 {

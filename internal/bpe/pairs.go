@@ -10,8 +10,8 @@ import (
 const noRank = math.MaxUint32
 
 // pairs maps two adjacent tokens to the token that they merge into: a hash table with open addressing and linear probing,
-// because merging does little else than look pairs up. The multiplier is drawn at random, so that a hostile file cannot choose
-// its merges to collide.
+// because merging does little else than look pairs up. The multiplier is drawn at random, so that a hostile file cannot
+// choose its merges to collide.
 //
 // Invariants: len(slots) is a power of two, 2^(64-shift), and at least a third of the slots are free, so that a search ends.
 type pairs struct {

@@ -2,8 +2,8 @@ package bpe
 
 import "fmt"
 
-// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to the
-// types that stand above it.
+// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to
+// the types that stand above it.
 type component struct {
 	Type string `json:"type"`
 
@@ -52,8 +52,8 @@ type templatePart struct {
 	}
 }
 
-// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or none
-// for nil.
+// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or
+// none for nil.
 func flatten(c *component) []component {
 	var flat []component
 	var visit func(c *component)
@@ -82,7 +82,8 @@ func orDefault(b *bool, byDefault bool) bool {
 	return *b
 }
 
-// pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names there.
+// pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names
+// there.
 type pipeline struct {
 	codec
 	split      splitter
@@ -165,8 +166,8 @@ func (c component) isolates() bool {
 	return c.Pattern.String == "" && (c.Behavior == "Isolated" && !c.Invert || c.Behavior == "Removed" && c.Invert)
 }
 
-// byteLevel sets up the ByteLevel pre-tokenizer, and returns whether it is implemented: after a Split it must neither split nor put
-// a space before each piece.
+// byteLevel sets up the ByteLevel pre-tokenizer, and returns whether it is implemented: after a Split it must neither split
+// nor put a space before each piece.
 func (pl *pipeline) byteLevel(c component) bool {
 	pl.codec = byteLevel
 	prefix, regex := orDefault(c.AddPrefixSpace, true), orDefault(c.UseRegex, true)
@@ -182,8 +183,8 @@ func (pl *pipeline) byteLevel(c component) bool {
 	return true
 }
 
-// metaspace sets up the Metaspace pre-tokenizer, and returns whether it is implemented. After a Prepend the text begins with a
-// space already, and Metaspace adds none.
+// metaspace sets up the Metaspace pre-tokenizer, and returns whether it is implemented. After a Prepend the text begins with
+// a space already, and Metaspace adds none.
 func (pl *pipeline) metaspace(c component) bool {
 	scheme, ok := c.prefixScheme()
 	if pl.space == neverPrefix {
@@ -253,8 +254,8 @@ func (pl *pipeline) prefixTokens(v *vocabulary) ([]int32, error) {
 	return prefix, nil
 }
 
-// readDecoder accepts ByteLevel, or the steps that turn SentencePiece's tokens back into text: Replace "▁" by " " or Metaspace;
-// ByteFallback; Fuse; Strip.
+// readDecoder accepts ByteLevel, or the steps that turn SentencePiece's tokens back into text: Replace "▁" by " " or
+// Metaspace; ByteFallback; Fuse; Strip.
 func (pl *pipeline) readDecoder(parts []component) error {
 	const implemented = `ByteLevel, or in this order Replace "▁" by " " or Metaspace, ByteFallback, Fuse and Strip " " at the start`
 	if pl.codec == byteLevel {

@@ -86,8 +86,8 @@ func splitSpaces(s string, i int) int {
 	return len(s)
 }
 
-// splitWords begins a piece at every run of spaces. SentencePiece trains vocabularies in which no token has a space after another
-// character: with such a vocabulary the tokens are the same as without splitting, and merging takes less time.
+// splitWords begins a piece at every run of spaces. SentencePiece trains vocabularies in which no token has a space after
+// another character: with such a vocabulary the tokens are the same as without splitting, and merging takes less time.
 func splitWords(s string, i int) int {
 	for i++; i < len(s); i++ {
 		if s[i] == ' ' && s[i-1] != ' ' {
@@ -97,8 +97,9 @@ func splitWords(s string, i int) int {
 	return i
 }
 
-// keepLast returns where the piece ends that \s+(?!\S)|\s+ matches in the run of white space s[i:end], whose last character begins
-// at last: before its last character, which is left to the word that follows, unless it is the only one or no word follows.
+// keepLast returns where the piece ends that \s+(?!\S)|\s+ matches in the run of white space s[i:end], whose last character
+// begins at last: before its last character, which is left to the word that follows, unless it is the only one or no word
+// follows.
 func keepLast(s string, i, end, last int) int {
 	if end < len(s) && last > i {
 		return last
@@ -106,8 +107,8 @@ func keepLast(s string, i, end, last int) int {
 	return end
 }
 
-// contraction returns the length of the English contraction that s begins with, without its apostrophe; 0 if there is none. fold
-// is exact or foldASCII.
+// contraction returns the length of the English contraction that s begins with, without its apostrophe; 0 if there is none.
+// fold is exact or foldASCII.
 func contraction(s string, fold func(s string) (c byte, n int)) int {
 	a, n := fold(s)
 	switch a {

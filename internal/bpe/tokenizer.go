@@ -77,10 +77,10 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encodeText(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool tells whether a segment is trusted. The
-// tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its bytes lie
-// in trusted segments; elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and RStrip make
-// part of it may lie in either kind of segment.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool tells whether a segment is trusted.
+// The tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its
+// bytes lie in trusted segments; elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and
+// RStrip make part of it may lie in either kind of segment.
 func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
 	return t.encodeText(dst, added.Join(segments))
 }
@@ -104,8 +104,8 @@ func (t *Tokenizer) encodeText(dst []int32, text added.Text) []int32 {
 	return dst
 }
 
-// normalize returns text as the tokenizer's normalizer does, except that it writes spaces, and not space marks, for SentencePiece:
-// the vocabulary's table has the bytes that tokens stand for, with spaces.
+// normalize returns text as the tokenizer's normalizer does, except that it writes spaces, and not space marks, for
+// SentencePiece: the vocabulary's table has the bytes that tokens stand for, with spaces.
 func (t *Tokenizer) normalize(text string) string {
 	if t.vocab.codec == metaspace {
 		text = strings.ReplaceAll(text, spaceMark, " ")
@@ -147,7 +147,8 @@ func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
-// finish fills the fields that follow from the vocabulary and from the added tokens: addedTexts, the matchers, symbols, and split.
+// finish fills the fields that follow from the vocabulary and from the added tokens: addedTexts, the matchers, symbols, and
+// split.
 func (t *Tokenizer) finish(tokens []added.Token) error {
 	var raw, normalized []added.Token
 	slices.SortFunc(tokens, func(a, b added.Token) int { return cmp.Compare(a.ID, b.ID) })

@@ -22,8 +22,8 @@ const (
 // vocabulary is the set of tokens. It keeps the bytes that tokens stand for in one block, and finds a token by its bytes
 // through a hash table with open addressing, so that looking a word up allocates nothing and touches little memory.
 //
-// Invariants: a token that is literal is in literals and, if its text is not empty, in ids; every other token is in the table;
-// no two tokens have the same text. len(slots) is a power of two, and at least a third of the slots are free.
+// Invariants: a token that is literal is in literals and, if its text is not empty, in ids; every other token is in the
+// table; no two tokens have the same text. len(slots) is a power of two, and at least a third of the slots are free.
 type vocabulary struct {
 	codec
 	tokens   int              // how many there are
@@ -120,8 +120,8 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// index returns the vocabulary of the tokens that were added, which look-ups by id and by text need; the builder must not be used
-// after it.
+// index returns the vocabulary of the tokens that were added, which look-ups by id and by text need; the builder must not be
+// used after it.
 func (b *builder) index() (*vocabulary, error) {
 	v := &b.vocabulary
 	n := len(b.list)

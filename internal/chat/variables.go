@@ -27,8 +27,8 @@ const (
 	defaultDate = "26 Jul 2024" // what that turn says when it is told no date
 )
 
-// inputs makes the template's values of what a call brings, within the bounds. Left counts the values that may still come, text
-// and json the bytes of messages and of JSON; an error has been returned once one of them is negative.
+// inputs makes the template's values of what a call brings, within the bounds. Left counts the values that may still come,
+// text and json the bytes of messages and of JSON; an error has been returned once one of them is negative.
 type inputs struct {
 	jinja.Decoder
 	text, json int
@@ -187,9 +187,9 @@ func raiseException(args []jinja.Value) (jinja.Value, error) {
 // cut returns the first n bytes of s, or all if there are fewer.
 func cut(s string, n int) string { return s[:min(n, len(s))] }
 
-// strftimeNow returns the function strftime_now(format), which prints the caller's date. If the caller gives none, it prints the
-// day that Llama's templates fall back to, and never asks the clock, so that the same call renders the same text tomorrow; and
-// "strftime_now is defined" is then false, so that templates with a default of their own use that.
+// strftimeNow returns the function strftime_now(format), which prints the caller's date. If the caller gives none, it prints
+// the day that Llama's templates fall back to, and never asks the clock, so that the same call renders the same text
+// tomorrow; and "strftime_now is defined" is then false, so that templates with a default of their own use that.
 func strftimeNow(date time.Time) *jinja.Function {
 	f := &jinja.Function{Hidden: date.IsZero()}
 	if date.IsZero() {

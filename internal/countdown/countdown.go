@@ -1,5 +1,5 @@
-// Package countdown helps tests to cancel at a chosen moment, whatever the machine's speed: moments are counted in calls of the
-// context's Err.
+// Package countdown helps tests to cancel at a chosen moment, whatever the machine's speed: moments are counted in calls of
+// the context's Err.
 package countdown
 
 import (

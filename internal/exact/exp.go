@@ -10,12 +10,12 @@ const (
 	ExpLn2Hi = 0x1.62e43p-1 // ln 2 rounded to float32
 	ExpLn2Lo = -0x1.05c61p-29
 
-	// ExpMagic is 1.5·2²³ + 127. From 2²³ to 2²⁴ the float32 numbers are the integers, so that adding ExpMagic to z rounds z to
-	// the nearest integer n, ties to even; and the sum's lower bits are n + 127, the exponent field of 2ⁿ.
+	// ExpMagic is 1.5·2²³ + 127. From 2²³ to 2²⁴ the float32 numbers are the integers, so that adding ExpMagic to z rounds z
+	// to the nearest integer n, ties to even; and the sum's lower bits are n + 127, the exponent field of 2ⁿ.
 	ExpMagic = 0x1.8p23 + 127
 
-	// 1 + r + ExpC2·r² + … + ExpC6·r⁶ approximates eʳ on |r| ≤ ln(2)/2 with a relative error below 3.1e-9. The coefficients come
-	// from the Remez exchange algorithm for the relative error.
+	// 1 + r + ExpC2·r² + … + ExpC6·r⁶ approximates eʳ on |r| ≤ ln(2)/2 with a relative error below 3.1e-9. The coefficients
+	// come from the Remez exchange algorithm for the relative error.
 	ExpC2 = 0x1.fffffcp-2
 	ExpC3 = 0x1.555492p-3
 	ExpC4 = 0x1.5558fp-5

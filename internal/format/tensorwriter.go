@@ -30,9 +30,10 @@ func Offsets(sections []Section, alignment int64) (offsets []int64, end int64, e
 	return offsets, end, nil
 }
 
-// TensorWriter writes the data of the tensors that a file's header has announced, in the same order. Data are written in pieces
-// of any size, so that a file may be larger than memory, and each tensor is padded with zeros to the format's alignment. Call
-// Begin for each tensor, Write its bytes, and Close at the end. An error is final: every later call returns it.
+// TensorWriter writes the data of the tensors that a file's header has announced, in the same order. Data are written in
+// pieces of any size, so that a file may be larger than memory, and each tensor is padded with zeros to the format's
+// alignment. Call Begin for each tensor, Write its bytes, and Close at the end. An error is final: every later call returns
+// it.
 type TensorWriter struct {
 	w         *bufio.Writer
 	sections  []Section
@@ -67,8 +68,8 @@ func (t *TensorWriter) Begin(name string) error {
 	return nil
 }
 
-// Write appends to the data of the current tensor. If the tensor then had more bytes than the header announced, it writes nothing
-// and returns an error.
+// Write appends to the data of the current tensor. If the tensor then had more bytes than the header announced, it writes
+// nothing and returns an error.
 func (t *TensorWriter) Write(p []byte) (int, error) {
 	if t.err != nil || len(p) == 0 {
 		return 0, t.err

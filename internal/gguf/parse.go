@@ -69,7 +69,8 @@ func headerEnd(b []byte) (int, error) {
 	return p.off, p.err
 }
 
-// parser reads a header. It keeps names and values as spans of the header, and checks their form; Parse turns them into a File.
+// parser reads a header. It keeps names and values as spans of the header, and checks their form; Parse turns them into a
+// File.
 type parser struct {
 	scanner
 	passing bool // only find the header's end, and keep no keys and tensors
@@ -206,8 +207,8 @@ func (p *parser) buildTensors(f *File, text string, file []byte) error {
 	return checkOverlap(f.tensors)
 }
 
-// build checks one tensor's geometry and finds its data in the file. All tensors' data begin at base; a tensor's offset counts
-// from there, and must be a multiple of alignment.
+// build checks one tensor's geometry and finds its data in the file. All tensors' data begin at base; a tensor's offset
+// counts from there, and must be a multiple of alignment.
 func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tensor, error) {
 	t := Tensor{DType: info.typ.DType(), Type: info.typ, Shape: make([]int, info.ndim)}
 	for i := range t.Shape {

@@ -57,8 +57,8 @@ func (s *scanner) u64(what string) uint64 {
 // str passes over a string and returns where its bytes are.
 func (s *scanner) str(what string) span { return s.skip(s.u64(what), what) }
 
-// count reads a number of things that take minSize bytes or more each, and refuses more of them than the rest of the file can
-// hold.
+// count reads a number of things that take minSize bytes or more each, and refuses more of them than the rest of the file
+// can hold.
 func (s *scanner) count(minSize int, what string) uint64 {
 	at := s.off
 	n := s.u64(what)

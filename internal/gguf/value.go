@@ -26,8 +26,8 @@ const (
 	Float64Type
 )
 
-// valueTypes has the name and the encoded size in bytes of each type. The size is exact for scalars, and a minimum for strings
-// (their length) and arrays (element type and length).
+// valueTypes has the name and the encoded size in bytes of each type. The size is exact for scalars, and a minimum for
+// strings (their length) and arrays (element type and length).
 var valueTypes = [...]struct {
 	name    string
 	minSize int

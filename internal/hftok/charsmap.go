@@ -14,8 +14,8 @@ import (
 // charsmap is SentencePiece's precompiled normalizer: a map from short texts to others. It is a double-array trie ("An
 // Efficient Digital Search Algorithm by Using a Double-Array Structure", Aoe 1989) in the form that Darts-clone writes.
 //
-// The map is a stranger's, and only its length has been checked: every index that follows from a unit must be compared with the
-// length of units or texts before it is used.
+// The map is a stranger's, and only its length has been checked: every index that follows from a unit must be compared with
+// the length of units or texts before it is used.
 type charsmap struct {
 	units []uint32 // the trie's, at least one; the functions below name their fields
 	texts string   // the texts that others become, each with a zero byte at its end; a leaf's value is where its text begins
@@ -81,8 +81,8 @@ func (c *charsmap) lookup(s string) (to string, ok bool) {
 // maxGrapheme is the length in bytes from which on grapheme clusters are not looked up as a whole.
 const maxGrapheme = 6
 
-// normalize replaces each grapheme cluster (what a reader takes for one character) that the map has, and in other clusters each
-// character that the map has. It stops when the result is longer than limit bytes.
+// normalize replaces each grapheme cluster (what a reader takes for one character) that the map has, and in other clusters
+// each character that the map has. It stops when the result is longer than limit bytes.
 func (c *charsmap) normalize(s string, limit int) string {
 	var b bytes.Buffer
 	state := -1

@@ -67,8 +67,8 @@ func parse(data []byte) (*Tokenizer, error) {
 	return t, t.readPrefix(processors)
 }
 
-// A few bytes of a file may become many times as many bytes in memory. With these bounds, and those of the vocabulary, a file
-// takes memory within a small multiple of its length.
+// A few bytes of a file may become many times as many bytes in memory. With these bounds, and those of the vocabulary, a
+// file takes memory within a small multiple of its length.
 const (
 	maxCommas      = 4096    // of a part that describes the pipeline, in which an empty component takes hundreds of bytes
 	maxAddedCommas = 1 << 18 // of added_tokens

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxPieceLen bounds the texts of WordPiece's and Unigram's tokens, in bytes, and with them the time that encoding takes for each
-// byte of a text. SentencePiece's own default bound is 16 characters.
+// maxPieceLen bounds the texts of WordPiece's and Unigram's tokens, in bytes, and with them the time that encoding takes for
+// each byte of a text. SentencePiece's own default bound is 16 characters.
 const maxPieceLen = 256
 
 // A model makes tokens of pieces.
@@ -28,8 +28,9 @@ func (wordLevel) encode(e *encoder, dst []int32, piece string) []int32 {
 	return e.unknownToken(dst)
 }
 
-// wordPiece cuts a word into tokens: the longest token that the word begins with, then the longest that the rest begins with, and
-// so on. The texts of tokens that continue a word begin with a prefix. A word that cannot be cut so is one unknown token.
+// wordPiece cuts a word into tokens: the longest token that the word begins with, then the longest that the rest begins
+// with, and so on. The texts of tokens that continue a word begin with a prefix. A word that cannot be cut so is one unknown
+// token.
 type wordPiece struct {
 	continuing string // the prefix
 	from       uint32 // the trie's node of the prefix
@@ -43,7 +44,8 @@ func newWordPiece(v *vocabulary, continuing string, maxChars int) (wordPiece, er
 	return w, v.checkLengths(len(continuing))
 }
 
-// checkLengths refuses a vocabulary in which the text of a token is longer than maxPieceLen bytes, without the bytes of a prefix.
+// checkLengths refuses a vocabulary in which the text of a token is longer than maxPieceLen bytes, without the bytes of a
+// prefix.
 func (v *vocabulary) checkLengths(prefix int) error {
 	for _, e := range v.entries {
 		if n := len(e.text) - prefix; n > maxPieceLen && !e.special && !e.added {
@@ -69,8 +71,8 @@ func (w wordPiece) encode(e *encoder, dst []int32, word string) []int32 {
 	return dst
 }
 
-// longest returns the longest token that s begins with, and its length without w's prefix; 0 for none. continuing tells whether s
-// continues a word.
+// longest returns the longest token that s begins with, and its length without w's prefix; 0 for none. continuing tells
+// whether s continues a word.
 func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, n int) {
 	node := uint32(0)
 	if continuing {
@@ -125,8 +127,8 @@ type step struct {
 	length int32   // the bytes of the last token; 0 where no way leads
 }
 
-// encode finds the best way to the piece's end by Viterbi's algorithm: from each character it tries the tokens that begin there.
-// path[i] is the best way to byte i.
+// encode finds the best way to the piece's end by Viterbi's algorithm: from each character it tries the tokens that begin
+// there. path[i] is the best way to byte i.
 func (u *unigram) encode(e *encoder, dst []int32, piece string) []int32 {
 	path := e.path[:0]
 	for range len(piece) + 1 {

@@ -48,8 +48,8 @@ func readAndUse(t *testing.T) func(seed uint64, file string) error {
 	}
 }
 
-// useMutant encodes and decodes with a tokenizer, and fails the test where that gives tokens that do not exist, or special tokens
-// for inert text.
+// useMutant encodes and decodes with a tokenizer, and fails the test where that gives tokens that do not exist, or special
+// tokens for inert text.
 func useMutant(t *testing.T, tok *Tokenizer, seed uint64) {
 	t.Helper()
 	text := "[CLS] unaffable, hel``lo  A▁ <s> ab1\n a\xff é" + tok.Text(0)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A normalised text may have maxGrowth bytes for each byte of the text, and freeGrowth bytes in any case; the rest is dropped.
-// Unicode's normal forms make one character 11 times as long (U+FDFA), and others at most 3 times.
+// A normalised text may have maxGrowth bytes for each byte of the text, and freeGrowth bytes in any case; the rest is
+// dropped. Unicode's normal forms make one character 11 times as long (U+FDFA), and others at most 3 times.
 const (
 	maxGrowth  = 32
 	freeGrowth = 1024

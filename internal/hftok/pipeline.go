@@ -13,8 +13,8 @@ import (
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
 const maxSteps = 32
 
-// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to the
-// types that stand above it.
+// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to
+// the types that stand above it.
 type component struct {
 	Type string `json:"type"`
 
@@ -77,8 +77,8 @@ type templatePart struct {
 	}
 }
 
-// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or none
-// for nil.
+// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or
+// none for nil.
 func flatten(c *component) []component {
 	var flat []component
 	var visit func(c *component)
@@ -185,8 +185,8 @@ func (c component) normalizer() (normalizers, error) {
 // maxExpression bounds a regular expression in bytes.
 const maxExpression = 200
 
-// finder returns the finder of a pattern, nil for one that is not implemented. Regular expressions are implemented if they mean the
-// same to Go's package regexp, whose time is linear, as to Hugging Face's library.
+// finder returns the finder of a pattern, nil for one that is not implemented. Regular expressions are implemented if they
+// mean the same to Go's package regexp, whose time is linear, as to Hugging Face's library.
 func (p pattern) finder() finder {
 	if p.String != "" && p.Regex == "" {
 		return literal(p.String)

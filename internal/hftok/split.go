@@ -148,8 +148,8 @@ const (
 	onlyFirst              // before the piece that begins the whole text
 )
 
-// markSpaces is the pre-tokenizer Metaspace without splitting: spaces become space marks, and one is put before a piece where the
-// scheme says so.
+// markSpaces is the pre-tokenizer Metaspace without splitting: spaces become space marks, and one is put before a piece
+// where the scheme says so.
 func markSpaces(scheme prefixScheme) splitStep {
 	return func(pieces []piece) []piece {
 		for i, p := range pieces {

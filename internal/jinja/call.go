@@ -90,9 +90,9 @@ func (a *args) take(name string) (Value, bool) {
 	return nil, false
 }
 
-// A builtin is a filter, a test or a method. Unless rest is set, do gets one argument for each of names, in their order, of which
-// the first need must be given, and the others are absent where the call left them out. If rest is set, do gets the arguments as
-// the call wrote them.
+// A builtin is a filter, a test or a method. Unless rest is set, do gets one argument for each of names, in their order, of
+// which the first need must be given, and the others are absent where the call left them out. If rest is set, do gets the
+// arguments as the call wrote them.
 type builtin struct {
 	names []string // of the parameters
 	need  int      // how many of the parameters have no default

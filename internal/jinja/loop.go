@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item only
-// when the loop comes to the item, as in Jinja, since the filter may depend on what the body does.
+// loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item
+// only when the loop comes to the item, as in Jinja, since the filter may depend on what the body does.
 //
-// Invariants: 0 ≤ index; the filter has been applied to items[:rest]; ahead holds those of them that come after the current item
-// and that the filter let pass: loop.last and loop.nextitem need to know them early.
+// Invariants: 0 ≤ index; the filter has been applied to items[:rest]; ahead holds those of them that come after the current
+// item and that the filter let pass: loop.last and loop.nextitem need to know them early.
 type loop struct {
 	node     *forNode
 	scope    *scope // around the loop

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Bounds on one rendering. A unit of work takes about a nanosecond; published templates over long conversations take less than a
-// hundredth of either bound.
+// Bounds on one rendering. A unit of work takes about a nanosecond; published templates over long conversations take less
+// than a hundredth of either bound.
 const (
 	maxWork   = 1 << 26  // units
 	maxMemory = 40 << 20 // bytes allocated in all, whether still in use or not
@@ -27,8 +27,8 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the template takes more than %d %s", e.Limit, e.What)
 }
 
-// A meter counts the work and the memory of a rendering. It is asked before work is done, and refuses what passes a limit; once it
-// has refused, it refuses every later request too.
+// A meter counts the work and the memory of a rendering. It is asked before work is done, and refuses what passes a limit;
+// once it has refused, it refuses every later request too.
 //
 // Invariants: work and memory are not negative.
 type meter struct {

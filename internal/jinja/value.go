@@ -28,8 +28,8 @@ func (u Undefined) err() error { return fmt.Errorf("%s is undefined", u.what) }
 
 type listKind uint8
 
-// The kinds of lists. A generator's items are computed at once here, other than in Jinja; but, as in Python, a generator is true,
-// has no length and no items by number, and is empty once it has been read.
+// The kinds of lists. A generator's items are computed at once here, other than in Jinja; but, as in Python, a generator is
+// true, has no length and no items by number, and is empty once it has been read.
 const (
 	aList listKind = iota
 	aTuple

@@ -30,8 +30,8 @@ func Catch(err *error) func() {
 	return func() { disarm(recover(), err, armed) }
 }
 
-// arm makes a memory fault a panic on this goroutine, and returns whether it was one before. It is a function of its own so that
-// Catch is small enough to be inlined: only then do its closure and the caller's error stay on the stack.
+// arm makes a memory fault a panic on this goroutine, and returns whether it was one before. It is a function of its own so
+// that Catch is small enough to be inlined: only then do its closure and the caller's error stay on the stack.
 //
 //go:noinline
 func arm() bool { return debug.SetPanicOnFault(true) }

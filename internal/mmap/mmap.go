@@ -33,8 +33,8 @@ type File struct {
 // Open maps the file at path. Anything but a regular file is an error, at once: Open does not wait for a pipe's writer.
 // A File that is dropped without Close is unmapped by the garbage collector some time later.
 func Open(path string) (*File, error) {
-	// The file's kind is looked at before opening, since opening a device can have effects, and once more afterwards, by the open
-	// file, since another file may have taken the path meanwhile.
+	// The file's kind is looked at before opening, since opening a device can have effects, and once more afterwards, by the
+	// open file, since another file may have taken the path meanwhile.
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("mmap: %w", err)
 	} else if err := checkRegular(path, info); err != nil {

@@ -1,5 +1,5 @@
-// Package mutate makes hostile JSON files for tests. It changes the values that a file holds and keeps it well-formed, as a rule,
-// so that a mutant gets past the JSON parser to the code that has to check values.
+// Package mutate makes hostile JSON files for tests. It changes the values that a file holds and keeps it well-formed, as a
+// rule, so that a mutant gets past the JSON parser to the code that has to check values.
 package mutate
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// JSON returns a mutant of a document: the types, orders, numbers, flags and lengths of some of its parts are changed, and members
-// come twice or in another order. A generator with the same seed makes the same mutant.
+// JSON returns a mutant of a document: the types, orders, numbers, flags and lengths of some of its parts are changed, and
+// members come twice or in another order. A generator with the same seed makes the same mutant.
 func JSON(rng *rand.Rand, document string) string {
 	d := json.NewDecoder(strings.NewReader(document))
 	d.UseNumber()

@@ -8,9 +8,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 )
 
-// PanicError is a panic as an error. A panic is a mistake of this module, and must not end the process that the module computes
-// in. No caller can recover a panic on another goroutine, so each goroutine that this module starts turns its own panics into
-// errors, by Catch, Call or a Pool.
+// PanicError is a panic as an error. A panic is a mistake of this module, and must not end the process that the module
+// computes in. No caller can recover a panic on another goroutine, so each goroutine that this module starts turns its own
+// panics into errors, by Catch, Call or a Pool.
 type PanicError struct {
 	Value any    // what was panicked with
 	Stack []byte // of the goroutine, as debug.Stack formats it
@@ -30,8 +30,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// place returns the function that panicked: in the stack, the first one below the last call of panic that does not belong to the
-// runtime.
+// place returns the function that panicked: in the stack, the first one below the last call of panic that does not belong to
+// the runtime.
 func (e *PanicError) place() string {
 	lines := strings.Split(string(e.Stack), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -56,8 +56,8 @@ func Catch(err *error) func() {
 	return func() { disarm(recover(), err, armed) }
 }
 
-// arm makes a memory fault a panic on this goroutine, and returns whether it was one before. It is a function of its own so that
-// Catch is small enough to be inlined: only then do its closure and the caller's error stay on the stack.
+// arm makes a memory fault a panic on this goroutine, and returns whether it was one before. It is a function of its own so
+// that Catch is small enough to be inlined: only then do its closure and the caller's error stay on the stack.
 //
 //go:noinline
 func arm() bool { return debug.SetPanicOnFault(true) }
@@ -69,8 +69,8 @@ func disarm(panicked any, err *error, armed bool) {
 	}
 }
 
-// panicError returns the error for what recover returned. The deferred function that recovers must call it before it returns,
-// while the frames that panicked are still on the stack.
+// panicError returns the error for what recover returned. The deferred function that recovers must call it before it
+// returns, while the frames that panicked are still on the stack.
 func panicError(panicked any) error {
 	if fault := mmap.Fault(panicked); fault != nil {
 		return fault

@@ -3,8 +3,8 @@
 // A decode step has about five parallel phases a layer, each some tens of microseconds long: starting goroutines for each
 // would cost more than it gains. The workers of a Pool therefore stay. Between tasks a worker spins for a short, bounded
 // time with the processor's pause hint, and then parks, so that an idle pool costs nothing. Workers take pieces from one
-// atomic counter, the ticket, in the order in which they ask. The caller works too. While a pool is busy with one caller's task,
-// another caller does not wait for it, but computes its own task alone.
+// atomic counter, the ticket, in the order in which they ask. The caller works too. While a pool is busy with one caller's
+// task, another caller does not wait for it, but computes its own task alone.
 package parallel
 
 import (
@@ -16,8 +16,8 @@ import (
 
 // Task is work that can be done in pieces, in any order and at the same time.
 type Task interface {
-	// Do computes one piece. worker, in [0, Pool.Size()), says which of the pool's workers computes it. A worker computes one
-	// piece of a task at a time, so that worker can be an index of scratch memory.
+	// Do computes one piece. worker, in [0, Pool.Size()), says which of the pool's workers computes it. A worker computes
+	// one piece of a task at a time, so that worker can be an index of scratch memory.
 	Do(worker, piece int)
 }
 
@@ -47,17 +47,17 @@ type Pool struct {
 // written only by those who compute a piece of the task, and by the caller before the ticket is written and after done has
 // reached the number of pieces.
 //
-// Parking: whoever is about to wait sets waiting (the caller) or parked (a worker) to true, and looks once more for what it waits
-// for. If another goroutine sets it back to false, that goroutine sends to wake, and the waiter receives; if the waiter itself
-// does, nobody sends, and it does not receive. So a wake channel, of capacity 1, never blocks its sender.
+// Parking: whoever is about to wait sets waiting (the caller) or parked (a worker) to true, and looks once more for what it
+// waits for. If another goroutine sets it back to false, that goroutine sends to wake, and the waiter receives; if the
+// waiter itself does, nobody sends, and it does not receive. So a wake channel, of capacity 1, never blocks its sender.
 type pool struct {
 	size    int        // workers, the caller included
 	workers []*worker  // size-1: the caller has none
 	busy    sync.Mutex // held by the caller whose task the workers are computing
 
-	// ticket hands out the pieces. From the highest bit down it holds an epoch, which is different for each task; the number of
-	// pieces; and the next piece, in ticketBits each for the last two. Since all three are one word, a worker that comes late to
-	// a task that is over gets a number past that task's pieces, and does nothing.
+	// ticket hands out the pieces. From the highest bit down it holds an epoch, which is different for each task; the number
+	// of pieces; and the next piece, in ticketBits each for the last two. Since all three are one word, a worker that comes
+	// late to a task that is over gets a number past that task's pieces, and does nothing.
 	ticket atomic.Uint64
 	done   atomic.Int64 // pieces computed
 	task   Task

@@ -15,9 +15,9 @@ const (
 	metadataKey = "__metadata__"
 )
 
-// Parse reads a file. The tensors' Data are views of b; names and metadata are copies. A tensor of an unknown element type is kept,
-// and its size is not compared with its shape. Every error is a *format.OffsetError. Like gguf.Parse it can read a mapped file
-// that another program writes to: only the tensors' Data can still change.
+// Parse reads a file. The tensors' Data are views of b; names and metadata are copies. A tensor of an unknown element type
+// is kept, and its size is not compared with its shape. Every error is a *format.OffsetError. Like gguf.Parse it can read a
+// mapped file that another program writes to: only the tensors' Data can still change.
 func Parse(b []byte) (*File, error) {
 	f, err := parse(b)
 	if err != nil {
@@ -131,8 +131,8 @@ func (r reader) entry(name string) (entry, error) {
 	return e, nil
 }
 
-// place gives each tensor its view of data, which begins at byte base of the file, and checks that the tensors together use every
-// byte of data once. entries are sorted by where their data begin.
+// place gives each tensor its view of data, which begins at byte base of the file, and checks that the tensors together use
+// every byte of data once. entries are sorted by where their data begin.
 func (f *File) place(entries []entry, data []byte, base int) error {
 	f.tensors = make([]Tensor, len(entries))
 	f.byName = make(map[string]int, len(entries))

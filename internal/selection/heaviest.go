@@ -2,8 +2,8 @@ package selection
 
 import "math/bits"
 
-// Heaviest is a list of indices of weights. It is ordered by the weights, the heaviest first, but only as far as it takes to tell
-// which come first. It is Hoare's selection (Algorithm 65, CACM 1961) with sums in place of counts.
+// Heaviest is a list of indices of weights. It is ordered by the weights, the heaviest first, but only as far as it takes to
+// tell which come first. It is Hoare's selection (Algorithm 65, CACM 1961) with sums in place of counts.
 type Heaviest struct {
 	Indices []int32 // of elements of Weights, each at most once, in any order; First moves them
 	Weights []float32
@@ -23,9 +23,9 @@ func (h *Heaviest) Sum() (sum float64) {
 	return sum
 }
 
-// First moves the heaviest indices to the front of the list, and returns how many it takes until Σ of(index) ≥ wanted; or the
-// length of the list, if its sum is less. If First returns n, Indices[n-1] is the n-th heaviest; the indices before it and those
-// behind it are in no order.
+// First moves the heaviest indices to the front of the list, and returns how many it takes until Σ of(index) ≥ wanted; or
+// the length of the list, if its sum is less. If First returns n, Indices[n-1] is the n-th heaviest; the indices before it
+// and those behind it are in no order.
 func (h *Heaviest) First(wanted float64, of func(index int32) float64) int {
 	lo, hi, before := 0, len(h.Indices), 0.0
 	// The loop takes about as many rounds as hi has bits. If it takes more than four times as many, the weights were made to
@@ -61,8 +61,8 @@ func (h *Heaviest) before(a, b int32) bool {
 	return a < b
 }
 
-// partition takes the last index of [lo, hi) as the pivot, moves the indices that come before it to its left and the others to its
-// right, and returns where the pivot is then.
+// partition takes the last index of [lo, hi) as the pivot, moves the indices that come before it to its left and the others
+// to its right, and returns where the pivot is then.
 func (h *Heaviest) partition(lo, hi int) int {
 	t, last, at := h.Indices, hi-1, lo
 	for i := lo; i < last; i++ {

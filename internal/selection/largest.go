@@ -1,11 +1,12 @@
 package selection
 
-// Largest finds the len(indices) largest elements of x and stores them in order, the largest first: values[i] is the i-th of them,
-// and indices[i] its index in x. len(values) is at least len(indices), and len(indices) at most len(x). Nothing is allocated.
+// Largest finds the len(indices) largest elements of x and stores them in order, the largest first: values[i] is the i-th of
+// them, and indices[i] its index in x. len(values) is at least len(indices), and len(indices) at most len(x). Nothing is
+// allocated.
 //
-// The largest elements found so far lie in a heap with the smallest of them at its root, so that nearly every element of a long
-// list takes one comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). indices and values are the heap's
-// memory, and are sorted in place in the end.
+// The largest elements found so far lie in a heap with the smallest of them at its root, so that nearly every element of a
+// long list takes one comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). indices and values are
+// the heap's memory, and are sorted in place in the end.
 func Largest(x []float32, indices []int32, values []float32) {
 	k := len(indices)
 	if k == 0 {

@@ -6,9 +6,9 @@
 //   - 0 and −0 are equal, and so are all NaNs;
 //   - equals come in the order of their indices.
 //
-// Largest finds a given number of elements, few of many, and keeps them in a heap. Heaviest finds as many elements as it takes to
-// reach a sum, and divides the list as quicksort does. WithoutSmallest finds all but a given number, and counts digits as a radix
-// sort does. Package selectiontest has the reference that tests compare each of them with.
+// Largest finds a given number of elements, few of many, and keeps them in a heap. Heaviest finds as many elements as it
+// takes to reach a sum, and divides the list as quicksort does. WithoutSmallest finds all but a given number, and counts
+// digits as a radix sort does. Package selectiontest has the reference that tests compare each of them with.
 package selection
 
 import "math"
@@ -30,8 +30,8 @@ func compare(a, b float32) int {
 	return 0
 }
 
-// ascendingKey maps a number to a key: the smaller the number, the smaller its key. Both zeros have one key, and all NaNs have the
-// least.
+// ascendingKey maps a number to a key: the smaller the number, the smaller its key. Both zeros have one key, and all NaNs
+// have the least.
 func ascendingKey(x float32) uint32 {
 	switch bits := math.Float32bits(x); {
 	case x != x:
@@ -45,8 +45,8 @@ func ascendingKey(x float32) uint32 {
 	}
 }
 
-// descendingKey maps a number to a key: the larger the number, the smaller its key. All NaNs have the least. The order of the
-// keys is that of compare.
+// descendingKey maps a number to a key: the larger the number, the smaller its key. All NaNs have the least. The order of
+// the keys is that of compare.
 func descendingKey(x float32) uint32 {
 	if x != x {
 		return 0
@@ -57,9 +57,10 @@ func descendingKey(x float32) uint32 {
 // indexed returns a key that orders by key, and where keys are equal by index.
 func indexed(key uint32, index int32) uint64 { return uint64(key)<<32 | uint64(uint32(index)) }
 
-// threshold returns a number that exactly n of the keys do not exceed; the keys all differ, and 1 ≤ n ≤ len(keys). It finds the
-// n-th smallest key byte by byte from the highest, by counting how many keys have each value of a byte, and stops as soon as all
-// keys that begin with the bytes found so far are among the n smallest. It takes linear time, whatever the keys are.
+// threshold returns a number that exactly n of the keys do not exceed; the keys all differ, and 1 ≤ n ≤ len(keys). It finds
+// the n-th smallest key byte by byte from the highest, by counting how many keys have each value of a byte, and stops as
+// soon as all keys that begin with the bytes found so far are among the n smallest. It takes linear time, whatever the keys
+// are.
 func threshold(keys []uint64, n int) uint64 {
 	prefix := uint64(0) // the bytes that are known
 	for shift := 56; ; shift -= 8 {

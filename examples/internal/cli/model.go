@@ -49,8 +49,8 @@ func (m *Model) Name() string {
 	return m.Path
 }
 
-// Load opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends, loading
-// ends with an error. The function that it returns closes the model and the backend.
+// Load opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
+// loading ends with an error. The function that it returns closes the model and the backend.
 func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func() error, error) {
 	b, err := backend.Open(m.Backend, backend.Options{Threads: m.Threads})
 	if err != nil {

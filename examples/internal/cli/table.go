@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table lines rows of text up in columns: the leading columns are aligned to the left, the others, of numbers mostly, to the right.
-// The zero value aligns all columns to the right.
+// Table lines rows of text up in columns: the leading columns are aligned to the left, the others, of numbers mostly, to the
+// right. The zero value aligns all columns to the right.
 type Table struct {
 	Left int // how many leading columns are aligned to the left
 	rows [][]string

@@ -239,7 +239,8 @@ func (o *options) once(ctx context.Context, model *llama.Model, t test) (float64
 	return float64(t.tokens) / time.Since(began).Seconds(), nil
 }
 
-// tokenStep is the difference of neighbouring tokens' ids in a test: a prime, so that nearly every token occurs before one repeats.
+// tokenStep is the difference of neighbouring tokens' ids in a test: a prime, so that nearly every token occurs before one
+// repeats.
 const tokenStep = 7919
 
 // statistics returns the mean and the standard deviation of a sample.

@@ -9,9 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// recording is a backend that computes with another backend, waits for the end of each operation, and tells a recorder how long the
-// operation took. It has the optional interfaces too: where the other backend lacks one, package backend's substitute computes
-// with the plain operations, which are then recorded.
+// recording is a backend that computes with another backend, waits for the end of each operation, and tells a recorder how
+// long the operation took. It has the optional interfaces too: where the other backend lacks one, package backend's
+// substitute computes with the plain operations, which are then recorded.
 type recording struct {
 	plain
 	backend.Fuser

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// comparison compares a model's logits with golden ones. The difference of two rows of logits is the greatest of an element; the
-// relative difference is that divided by the greatest magnitude of a golden element.
+// comparison compares a model's logits with golden ones. The difference of two rows of logits is the greatest of an element;
+// the relative difference is that divided by the greatest magnitude of a golden element.
 type comparison struct {
 	model   *llama.Model
 	options *llama.SessionOptions
@@ -101,8 +101,8 @@ func (c *comparison) compare(got, want []float32, where string) error {
 	return nil
 }
 
-// greedy counts the tokens after the prompt that the model would choose too. Before each choice the model gets the reference's
-// tokens, not its own, so that one difference does not make others.
+// greedy counts the tokens after the prompt that the model would choose too. Before each choice the model gets the
+// reference's tokens, not its own, so that one difference does not make others.
 func (c *comparison) greedy(ctx context.Context, ids []llama.Token, prompt int) error {
 	c.hasGreedy = true
 	return c.session(func(s *llama.Session) error {

@@ -116,8 +116,8 @@ type outcome struct {
 // maxAnswer is the most tokens that an answer may have: a longer one is wrong.
 const maxAnswer = 120
 
-// evictOnce reads the prompt once. For each cell it then evicts from a copy of that conversation, and lets the copy answer. It calls
-// note with each cell's index and outcome.
+// evictOnce reads the prompt once. For each cell it then evicts from a copy of that conversation, and lets the copy answer.
+// It calls note with each cell's index and outcome.
 func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
 	turn := &turns{}
 	for _, c := range l.cells {
@@ -156,8 +156,8 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note fun
 	return nil
 }
 
-// evictDuringPrompt reads the prompt anew for each cell, with a policy that keeps the cache within the budget all the time. It calls
-// note with each cell's index and outcome.
+// evictDuringPrompt reads the prompt anew for each cell, with a policy that keeps the cache within the budget all the time.
+// It calls note with each cell's index and outcome.
 func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
 	for i, c := range l.cells {
 		o, err := l.bounded(ctx, kv, p, c)
@@ -214,8 +214,8 @@ func answers(ctx context.Context, s *llama.Session, p prompt) (bool, error) {
 // never is a budget that no prompt reaches.
 const never = 1 << 20
 
-// turns is a policy that stands for several: it evicts only on request, by the policy whose turn it is. The cache keeps the records
-// that any of them needs, so that a prompt is read once for all of them.
+// turns is a policy that stands for several: it evicts only on request, by the policy whose turn it is. The cache keeps the
+// records that any of them needs, so that a prompt is read once for all of them.
 type turns struct {
 	eviction.Policy // whose turn it is
 	tracking        kvcache.Tracking

@@ -9,11 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 )
 
-// leastTime is how long the calls that are measured together take at least, so that neither the clock's steps nor a turn of the
-// scheduler matter.
+// leastTime is how long the calls that are measured together take at least, so that neither the clock's steps nor a turn of
+// the scheduler matter.
 const leastTime = 20 * time.Millisecond
 
-// measure returns how long a call takes, measured once for each repetition and sorted in ascending order, and the work of a call.
+// measure returns how long a call takes, measured once for each repetition and sorted in ascending order, and the work of a
+// call.
 func (o *options) measure(ctx context.Context, b *cpu.Backend, c testCase) ([]time.Duration, machine.Work, error) {
 	l := newLab(b, o.span<<20)
 	defer l.free()

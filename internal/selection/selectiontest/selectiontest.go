@@ -1,5 +1,5 @@
-// Package selectiontest is for tests of selections: it has the order that package selection defines, by sorting, and lists of
-// numbers that are hard to select from.
+// Package selectiontest is for tests of selections: it has the order that package selection defines, by sorting, and lists
+// of numbers that are hard to select from.
 package selectiontest
 
 import (
@@ -43,7 +43,8 @@ type List struct {
 	Numbers []float32
 }
 
-// Lists returns short and long lists, with ties, zeros of both signs, infinities, NaNs, and ascending and descending numbers.
+// Lists returns short and long lists, with ties, zeros of both signs, infinities, NaNs, and ascending and descending
+// numbers.
 func Lists() []List {
 	nan, inf, zero := float32(math.NaN()), float32(math.Inf(1)), float32(math.Copysign(0, -1))
 	random := rand.New(rand.NewPCG(1, 2))

@@ -37,15 +37,15 @@ type Limits struct {
 	Float   float64 // the same of f32 activations
 }
 
-// The usual arguments of Measure: so much memory that most of it is in no cache, not even in one that many processors share; and
-// a window of time in which a scheduler has many turns.
+// The usual arguments of Measure: so much memory that most of it is in no cache, not even in one that many processors share;
+// and a window of time in which a scheduler has many turns.
 const (
 	DefaultSpan   = 512 << 20
 	DefaultWindow = 25 * time.Millisecond
 )
 
-// The least and the greatest span, in MiB: the least has a stretch for each of 64 threads, and no machine spares more than the
-// greatest.
+// The least and the greatest span, in MiB: the least has a stretch for each of 64 threads, and no machine spares more than
+// the greatest.
 const minSpan, maxSpan = 64, min(16<<10, math.MaxInt>>20)
 
 // CheckSpan returns an error for a span, in MiB, that Measure should not be asked for.
@@ -56,8 +56,8 @@ func CheckSpan(mib int) error {
 	return nil
 }
 
-// rounds is how often each limit is measured, the limits taking turns. The best measurement counts, since other programs may use
-// the machine for a while.
+// rounds is how often each limit is measured, the limits taking turns. The best measurement counts, since other programs may
+// use the machine for a while.
 const rounds = 8
 
 // Measure finds the limits for a number of threads (below 1, and at most: GOMAXPROCS) with the kernels in use. It reads
@@ -91,8 +91,8 @@ func Measure(threads, span int, window time.Duration) (Limits, error) {
 }
 
 // Floor returns the least time that a Work can take by the limits, and the resource that bounds it. Data are moved while the
-// processor computes, so that the longest of these times counts; but the two kinds of multiply-accumulates take turns, so that
-// their times are added. Without work, or without limits, the time is 0 and the resource "".
+// processor computes, so that the longest of these times counts; but the two kinds of multiply-accumulates take turns, so
+// that their times are added. Without work, or without limits, the time is 0 and the resource "".
 func (l Limits) Floor(w Work) (floor time.Duration, bound Resource) {
 	if l == (Limits{}) || w == (Work{}) {
 		return 0, ""

@@ -50,7 +50,8 @@ func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 }
 
 // Attending is the work of attention for q [tokens, heads, headDim], or of one token [heads, headDim], to the first n slots
-// of keys and values like k [slots, kvHeads, headDim]. Products with quantised keys are of integers; products with values never are.
+// of keys and values like k [slots, kvHeads, headDim]. Products with quantised keys are of integers; products with values
+// never are.
 func Attending(q, k *tensor.Tensor, n int) Work {
 	scores := Scoring(q, k, n)
 	values := Work{Memory: scores.Memory, Float: scores.Integer + scores.Float}
