@@ -40,7 +40,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	prompt := stream(130)[40:]
 	options := evictors(t, 48)
 	options["none"] = &llama.SessionOptions{Chunk: 24}
-	options["after the prompt"] = &llama.SessionOptions{Chunk: 24, Eviction: policyOf(t, "snapkv", 48), EvictAfterPrompt: true, MaxTokens: 400}
+	options["after the prompt"] = &llama.SessionOptions{Chunk: 24, Eviction: policyOf(t, "snapkv", 48), EvictAfterPrompt: true, Capacity: 400}
 	rest := func(s *llama.Session) []llama.Token { return prompt[min(len(s.Tokens())-40, len(prompt)):] }
 	for _, stage := range []struct {
 		name string
@@ -73,7 +73,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		}, false},
 		{"restore", func(ctx context.Context, s *llama.Session) error {
 			before := sessionsMemory(m)
-			restored, err := m.Restore(cancelled{ctx, bytes.NewReader(save(t, s))}, &llama.SessionOptions{MaxTokens: 400})
+			restored, err := m.Restore(cancelled{ctx, bytes.NewReader(save(t, s))}, &llama.SessionOptions{Capacity: 400})
 			if err == nil {
 				return restored.Close()
 			}

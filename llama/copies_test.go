@@ -45,8 +45,8 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 	}
 	all := append(plainOptions(t),
 		&llama.SessionOptions{Eviction: policyOf(t, "pyramidkv", 32)},
-		&llama.SessionOptions{Eviction: policyOf(t, "snapkv", 30), MaxTokens: 100, EvictAfterPrompt: true, Chunk: 16},
-		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), MaxTokens: 100, EvictAfterPrompt: true, Chunk: 16})
+		&llama.SessionOptions{Eviction: policyOf(t, "snapkv", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16},
+		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16})
 	for i, options := range all {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, uint64(i)))

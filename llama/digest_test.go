@@ -25,7 +25,7 @@ var updateDigests = flag.Bool("update-digests", false, "write testdata/digests.j
 // every kind of kernel, and fewer tokens.
 func digest(t *testing.T, m *llama.Model, kv tensor.DType) string {
 	t.Helper()
-	s := newSession(t, m, &llama.SessionOptions{KV: kv, Chunk: 33, MaxTokens: 64})
+	s := newSession(t, m, &llama.SessionOptions{KV: kv, Chunk: 33, Capacity: 64})
 	sum := sha256.New()
 	vocab := m.Config().VocabSize
 	for _, n := range []int{36, 1, 3} {

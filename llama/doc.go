@@ -19,7 +19,7 @@
 //
 // # Long conversations
 //
-// A cache has room for SessionOptions.MaxTokens tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
+// A cache has room for SessionOptions.Capacity tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
 // silently. With an eviction.Policy the cache stays within a budget instead, and with a sliding window and ReanchorSinks a
 // conversation may go on without end. Truncate goes back to an earlier token, Fork makes a second session that goes on from the
 // same conversation, Save and Model.Restore carry a conversation from one process to another, and Move carries it from one

@@ -70,7 +70,7 @@ func TestEvictionBoundsThePeakOfAPrompt(t *testing.T) {
 
 func TestEvictAfterPrompt(t *testing.T) {
 	m := pebbleModel(t)
-	s := newSession(t, m, &llama.SessionOptions{MaxTokens: 1000, Eviction: policyOf(t, "snapkv", 128), EvictAfterPrompt: true})
+	s := newSession(t, m, &llama.SessionOptions{Capacity: 1000, Eviction: policyOf(t, "snapkv", 128), EvictAfterPrompt: true})
 	if err := s.Prefill(t.Context(), stream(900)); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestSessionOptionsAreChecked(t *testing.T) {
 		options llama.SessionOptions
 		want    string
 	}{
-		"too few slots":              {llama.SessionOptions{MaxTokens: 100, Eviction: policyOf(t, "sliding", 100)}, "at least 137"},
+		"too few slots":              {llama.SessionOptions{Capacity: 100, Eviction: policyOf(t, "sliding", 100)}, "at least 137"},
 		"threshold without monitor":  {llama.SessionOptions{MemoryThreshold: 1}, "no monitor"},
 		"monitor without threshold":  {llama.SessionOptions{Monitor: &fakeMonitor{}}, "threshold"},
 		"reanchor without a window":  {llama.SessionOptions{Positions: llama.ReanchorSinks}, "is no sliding window"},
@@ -307,7 +307,7 @@ func TestSessionOptionsAreChecked(t *testing.T) {
 func TestDecodeWithEvictionDoesNotAllocate(t *testing.T) {
 	m := pebbleModel(t)
 	for _, name := range []string{"sliding", "snapkv", "h2o", "tova", "keydiff"} {
-		s := newSession(t, m, &llama.SessionOptions{MaxTokens: 2000, Eviction: policyOf(t, name, 1000)})
+		s := newSession(t, m, &llama.SessionOptions{Capacity: 2000, Eviction: policyOf(t, name, 1000)})
 		if err := s.Prefill(t.Context(), stream(200)); err != nil {
 			t.Fatal(err)
 		}

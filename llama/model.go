@@ -232,7 +232,7 @@ func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
 	if context := m.config.ContextLength; len(tokens) > context {
 		return nil, &ContextFullError{Have: 0, Want: len(tokens), Room: context}
 	}
-	s, err := m.NewSession(&SessionOptions{MaxTokens: len(tokens)})
+	s, err := m.NewSession(&SessionOptions{Capacity: len(tokens)})
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,9 @@ import (
 
 // SessionOptions describes a conversation's memory. Nil and the zero value are the good defaults.
 type SessionOptions struct {
-	// MaxTokens is the capacity of the cache in tokens. 0 means the model's context, at most 4096; or, where an eviction policy
+	// Capacity is the capacity of the cache in tokens. 0 means the model's context, at most 4096; or, where an eviction policy
 	// keeps the cache within a budget, as many as the policy needs for that.
-	MaxTokens int
+	Capacity int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
 	// Chunk is the most tokens of a prompt computed at once: more are faster and need more memory; 0 means 256. Without an
@@ -21,7 +21,7 @@ type SessionOptions struct {
 	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
 	Eviction eviction.Policy
 	// EvictAfterPrompt waits for the end of a prompt before evicting, so that the policy chooses with everything in sight; the
-	// whole prompt must then fit into MaxTokens. Otherwise the cache is kept within its budget during the prompt too.
+	// whole prompt must then fit into Capacity. Otherwise the cache is kept within its budget during the prompt too.
 	EvictAfterPrompt bool
 	// Positions says what happens at the end of the model's context.
 	Positions Positions
@@ -46,8 +46,8 @@ const (
 
 // The defaults of SessionOptions.
 const (
-	defaultMaxTokens = 4096
-	defaultChunk     = 256
+	defaultCapacity = 4096
+	defaultChunk    = 256
 )
 
 // complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
@@ -74,17 +74,17 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 		o.Chunk = min(o.Chunk, max(budget/4, 1))
 		need = manager.Slots(c.Layers, o.Chunk)
 	}
-	if o.MaxTokens == 0 {
-		o.MaxTokens = min(c.ContextLength, defaultMaxTokens)
+	if o.Capacity == 0 {
+		o.Capacity = min(c.ContextLength, defaultCapacity)
 		if need > 0 {
-			o.MaxTokens = min(need, c.ContextLength)
+			o.Capacity = min(need, c.ContextLength)
 		}
 	}
 	switch {
-	case o.MaxTokens < 1 || o.MaxTokens > c.ContextLength:
-		return nil, &ParamError{"SessionOptions.MaxTokens", o.MaxTokens, fmt.Sprintf("1 to %d tokens, for which the model was trained", c.ContextLength)}
-	case need > o.MaxTokens && o.MaxTokens < c.ContextLength:
-		return nil, &ParamError{"SessionOptions.MaxTokens", o.MaxTokens, fmt.Sprintf("at least %d, which the eviction policy %s with a budget of %d needs",
+	case o.Capacity < 1 || o.Capacity > c.ContextLength:
+		return nil, &ParamError{"SessionOptions.Capacity", o.Capacity, fmt.Sprintf("1 to %d tokens, for which the model was trained", c.ContextLength)}
+	case need > o.Capacity && o.Capacity < c.ContextLength:
+		return nil, &ParamError{"SessionOptions.Capacity", o.Capacity, fmt.Sprintf("at least %d, which the eviction policy %s with a budget of %d needs",
 			min(need, c.ContextLength), manager.Policy().Name(), budget)}
 	case o.KV.Quantized() && c.HeadDim%o.KV.BlockLen() != 0:
 		return nil, &ParamError{"SessionOptions.KV", o.KV, fmt.Sprintf("f32 or f16: blocks of %d do not fit heads of %d", o.KV.BlockLen(), c.HeadDim)}

@@ -117,7 +117,7 @@ func TestInMemoryLimit(t *testing.T) {
 	}
 	groupFile(t, dir, "0", "cgroup.procs")
 	m := pebbleModel(t)
-	options := &llama.SessionOptions{KV: tensor.F32, Chunk: 16, MaxTokens: 2040} // 16 MB when full
+	options := &llama.SessionOptions{KV: tensor.F32, Chunk: 16, Capacity: 2040} // 16 MB when full
 	if mode == "evict" {
 		options.Eviction = policyOf(t, "keydiff", 2000) // which the cache never reaches
 		options.EvictAfterPrompt = true

@@ -18,14 +18,14 @@ import (
 // plainOptions are sessions whose slots the account of a program can count.
 func plainOptions(t testing.TB) []*llama.SessionOptions {
 	return []*llama.SessionOptions{
-		{MaxTokens: 90, Chunk: 16},
-		{KV: tensor.Q4_0, MaxTokens: 90, Chunk: 7},
+		{Capacity: 90, Chunk: 16},
+		{KV: tensor.Q4_0, Capacity: 90, Chunk: 7},
 		{Eviction: policyOf(t, "sliding", 40), Positions: llama.ReanchorSinks},
 		{Eviction: policyOf(t, "sliding", 24), KV: tensor.Q4_0},
 		{Eviction: policyOf(t, "snapkv", 32)},
 		{Eviction: policyOf(t, "h2o", 24), KV: tensor.Q8_0},
 		{Eviction: policyOf(t, "tova", 20), Chunk: 3},
-		{Eviction: policyOf(t, "keydiff", 30), MaxTokens: 100, EvictAfterPrompt: true, Chunk: 16},
+		{Eviction: policyOf(t, "keydiff", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16},
 		{Eviction: policyOf(t, "expected", 1)},
 	}
 }
@@ -75,7 +75,7 @@ func (p *program) room() int {
 		room = p.models[0].Config().ContextLength - len(p.tokens)
 	}
 	if p.budget() == 0 || p.options.EvictAfterPrompt {
-		room = min(room, p.options.MaxTokens-p.slots)
+		room = min(room, p.options.Capacity-p.slots)
 	}
 	return room
 }

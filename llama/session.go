@@ -90,7 +90,7 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 			mem.free()
 		}
 	}()
-	if mem.ws, err = newWorkspace(m.device, &m.config, min(s.options.Chunk, s.options.MaxTokens)); err != nil {
+	if mem.ws, err = newWorkspace(m.device, &m.config, min(s.options.Chunk, s.options.Capacity)); err != nil {
 		return mem, err
 	}
 	rows := max(mem.ws.chunk, s.sinks()) // the most tokens turned at once: those of a chunk, or sinks that get new positions
@@ -103,9 +103,9 @@ func (s *Session) allocate(m *Model) (mem memory, err error) {
 		track, tracking.Anchors = true, s.sinks()
 	}
 	for range m.layers {
-		c, err := kvcache.New(m.device.Backend, s.options.KV, s.options.MaxTokens, m.config.KVHeads, m.config.HeadDim)
+		c, err := kvcache.New(m.device.Backend, s.options.KV, s.options.Capacity, m.config.KVHeads, m.config.HeadDim)
 		if err != nil {
-			return mem, fmt.Errorf("a cache for %d tokens: %w", s.options.MaxTokens, err)
+			return mem, fmt.Errorf("a cache for %d tokens: %w", s.options.Capacity, err)
 		}
 		mem.caches = append(mem.caches, c)
 		if err := c.UseHadamard(mem.hadamard); err != nil {
@@ -215,7 +215,7 @@ func (s *Session) Capacity() int {
 		capacity = math.MaxInt
 	}
 	if !s.bounded() {
-		capacity = min(capacity, s.options.MaxTokens)
+		capacity = min(capacity, s.options.Capacity)
 	}
 	return capacity
 }
@@ -409,7 +409,7 @@ func (s *Session) room() int {
 		room = s.model.config.ContextLength - len(s.tokens)
 	}
 	if !s.bounded() {
-		room = min(room, s.options.MaxTokens-s.CacheLen())
+		room = min(room, s.options.Capacity-s.CacheLen())
 	}
 	return max(room, 0) // a restored conversation may be longer than these options would have let it become
 }

@@ -241,7 +241,7 @@ func TestSessionStopReasons(t *testing.T) {
 		{"end of turn", llama.SessionOptions{}, llama.Params{}, llama.EndOfTurn},
 		{"maximum", llama.SessionOptions{}, llama.Params{MaxTokens: 3}, llama.MaxTokens},
 		{"stop string", llama.SessionOptions{}, llama.Params{Stop: []string{"fox"}}, llama.StopString},
-		{"context", llama.SessionOptions{MaxTokens: 40}, llama.Params{}, llama.ContextFull},
+		{"context", llama.SessionOptions{Capacity: 40}, llama.Params{}, llama.ContextFull},
 	} {
 		_, last := chat(t, newSession(t, m, &c.options), story, c.params)
 		if last.Stop != c.want {
@@ -252,7 +252,7 @@ func TestSessionStopReasons(t *testing.T) {
 
 func TestSessionContextFull(t *testing.T) {
 	m := pebbleModel(t)
-	s := newSession(t, m, &llama.SessionOptions{MaxTokens: 10})
+	s := newSession(t, m, &llama.SessionOptions{Capacity: 10})
 	for _, err := range s.Chat(context.Background(), story, llama.Params{}) {
 		if !errors.Is(err, llama.ErrContextFull) {
 			t.Errorf("a prompt that does not fit: %v", err)

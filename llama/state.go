@@ -31,11 +31,11 @@ const (
 
 // stateHeader follows magic, version and fingerprint.
 type stateHeader struct {
-	KV        uint32 // tensor.DType
-	MaxTokens uint32
-	Logits    uint32 // 1: there are logits; 0: there are none
-	Tokens    uint64 // how many there are
-	Evicted   uint64 // Session.evicted
+	KV       uint32 // tensor.DType
+	Capacity uint32
+	Logits   uint32 // 1: there are logits; 0: there are none
+	Tokens   uint64 // how many there are
+	Evicted  uint64 // Session.evicted
 }
 
 // Save writes the conversation: tokens, cache and logits, not the eviction policy. Restore of the same model goes on from it
@@ -64,7 +64,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 	sum := sha256.New()
 	out := io.MultiWriter(w, sum)
 	header := stateHeader{
-		KV: uint32(s.options.KV), MaxTokens: uint32(s.options.MaxTokens),
+		KV: uint32(s.options.KV), Capacity: uint32(s.options.Capacity),
 		Tokens: uint64(len(s.tokens)), Evicted: uint64(s.evicted),
 	}
 	if s.logitsAt == onHost {
@@ -89,7 +89,7 @@ func (s *Session) Save(w io.Writer) (err error) {
 	return err
 }
 
-// Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and MaxTokens that are zero
+// Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and Capacity that are zero
 // in the options, or in nil options, are those of the saved session; everything else in the options, such as the eviction
 // policy and the monitor, is not saved. A policy that needs a record of past attention can only restore a session that was
 // saved with such a record.
@@ -124,8 +124,8 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 	if options.KV != tensor.DType(header.KV) {
 		return nil, fmt.Errorf("%w: its cache is %v, the options want %v", ErrStateMismatch, tensor.DType(header.KV), options.KV)
 	}
-	if options.MaxTokens == 0 && options.Eviction == nil { // with a policy, its budget decides
-		options.MaxTokens = int(header.MaxTokens)
+	if options.Capacity == 0 && options.Eviction == nil { // with a policy, its budget decides
+		options.Capacity = int(header.Capacity)
 	}
 	s, err := m.NewSession(&options)
 	if err != nil {

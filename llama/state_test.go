@@ -22,10 +22,10 @@ import (
 func states(t testing.TB) map[string]*llama.SessionOptions {
 	options := map[string]*llama.SessionOptions{
 		"reanchored":   {Eviction: policyOf(t, "sliding", 100), Positions: llama.ReanchorSinks},
-		"after prompt": {MaxTokens: 400, Eviction: policyOf(t, "snapkv", 100), EvictAfterPrompt: true},
+		"after prompt": {Capacity: 400, Eviction: policyOf(t, "snapkv", 100), EvictAfterPrompt: true},
 	}
 	for _, kv := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
-		options[kv.String()] = &llama.SessionOptions{MaxTokens: 400, KV: kv}
+		options[kv.String()] = &llama.SessionOptions{Capacity: 400, KV: kv}
 	}
 	for _, name := range []string{"h2o", "snapkv", "pyramidkv", "keydiff"} {
 		options[name] = &llama.SessionOptions{Eviction: policyOf(t, name, 100)}
@@ -91,7 +91,7 @@ func TestRestoredAndForkedSessionsGoOnAlike(t *testing.T) {
 
 func TestRestoreWithoutOptions(t *testing.T) {
 	m := pebbleModel(t)
-	s := newSession(t, m, &llama.SessionOptions{MaxTokens: 300, KV: tensor.Q8_0, Eviction: policyOf(t, "h2o", 100)})
+	s := newSession(t, m, &llama.SessionOptions{Capacity: 300, KV: tensor.Q8_0, Eviction: policyOf(t, "h2o", 100)})
 	if err := s.Prefill(t.Context(), stream(200)); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	s := newSession(t, m, &llama.SessionOptions{MaxTokens: 100})
+	s := newSession(t, m, &llama.SessionOptions{Capacity: 100})
 	if err := s.Prefill(t.Context(), stream(40)); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestRestoreRefuses(t *testing.T) {
 		mismatch("another weight type", other, nil)
 	}
 	mismatch("another cache type", m, &llama.SessionOptions{KV: tensor.F32})
-	mismatch("too small a cache", m, &llama.SessionOptions{MaxTokens: 39})
+	mismatch("too small a cache", m, &llama.SessionOptions{Capacity: 39})
 	mismatch("a policy that needs what was not recorded", m, &llama.SessionOptions{Eviction: policyOf(t, "h2o", 100)})
 
 	before := sessionsMemory(m)
@@ -162,7 +162,7 @@ var errBroken = errors.New("broken")
 // TestRestoreIntoOtherOptions restores conversations that are longer than the new options would have let them become.
 func TestRestoreIntoOtherOptions(t *testing.T) {
 	m := pebbleModel(t)
-	long := newSession(t, m, &llama.SessionOptions{MaxTokens: 400})
+	long := newSession(t, m, &llama.SessionOptions{Capacity: 400})
 	endless := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", 64), Positions: llama.ReanchorSinks})
 	for s, n := range map[*llama.Session]int{long: 340, endless: 2100} {
 		if err := s.Prefill(t.Context(), stream(n)); err != nil {
@@ -180,7 +180,7 @@ func TestRestoreIntoOtherOptions(t *testing.T) {
 	if err := bounded.Prefill(t.Context(), stream(500)); err != nil {
 		t.Errorf("within the budget: %v", err)
 	}
-	_, err = m.Restore(bytes.NewReader(save(t, long)), &llama.SessionOptions{MaxTokens: 339})
+	_, err = m.Restore(bytes.NewReader(save(t, long)), &llama.SessionOptions{Capacity: 339})
 	if !errors.Is(err, llama.ErrStateMismatch) || !strings.Contains(err.Error(), "340 slots") {
 		t.Errorf("into a shorter cache: %v", err)
 	}
@@ -214,7 +214,7 @@ func TestSaveReportsTheWriter(t *testing.T) {
 
 func FuzzRestore(f *testing.F) {
 	m := pebbleModel(f)
-	s := newSession(f, m, &llama.SessionOptions{MaxTokens: 64, Eviction: policyOf(f, "h2o", 16)})
+	s := newSession(f, m, &llama.SessionOptions{Capacity: 64, Eviction: policyOf(f, "h2o", 16)})
 	if err := s.Prefill(f.Context(), stream(30)); err != nil {
 		f.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func FuzzRestore(f *testing.F) {
 			sum := sha256.Sum256(data[:len(data)-sha256.Size])
 			copy(data[len(data)-sha256.Size:], sum[:])
 		}
-		restored, err := m.Restore(bytes.NewReader(data), &llama.SessionOptions{MaxTokens: 64})
+		restored, err := m.Restore(bytes.NewReader(data), &llama.SessionOptions{Capacity: 64})
 		if err != nil {
 			return
 		}

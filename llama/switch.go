@@ -119,7 +119,7 @@ func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 // warmUp computes a short prompt and then single tokens, in a session with a cache of type kv, and returns how long the fastest
 // of the single tokens took.
 func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.Duration, error) {
-	s, err := m.NewSession(&SessionOptions{MaxTokens: min(tokens+warmUpPrompt, m.config.ContextLength), KV: kv})
+	s, err := m.NewSession(&SessionOptions{Capacity: min(tokens+warmUpPrompt, m.config.ContextLength), KV: kv})
 	if err != nil {
 		return 0, err
 	}

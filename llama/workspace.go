@@ -108,7 +108,7 @@ func (c *Config) workingBytes() int64 {
 	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 	choosing := 4 * vocab           // on the host: logits, probabilities, and the candidates' tokens and values
 	return floatBytes*(defaultChunk*row+headRows*(hidden+vocab)+choosing) +
-		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, defaultMaxTokens, workers)
+		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, defaultCapacity, workers)
 }
 
 // The working memory that a configuration may ask for: workingFree bytes in any case, which lets the smallest models in, and

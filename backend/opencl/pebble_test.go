@@ -195,7 +195,7 @@ func TestPebbleEviction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := session(t, m, &llama.SessionOptions{MaxTokens: 160, Eviction: policy})
+			s := session(t, m, &llama.SessionOptions{Capacity: 160, Eviction: policy})
 			for at := 0; at < len(tokens); at += 13 {
 				if err := s.Prefill(context.Background(), tokens[at:at+13]); err != nil {
 					t.Fatalf("%s: %v", name, err)
@@ -270,7 +270,7 @@ func BenchmarkModel(b *testing.B) {
 		tokens[i] = llama.Token((i*31 + 7) % m.Config().VocabSize)
 	}
 	for range b.N {
-		s := session(b, m, &llama.SessionOptions{MaxTokens: 1024})
+		s := session(b, m, &llama.SessionOptions{Capacity: 1024})
 		ctx := context.Background()
 		if err := s.Prefill(ctx, tokens); err != nil { // compiles and tunes
 			b.Fatal(err)

@@ -18,7 +18,7 @@ func SessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
 func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
 	o.KV = kv
 	f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
-	f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
+	f.IntVar(&o.Capacity, "max-tokens", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
 }
 
 // Memory is the choice of a conversation's memory: its size and type, and which tokens it forgets.

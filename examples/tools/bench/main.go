@@ -203,7 +203,7 @@ func (o *options) measure(ctx context.Context, model *llama.Model, t test) (rate
 
 // once runs a test in a session of its own, and returns the tokens per second.
 func (o *options) once(ctx context.Context, model *llama.Model, t test) (float64, error) {
-	session, err := model.NewSession(&llama.SessionOptions{MaxTokens: o.depth + t.tokens + 1, KV: o.kv, Chunk: o.chunk})
+	session, err := model.NewSession(&llama.SessionOptions{Capacity: o.depth + t.tokens + 1, KV: o.kv, Chunk: o.chunk})
 	if err != nil {
 		return 0, err
 	}

@@ -125,7 +125,7 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note fun
 	}
 	all, err := l.model.NewSession(&llama.SessionOptions{
 		KV: kv, Eviction: turn, EvictAfterPrompt: true,
-		MaxTokens: min(len(p.before)+len(p.after)+maxAnswer, l.model.Config().ContextLength),
+		Capacity: min(len(p.before)+len(p.after)+maxAnswer, l.model.Config().ContextLength),
 	})
 	if err != nil {
 		return err

@@ -62,8 +62,8 @@ func (m *measurement) open() (func(), error) {
 		return nil, err
 	}
 	m.policy = options.Eviction
-	if m.policy == eviction.None && options.MaxTokens == 0 {
-		options.MaxTokens = m.ctx
+	if m.policy == eviction.None && options.Capacity == 0 {
+		options.Capacity = m.ctx
 	}
 	if m.tested, err = m.model.NewSession(options); err != nil {
 		release()
@@ -77,7 +77,7 @@ func (m *measurement) open() (func(), error) {
 		release()
 	}
 	if m.compare && (options.KV != tensor.F32 || m.policy != eviction.None) {
-		if m.unlimited, err = m.model.NewSession(&llama.SessionOptions{KV: tensor.F32, MaxTokens: m.ctx}); err != nil {
+		if m.unlimited, err = m.model.NewSession(&llama.SessionOptions{KV: tensor.F32, Capacity: m.ctx}); err != nil {
 			closeAll()
 			return nil, err
 		}
