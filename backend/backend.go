@@ -59,11 +59,11 @@ type Backend interface {
 	// out [heads, headDim] = softmax(q·kᵀ/√headDim)·v.
 	AttentionGen(q, k, v, out *tensor.Tensor, n int) error
 
-	// Weigh adds the attention that keys get to sums [kvHeads, slots], F32: sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the
+	// AccumulateAttention adds the attention that keys get to sums [kvHeads, slots], F32: sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the
 	// queries of all tokens of q [tokens, heads, headDim] that share KV head h, in their order. The keys of the tokens are the
 	// last of the first n slots of k, and token i sees the first n-tokens+i+1, as in PrefillAttender's Attention. Eviction
 	// policies choose by it.
-	Weigh(q, k, sums *tensor.Tensor, n int) error
+	AccumulateAttention(q, k, sums *tensor.Tensor, n int) error
 	// Compact moves slots of t [slots, heads, dim], of a type that can be cached, to the front: keep is a list of m slots for
 	// each head, one after the other and each strictly ascending, and slot keep[h·m+i] of head h becomes its slot i. What the
 	// slots from m on hold afterwards is undefined.

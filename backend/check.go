@@ -193,19 +193,19 @@ func attentionDims(op string, q, k *tensor.Tensor, n int) (d AttentionDims, err 
 	return d, err
 }
 
-// CheckWeigh checks q [tokens, heads, headDim], k [slots, kvHeads, headDim] with the first n slots in use, and sums [kvHeads, ≥ n] of type F32.
-func CheckWeigh(q, k, sums *tensor.Tensor, n int) (AttentionDims, error) {
-	d, err := attentionDims("Weigh", q, k, n)
+// CheckAccumulateAttention checks q [tokens, heads, headDim], k [slots, kvHeads, headDim] with the first n slots in use, and sums [kvHeads, ≥ n] of type F32.
+func CheckAccumulateAttention(q, k, sums *tensor.Tensor, n int) (AttentionDims, error) {
+	d, err := attentionDims("AccumulateAttention", q, k, n)
 	if err != nil {
 		return d, err
 	}
-	if err := needF32("Weigh", sums); err != nil {
+	if err := needF32("AccumulateAttention", sums); err != nil {
 		return d, err
 	}
 	if sums.Shape().NDim() != 2 || sums.Shape().Dim(0) != d.KVHeads || sums.Shape().Dim(1) < n {
-		return d, fmt.Errorf("backend: Weigh of %d slots to %v: the sums must be [%d, ≥ %d]", n, sums, d.KVHeads, n)
+		return d, fmt.Errorf("backend: AccumulateAttention of %d slots to %v: the sums must be [%d, ≥ %d]", n, sums, d.KVHeads, n)
 	}
-	return d, needWritable("Weigh", sums)
+	return d, needWritable("AccumulateAttention", sums)
 }
 
 // CheckCompact checks t [slots, heads, dim] and lists of slots to keep, and returns how many each head keeps.

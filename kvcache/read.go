@@ -94,7 +94,7 @@ func (c *Cache) weigh(q *tensor.Tensor) ([]float32, error) {
 		return nil, err
 	}
 	defer t.Free()
-	if err := c.backend.Weigh(q, c.keys, t, c.len); err != nil {
+	if err := c.backend.AccumulateAttention(q, c.keys, t, c.len); err != nil {
 		return nil, err
 	}
 	sums := make([]float32, c.KVHeads()*c.len)

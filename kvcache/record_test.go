@@ -555,7 +555,7 @@ func TestChunkIsTakenBack(t *testing.T) {
 			for _, n := range []int{1, 7, 8, 20} {
 				for _, calls := range []int{0, 1, 2, 3, 4, 5, 100} {
 					device := cpu.New(1)
-					fault := &backendtest.Fault{Err: errDevice, In: []string{"CopySlice", "Weigh"}, Lost: true}
+					fault := &backendtest.Fault{Err: errDevice, In: []string{"CopySlice", "AccumulateAttention"}, Lost: true}
 					c, err := kvcache.New(backendtest.NewDevice(device, fault.Before), tensor.F32, 60, kvHeads, headDim)
 					if err != nil {
 						t.Fatal(err)

@@ -101,7 +101,7 @@ func (c *Cache) Observe(q *tensor.Tensor) error {
 		return fmt.Errorf("kvcache: record: %w", err)
 	}
 	if r.received != nil {
-		if err := c.backend.Weigh(q, c.keys, r.received, c.len); err != nil {
+		if err := c.backend.AccumulateAttention(q, c.keys, r.received, c.len); err != nil {
 			return fmt.Errorf("kvcache: record attention: %w", err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // lossy returns a fault of a device that is lost at a call of any operation that caches need. What it holds can then still be
 // read, or not.
 func lossy() *backendtest.Fault {
-	return &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "Compact", "CopySlice", "Weigh", "Cast", "RoPE", "ReadBuffer"}}
+	return &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "Compact", "CopySlice", "AccumulateAttention", "Cast", "RoPE", "ReadBuffer"}}
 }
 
 // spare tells whether what a lost device holds can be read.

@@ -261,7 +261,7 @@ func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error
 	if err := s.read(&header); err != nil {
 		return nil, err
 	}
-	if header.Logits > 1 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
+	if header.Logits > 1 || header.Logits == 1 && header.Tokens == 0 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
 		return nil, s.damaged(fmt.Errorf("header %+v", header))
 	}
 	return &header, nil

@@ -78,7 +78,7 @@ func attentionChecks(quick bool) []Check {
 }
 
 func weighChecks(quick bool) []Check {
-	return headChecks("Weigh", append(upTo(quick, singleTokens, longSingles...), upTo(quick, chunks, longChunks...)...), oneHeads, weigh)
+	return headChecks("AccumulateAttention", append(upTo(quick, singleTokens, longSingles...), upTo(quick, chunks, longChunks...)...), oneHeads, weigh)
 }
 
 // attended are the values of an attention.
@@ -138,7 +138,7 @@ func weigh(h heads, d tensor.DType, in queries, g generator) *trial {
 				magnitude: func([]float32) []float64 { return a.weighed(sums, width) },
 			}),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Weigh(t[0], t[1], t[2], h.n) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AccumulateAttention(t[0], t[1], t[2], h.n) },
 	}
 }
 
@@ -206,7 +206,7 @@ func (a *attended) magnitude([]float32) []float64 {
 	return result
 }
 
-// weighed returns what the errors of Weigh's sums are relative to.
+// weighed returns what the errors of AccumulateAttention's sums are relative to.
 func (a *attended) weighed(sums []float32, width int) []float64 {
 	result := make([]float64, len(sums))
 	for i, v := range sums {

@@ -127,8 +127,8 @@ func (d plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
 	return d.call("AttentionGen", q, func() error { return d.Backend.AttentionGen(q, k, v, out, n) })
 }
 
-func (d plain) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	return d.call("Weigh", q, func() error { return d.Backend.Weigh(q, k, sums, n) })
+func (d plain) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
+	return d.call("AccumulateAttention", q, func() error { return d.Backend.AccumulateAttention(q, k, sums, n) })
 }
 
 func (d plain) Compact(t *tensor.Tensor, keep []int32) error {

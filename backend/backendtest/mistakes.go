@@ -45,7 +45,7 @@ var mistakes = []mistake{
 	{"Attention", "beyond the slots", func(b backend.Backend, o odd) error {
 		return backend.Attender(b).Attention(o.q, o.cache, o.cache, o.q, 6)
 	}},
-	{"Weigh", "too few sums", func(b backend.Backend, o odd) error { return b.Weigh(o.q, o.cache, o.q, 3) }},
+	{"AccumulateAttention", "too few sums", func(b backend.Backend, o odd) error { return b.AccumulateAttention(o.q, o.cache, o.q, 3) }},
 	{"Compact", "slots out of order", func(b backend.Backend, o odd) error { return b.Compact(o.cache, []int32{1, 0, 0, 1}) }},
 	{"Compact", "beyond the slots", func(b backend.Backend, o odd) error { return b.Compact(o.cache, []int32{0, 5}) }},
 	{"Gather", "a negative row", func(b backend.Backend, o odd) error { return b.Gather(o.w, []int32{-1, 0}, o.x) }},

@@ -20,7 +20,7 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
-		"Weigh", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "RoPECast",
+		"AccumulateAttention", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "RoPECast",
 		"Attention", "Largest",
 	} {
 		if !slices.Contains(checked, want) {
@@ -241,8 +241,8 @@ func (f floating) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
 	return nil
 }
 
-func (f floating) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	if _, err := backend.CheckWeigh(q, k, sums, n); err != nil {
+func (f floating) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
+	if _, err := backend.CheckAccumulateAttention(q, k, sums, n); err != nil {
 		return err
 	}
 	width := sums.Shape().Dim(1)
@@ -256,7 +256,7 @@ func (f floating) Weigh(q, k, sums *tensor.Tensor, n int) error {
 
 // TestOtherRoundingIsTolerated checks the tolerances with a device that is right but not the reference.
 func TestOtherRoundingIsTolerated(t *testing.T) {
-	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attention", "Weigh", "Mistakes"} {
+	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attention", "AccumulateAttention", "Mistakes"} {
 		t.Run(operation, func(t *testing.T) {
 			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute)
 			worst := 0.0

@@ -44,7 +44,7 @@ func TestOperandsAreNotCollected(t *testing.T) {
 	for range 2 {
 		for _, err := range []error{
 			b.Attention(ones(32, 4, 64), ones(n, 2, 64), ones(n, 2, 64), ones(32, 4, 64), n),
-			b.Weigh(ones(32, 4, 64), ones(n, 2, 64), ones(2, n), n),
+			b.AccumulateAttention(ones(32, 4, 64), ones(n, 2, 64), ones(2, n), n),
 			b.MatMulTransposed(ones(64, k), ones(n, k), ones(64, n)),
 			backend.Fused(b).MatMulAdd(ones(64, k), ones(n, k), ones(64, n), ones(64, n)),
 			backend.Fused(b).NormSwiGLU(ones(64, k), ones(k), 1e-5, ones(64, k), ones(n, k), ones(n, k), ones(64, n), ones(64, n)),
@@ -76,7 +76,7 @@ func TestScratchForgetsOperands(t *testing.T) {
 		"product":    func() error { return b.MatMulTransposed(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32)) },
 		"fused":      func() error { return b.MatMulAdd(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32), f32(3, 32)) },
 		"attention":  func() error { return b.Attention(f32(3, 4, 64), cache(), cache(), f32(3, 4, 64), 30) },
-		"weighing":   func() error { return b.Weigh(f32(3, 4, 64), cache(), f32(2, 40), 30) },
+		"weighing":   func() error { return b.AccumulateAttention(f32(3, 4, 64), cache(), f32(2, 40), 30) },
 		"compaction": func() error { return b.Compact(cache(), []int32{3, 5}) },
 		"rotation": func() error {
 			return b.RoPECast(f32(3, 4, 64), f32(3, 2, 64), f32(3, 2, 64), f32(3, 64), on(tensor.F16, 3, 2, 64), on(tensor.F16, 3, 2, 64))

@@ -6,15 +6,15 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Weigh adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
+// AccumulateAttention adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
 // cut into chunks.
-func (b *Base) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	d, err := backend.CheckWeigh(q, k, sums, n)
+func (b *Base) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
+	d, err := backend.CheckAccumulateAttention(q, k, sums, n)
 	if err != nil {
 		return err
 	}
 	var maps mapped
-	if err := maps.add("Weigh", q, k, sums); err != nil {
+	if err := maps.add("AccumulateAttention", q, k, sums); err != nil {
 		return err
 	}
 	defer maps.unmap()

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// weights computes in float64 what Weigh adds, from keys as they are cached.
+// weights computes in float64 what AccumulateAttention adds, from keys as they are cached.
 func weights(t *testing.T, q, k *tensor.Tensor, n int) [][]float64 {
 	t.Helper()
 	wide, err := tensor.New(nil, tensor.F32, k.Shape())
@@ -64,7 +64,7 @@ func TestWeigh(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := b.Weigh(q, k, sums, c.n); err != nil {
+					if err := b.AccumulateAttention(q, k, sums, c.n); err != nil {
 						t.Fatal(err)
 					}
 					got := slices.Clone(values(t, sums))
@@ -115,7 +115,7 @@ func TestWeighByChunks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.Weigh(part, k, sums, hi); err != nil {
+			if err := b.AccumulateAttention(part, k, sums, hi); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -164,7 +164,7 @@ func BenchmarkWeigh(b *testing.B) {
 			q, k := s.floats(tokens, 32, 64), s.as(tensor.F16, 4096, 8, 64)
 			sums, _ := tensor.New(nil, tensor.F32, tensor.ShapeOf(8, 4096))
 			for b.Loop() {
-				if err := device.Weigh(q, k, sums, 4096); err != nil {
+				if err := device.AccumulateAttention(q, k, sums, 4096); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -169,9 +169,9 @@ func (b *Backend) attend(p *attentionPrograms, d backend.AttentionDims, q, k, v,
 // partBytes returns the bytes of a token's parts: of each head and tile, the values and two numbers more, four for alignment.
 func partBytes(d backend.AttentionDims, tiles int) int { return 4 * d.Heads * tiles * (d.HeadDim + 4) }
 
-// Weigh adds the attention that keys get to sums.
-func (b *Backend) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	d, err := backend.CheckWeigh(q, k, sums, n)
+// AccumulateAttention adds the attention that keys get to sums.
+func (b *Backend) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
+	d, err := backend.CheckAccumulateAttention(q, k, sums, n)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (b *Backend) Weigh(q, k, sums *tensor.Tensor, n int) error {
 	p := b.attentionKernels(d, k.DType(), query, keys)
 	if p == nil || !to.ok {
 		b.mu.Unlock()
-		return b.onHost(func() error { return b.Base.Weigh(q, k, sums, n) })
+		return b.onHost(func() error { return b.Base.AccumulateAttention(q, k, sums, n) })
 	}
 	defer b.mu.Unlock()
 	width := sums.Shape().Dim(-1)
@@ -194,7 +194,7 @@ func weighBytes(d backend.AttentionDims, tiles int) int {
 	return 4 * d.Heads * tiles * (asm.TileKeys + 2)
 }
 
-// weigh enqueues the kernels of Weigh for some of the tokens.
+// weigh enqueues the kernels of AccumulateAttention for some of the tokens.
 func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sums operand, width, n, token, tokens int) error {
 	tiles := groups(n-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
 	stats, err := b.scratchOf(statScratch, 8*tokens*d.Heads*tiles)
@@ -211,7 +211,7 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sum
 	}
 	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(stats).Mem(weights)
 	kernel.Int(token).Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
-	err = b.enqueued("Weigh", kernel.Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
+	err = b.enqueued("AccumulateAttention", kernel.Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sum
 		return err
 	}
 	kernel.Mem(stats).Int(tiles).Int(token).Int(d.Tokens).Int(n)
-	if err := b.enqueued("Weigh", kernel.Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1})); err != nil {
+	if err := b.enqueued("AccumulateAttention", kernel.Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1})); err != nil {
 		return err
 	}
 	if kernel, err = b.kernel(p.weigh, "weigh_keys"); err != nil {
@@ -228,5 +228,5 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sum
 	kernel.Mem(stats).Mem(weights).Int(tiles).Mem(sums.mem).Int(sums.elements(4)).Int(width)
 	kernel.Int(token).Int(tokens).Int(d.Tokens).Int(n)
 	seen := n - d.Tokens + token + tokens
-	return b.enqueued("Weigh", kernel.Run([3]int{groups(seen, asm.TileKeys), d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
+	return b.enqueued("AccumulateAttention", kernel.Run([3]int{groups(seen, asm.TileKeys), d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }

@@ -128,7 +128,7 @@ func BenchmarkWeigh(b *testing.B) {
 			must(b, err)
 			sums, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(8, 4096))
 			must(b, err)
-			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.Weigh(q, k, sums, 4096) })
+			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.AccumulateAttention(q, k, sums, 4096) })
 		})
 	}
 }

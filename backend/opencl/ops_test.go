@@ -365,9 +365,9 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	b.equal("Attention"+name, gout, out)
 	sums := b.floats(kvHeads, n+5)
 	gsums := b.on(sums)
-	must(b, b.gpu.Weigh(gq, gk, gsums, n))
-	must(b, b.host.Weigh(q, k, sums, n))
-	b.equal("Weigh"+name, gsums, sums)
+	must(b, b.gpu.AccumulateAttention(gq, gk, gsums, n))
+	must(b, b.host.AccumulateAttention(q, k, sums, n))
+	b.equal("AccumulateAttention"+name, gsums, sums)
 	for _, x := range []*tensor.Tensor{q, k, v} { // whose memory nothing else keeps while the host reads it
 		runtime.KeepAlive(x)
 	}
@@ -498,7 +498,7 @@ func TestSameEveryTime(t *testing.T) {
 	list := []operation{
 		{"attention of one", oneOut, func() error { return b.gpu.AttentionGen(one, k1, v, oneOut, 700) }},
 		{"attention of many", attention, func() error { return b.gpu.Attention(q, k1, v, attention, 700) }},
-		{"Weigh", sums, func() error { return errors.Join(b.gpu.Scale(sums, 0), b.gpu.Weigh(q, k1, sums, 700)) }},
+		{"AccumulateAttention", sums, func() error { return errors.Join(b.gpu.Scale(sums, 0), b.gpu.AccumulateAttention(q, k1, sums, 700)) }},
 		{"RMSNorm", normedMany, func() error {
 			return errors.Join(b.gpu.CopySlice(many, normedMany, 0, 0, 100*k), b.gpu.RMSNorm(normedMany, norm, 1e-5))
 		}},

@@ -132,8 +132,8 @@ func (b plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
 	return b.call(headwise("AttentionGen", q, k.DType()), machine.Attending(q, k, n), func() error { return b.Backend.AttentionGen(q, k, v, out, n) })
 }
 
-func (b plain) Weigh(q, k, sums *tensor.Tensor, n int) error {
-	return b.call(headwise("Weigh", q, k.DType()), machine.Scoring(q, k, n), func() error { return b.Backend.Weigh(q, k, sums, n) })
+func (b plain) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
+	return b.call(headwise("AccumulateAttention", q, k.DType()), machine.Scoring(q, k, n), func() error { return b.Backend.AccumulateAttention(q, k, sums, n) })
 }
 
 func (b plain) Compact(t *tensor.Tensor, keep []int32) error {
