@@ -56,7 +56,7 @@ func notAModel(f files, name string) error {
 		return &FormatError{File: f.path(name), Offset: 0, Err: fmt.Errorf("the file is not in the GGUF format but %s", kind)}
 	}
 	if kind == "" {
-		kind = fmt.Sprintf("an unknown kind of file, which begins with %.8q", head)
+		kind = fmt.Sprintf("of an unknown kind, and begins with %.8q", head)
 	}
 	return fmt.Errorf("the file is %s: %w; a model is a GGUF file, or the directory that holds %s and %s", kind, ErrUnsupported, checkpoint.ConfigFile, checkpoint.WeightsFile)
 }
