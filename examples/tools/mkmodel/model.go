@@ -22,6 +22,9 @@ type model struct {
 // writeFile makes one file of tensors: open writes the header. A file that could not be completed is removed.
 func (m *model) writeFile(ctx context.Context, path string, tensors []planned, first int, done func(int64),
 	open func(io.Writer) (*format.TensorWriter, error)) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // it would be removed if writing failed
+		return fmt.Errorf("write %s: it exists and is no regular file", path)
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err
