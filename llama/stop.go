@@ -3,6 +3,8 @@ package llama
 import (
 	"slices"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/bpe"
 )
 
 // textFilter turns the bytes of generated tokens into text that may be shown: whole characters only, and nothing that is, or may
@@ -70,7 +72,7 @@ func (f *textFilter) push(b []byte) (text string, stopped bool) {
 	for utf8.FullRune(raw) {
 		r, n := utf8.DecodeRune(raw)
 		if r == utf8.RuneError && n == 1 {
-			n = maximalSubpart(raw)
+			n = bpe.MaximalSubpart(raw)
 		}
 		raw = raw[n:]
 		if f.add(r) {
@@ -117,16 +119,6 @@ func (f *textFilter) flush() string {
 	}
 	f.raw, f.held = f.raw[:0], f.held[:0]
 	return text
-}
-
-// maximalSubpart returns how many bytes of b, which begins with no whole character, one U+FFFD stands for: the longest beginning
-// of b that also begins some character, and at least 1 (The Unicode Standard, section 3.9).
-func maximalSubpart(b []byte) int {
-	n := 1
-	for n < len(b) && !utf8.FullRune(b[:n+1]) {
-		n++
-	}
-	return n
 }
 
 // checkStops refuses stop strings that no text can contain, and one that every text does.

@@ -80,7 +80,7 @@ func lossy(b []byte) string {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
 		if r == utf8.RuneError && n == 1 {
-			n = maximalSubpart(b)
+			n = MaximalSubpart(b)
 		}
 		text = utf8.AppendRune(text, r)
 		b = b[n:]
@@ -88,9 +88,9 @@ func lossy(b []byte) string {
 	return string(text)
 }
 
-// maximalSubpart returns the length of the longest beginning of b that also begins some character, at least 1. No whole
-// character begins b.
-func maximalSubpart(b []byte) int {
+// MaximalSubpart returns how many bytes of b, which begins with no whole character, one U+FFFD stands for: the longest beginning
+// of b that also begins some character, and at least 1 (The Unicode Standard, section 3.9).
+func MaximalSubpart(b []byte) int {
 	n := 1
 	for n < len(b) && !utf8.FullRune(b[:n+1]) {
 		n++
