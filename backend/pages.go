@@ -1,0 +1,71 @@
+package backend
+
+import (
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// PageSlots is the number of slots of a page: those of one tile of attention, so that cutting a cache into pages changes no bit.
+const PageSlots = asm.TileKeys
+
+// Page is memory for the keys and values of PageSlots slots of one KV head. How they lie in it is the device's affair: only the
+// operations of Pager look into a page.
+type Page struct {
+	Slab  *tensor.Tensor // [pages, 2, PageSlots, headDim] of the cache's type, on the device
+	Index int            // which of the slab's pages
+}
+
+// Slots are one layer's keys and values of one conversation, as a device sees them. Package kvcache owns the list; pages may be
+// shared with other conversations, and then nobody writes to them.
+//
+// Invariants: the heads have the same or different numbers of slots in use; a head has at least ⌈Len/PageSlots⌉ pages; slot i of a
+// head is slot i mod PageSlots of its page ⌊i/PageSlots⌋.
+type Slots struct {
+	DType   tensor.DType // F32, F16, Q8_0 or Q4_0
+	HeadDim int
+	Heads   []HeadSlots // one for each KV head
+	Version uint64      // is another one whenever a list of pages has changed
+	Device  any         // what a device keeps of the lists, such as its copy of them; it belongs to the device
+}
+
+// HeadSlots are the slots of one KV head.
+type HeadSlots struct {
+	Pages []Page
+	Len   int // slots in use
+}
+
+// Run is some rows of a step that belong to one conversation: its latest Tokens tokens, whose keys and values are, or will be, in
+// the last Tokens slots in use of each head. In the tensors of a step the rows of the runs lie one after the other.
+type Run struct {
+	Tokens int
+	Slots  *Slots
+}
+
+// Pager is the part of a Backend that works on keys and values in pages. An operation takes the runs of several conversations at
+// once, of one HeadDim and one number of KV heads, but perhaps of different types. Package host has all of them over memory that
+// the host can map, where a page is the keys [PageSlots, headDim] and then the values [PageSlots, headDim].
+type Pager interface {
+	// SlabPages returns how many pages the next slab should have, when the slabs of the same type have so many in all.
+	SlabPages(pages int) int
+	// RoPEStore rotates q [rows, heads, headDim] and k [rows, kvHeads, headDim] by table [rows, headDim], as RoPE does, and converts k
+	// and v, of k's shape, to the slots of the runs. A table that is nil rotates nothing, and q may then be nil too. What k holds
+	// afterwards is undefined.
+	RoPEStore(q, k, v, table *tensor.Tensor, runs []Run) error
+	// Attend lets the rows of each run attend to its slots: row i of a run of n tokens sees the first Len-n+i+1 slots of each head.
+	// q and out are [rows, heads, headDim]; see AttentionGen for what is computed.
+	Attend(q, out *tensor.Tensor, runs []Run) error
+	// AccumulateAttention adds the attention that the keys of one run get from its queries to sums [kvHeads, ≥ Len] of type F32:
+	// sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the queries of all rows of q [rows, heads, headDim] that share KV head h, in
+	// their order. Rows see the slots that they see in Attend. Eviction policies choose by it.
+	AccumulateAttention(q, sums *tensor.Tensor, run Run) error
+	// Compact makes slot i of each head what slot keep[head][i] of it was; each list is strictly ascending. The caller has made
+	// sure that the pages which change are nobody else's. What the slots behind hold afterwards is undefined.
+	Compact(s *Slots, keep [][]int32) error
+	// CopyPage copies a page to another one, of the same slab's shape.
+	CopyPage(from, to Page) error
+	// ReadSlots copies keys and values of a head's slots from first on, as many as keys [n, headDim] has rows, converting them
+	// where keys and values are F32; otherwise these have the cache's type. A tensor that is nil is left out.
+	ReadSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error
+	// WriteSlots is the reverse of ReadSlots: keys and values are F32, which is converted, or of the cache's type.
+	WriteSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error
+}
