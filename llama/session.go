@@ -26,10 +26,10 @@ import (
 //   - memory lies on model's device, and model closes the session when it is closed;
 //   - origin is nil or another model than model.
 type Session struct {
-	model   *Model            // computes the session, on its device
-	origin  *Model            // the model that the session was moved from, and goes back to when model's device fails; or nil
-	options SessionOptions    // with the defaults filled in
-	manager *eviction.Manager // decides when slots are evicted, and which
+	model   *Model                            // computes the session, on its device
+	origin  *Model                            // the model that the session was moved from, and goes back to when model's device fails; or nil
+	options SessionOptions                    // with the defaults filled in
+	manager *eviction.Manager[*kvcache.Cache] // decides when slots are evicted, and which
 	memory
 
 	cacheBytes, workspaceBytes atomic.Int64 // for Model.MemoryUsage
