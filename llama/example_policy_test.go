@@ -19,14 +19,19 @@ func (longKeys) Name() string               { return "long keys" }
 func (longKeys) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // nothing about the past need be recorded
 func (longKeys) Recent(slots int) int       { return slots / 4 }          // the latest quarter of the tokens stays in any case
 
-func (longKeys) Score(c *kvcache.Cache) ([][]float32, error) {
-	scores := make([]float32, c.Len())
-	err := c.EachKey(func(slot int, key []float32) {
-		for _, x := range key {
-			scores[slot] += x * x
+func (longKeys) Score(v eviction.View) ([][]float32, error) {
+	scores := make([]float32, v.Len())
+	for head := range v.KVHeads() {
+		err := v.EachKey(head, func(slot int, key []float32) {
+			for _, x := range key {
+				scores[slot] += x * x
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
-	})
-	return [][]float32{scores}, err // one row: the same tokens stay in all heads of a layer
+	}
+	return [][]float32{scores}, nil // one row: the same tokens stay in all heads of a layer
 }
 
 // A program may bring an eviction policy of its own. This one finds what matters in a prompt of which a third fits the cache.

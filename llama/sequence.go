@@ -25,8 +25,8 @@ import (
 //   - origin is nil or another model than model.
 type sequence struct {
 	self    weak.Pointer[Session]
-	options *SessionOptions   // the session's
-	manager *eviction.Manager // decides when slots are evicted, and which
+	options *SessionOptions                   // the session's
+	manager *eviction.Manager[*kvcache.Cache] // decides when slots are evicted, and which
 
 	model  *Model // computes the sequence, on its device
 	origin *Model // the model that the sequence was moved from, and goes back to when model's device fails; or nil
