@@ -41,7 +41,6 @@ type batch struct {
 
 	// The leader's.
 	ws     *workspace // nil before the first pass
-	costs  rowCosts   // how long passes take
 	timer  *time.Timer
 	pass   []*job   // the jobs of the present pass
 	live   []*job   // those of them that are computed

@@ -322,7 +322,8 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if n := s.sampler.Logprobs; n > 0 {
 		piece.Logprobs = []Logprobs{logprobs(c.logits.host, token, n)}
 	}
-	text, stopped := s.filter.push(c.model.tokenizer.bytes(token))
+	s.bytes = c.model.tokenizer.AppendBytes(s.bytes[:0], token)
+	text, stopped := s.filter.push(s.bytes)
 	piece.Text = text
 	switch {
 	case stopped:

@@ -30,6 +30,7 @@ type Session struct {
 	filter    textFilter // as sampler
 	drafting  drafting   // as sampler
 	run       []Token    // the tokens of one step
+	bytes     []byte     // of one token
 	tokenTime average    // the time that choosing a token and computing it takes on the model's device
 }
 
