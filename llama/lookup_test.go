@@ -261,8 +261,8 @@ func TestPromptLookupIsLinear(t *testing.T) {
 	}
 }
 
-// edits returns prompts and answers of Flint's held-out conversations of one skill, in tokens; answers end with the end of the turn.
-func edits(t testing.TB, skill string) (prompts, answers [][]Token) {
+// conversations returns prompts and answers of Flint's held-out conversations of one skill, in tokens; answers end with the end of the turn.
+func conversations(t testing.TB, skill string) (prompts, answers [][]Token) {
 	t.Helper()
 	tokenizer, err := LoadTokenizer(filepath.Join("flint", "flint-Q4_0.gguf"))
 	if err != nil {
@@ -314,7 +314,7 @@ func edits(t testing.TB, skill string) (prompts, answers [][]Token) {
 // TestPromptLookupOnEdits takes the reference answers for the model's: a step takes the token that was chosen and those of the
 // proposal that agree with the answer.
 func TestPromptLookupOnEdits(t *testing.T) {
-	prompts, answers := edits(t, "edit")
+	prompts, answers := conversations(t, "edit")
 	steps, tokens, proposed := 0, 0, 0
 	drafter := PromptLookup(LookupOptions{})
 	for i, answer := range answers {
