@@ -176,11 +176,11 @@ func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 		}
 		return nil
 	}
-	if err := s.Truncate(had); err != nil {
+	last := s.Tokens()[had-1:][:1]
+	if err := s.Truncate(had - 1); err != nil { // and computes the last token again, for its logits
 		return err
 	}
-	_, err = s.Generate(context.Background(), nil, llama.Params{MaxTokens: 1}), error(nil)
-	return err
+	return s.Prefill(context.Background(), last)
 }
 
 // TestCompanyChangesNoByte plays lives alone, one after the other and without drafts, and then all at once, with drafts, moves to
