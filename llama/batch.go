@@ -111,6 +111,14 @@ func (b *batch) want(chunk int) {
 	b.chunk = max(b.chunk, chunk)
 }
 
+// cost estimates how long a pass takes in which a sequence has some rows, and the others that are in the middle of an answer have
+// one each; 0 where nothing was measured yet.
+func (b *batch) cost(rows int) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.costs.of(max(len(b.members)-1, 0) + rows)
+}
+
 // join tells that the job's sequence begins an answer, and will bring a job for each token.
 func (b *batch) join(j *job) {
 	b.mu.Lock()
