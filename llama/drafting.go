@@ -14,8 +14,8 @@ type drafting struct {
 	drafter           Drafter // nil: nothing is proposed
 	drafted, accepted int     // tokens of the answer's drafts, and those of them that the answer went on with
 
-	length draftLength // of all answers of the session
-	batch  *batch      // whose costs cost tells
+	length          draftLength                  // of all answers of the session
+	batch           *batch                       // whose costs cost tells
 	cost, dearCosts func(rows int) time.Duration // batch.cost and dearCost, kept to spare an allocation a token
 	spent           average                      // how long the drafter takes for a token of a proposal
 
@@ -27,9 +27,6 @@ type drafting struct {
 
 // start prepares for an answer.
 func (d *drafting) start(drafter Drafter) {
-	if d.drafter != drafter {
-		d.spent = average{}
-	}
 	d.drafter, d.drafted, d.accepted, d.open = drafter, 0, 0, false
 }
 
