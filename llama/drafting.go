@@ -26,7 +26,7 @@ func (d *drafting) propose(run []Token, c *sequence, left int) []Token {
 	}
 	context := append(c.tokens, run...) // in the memory that the next token of the conversation takes anyway
 	c.tokens = context[:len(c.tokens)]
-	run = d.drafter.Draft(run, context)
+	run = d.drafter.Draft(slices.Grow(run, most)[:1:1+most], context)
 	run = run[:min(len(run), 1+most)]
 	if end := slices.IndexFunc(run[1:], func(t Token) bool {
 		return t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t)

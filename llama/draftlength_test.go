@@ -155,6 +155,35 @@ func TestDraftLengthLearnsFromWhatIsNotDrafted(t *testing.T) {
 	}
 }
 
+// TestDraftLengthTriesAgain does not tell how proposals turn out that are not computed, so that only trying can.
+func TestDraftLengthTriesAgain(t *testing.T) {
+	var l draftLength
+	cost := stepCosts["rows cost"]
+	tries := 0
+	for range 1000 {
+		if n := l.next(4, cost); n > 0 {
+			tries++
+			l.observe(n, 0)
+		}
+		l.next(0, cost) // a step without a proposal
+	}
+	if tries < 5 || tries > 50 {
+		t.Errorf("%d drafts in 2000 steps that were never right, want 5 to 50", tries)
+	}
+	for step := range 500 {
+		n := l.next(4, cost)
+		if n > 0 {
+			l.observe(n, n)
+		}
+		if n == 4 {
+			return
+		}
+		if step == 499 {
+			t.Error("proposals are right again, and 4 tokens are not drafted within 500 steps")
+		}
+	}
+}
+
 // TestDraftLengthBoundsTheLoss tries proposals of whatever length that are right in whatever way.
 func TestDraftLengthBoundsTheLoss(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
