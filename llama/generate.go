@@ -264,7 +264,7 @@ func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 	return s.with(func(c *sequence) error {
 		if len(c.ahead) > 0 && c.ahead[0] == t {
 			c.accept()
-			s.drafting.accepted++
+			s.drafting.accept()
 			return nil
 		}
 		if err := c.settle(); err != nil {
