@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
@@ -31,14 +32,11 @@ type result struct {
 	TokensPerSecond float64 `json:"tokens_per_second"`  // of all sessions together
 	StdDev          float64 `json:"stddev"`
 	TokensPerStep   float64 `json:"tokens_per_step,omitempty"` // of one answer
-	*rowRate
+	// Rows and RowsPerSecond are of one session that computes up to as many rows in a step as there were sessions, with the logits of
+	// each: how many it computed in a step, and its rate.
+	Rows          float64 `json:"rows,omitempty"`
+	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
 	setting
-}
-
-// rowRate is the rate of one session that computes as many rows in a step as there were sessions, with the logits of each.
-type rowRate struct {
-	Rows          float64 `json:"rows"` // that were computed in a step
-	RowsPerSecond float64 `json:"rows_per_second"`
 }
 
 // title names the test.
@@ -83,7 +81,7 @@ func (b *bench) rates(ctx context.Context) error {
 		r := t.describe()
 		samples, err := b.measure(ctx, t, b.recorder)
 		if err == nil && len(b.sessions) > 0 && r.Sessions > 0 && r.Draft == 0 {
-			r.rowRate, err = b.rowRate(ctx, r.Sessions)
+			r.Rows, r.RowsPerSecond, err = b.rows(ctx, r.Sessions)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.title(), err)
@@ -127,16 +125,16 @@ func (b *bench) measure(ctx context.Context, t test, r *recorder) (list []sample
 	return list, nil
 }
 
-// rowRate measures what one session reaches with so many rows in a step, all but the first of them proposals that are right.
-func (b *bench) rowRate(ctx context.Context, rows int) (*rowRate, error) {
-	samples, err := b.measure(ctx, generation{b.generate, 1, rows - 1}, nil)
+// rows measures one session with up to n rows in a step, all but the first of them proposals that are right: how many rows it
+// computes in a step, and how many a second.
+func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err error) {
+	samples, err := b.measure(ctx, generation{b.generate, 1, n - 1}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%d rows of one session: %w", rows, err)
+		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
 	}
-	var r rowRate
-	r.Rows, _ = statistics(samples, func(s sample) float64 { return s.perStep })
-	r.RowsPerSecond, _ = statistics(samples, func(s sample) float64 { return s.rate })
-	return &r, nil
+	perStep, _ = statistics(samples, func(s sample) float64 { return s.perStep })
+	rate, _ = statistics(samples, func(s sample) float64 { return s.rate })
+	return perStep, rate, nil
 }
 
 // statistics returns the mean and the standard deviation of one number of each sample.
@@ -156,31 +154,27 @@ func statistics(samples []sample, of func(sample) float64) (mean, deviation floa
 // columns returns those of the table of rates.
 func (b *bench) columns() []column[*result] {
 	company := len(b.sessions) > 0
-	rows := func(of func(*result) float64) func(*result) string {
-		return func(r *result) string {
-			if r.rowRate == nil {
-				return ""
-			}
-			return fixed(of(r))
+	// count writes a number, and nothing for 0.
+	count := func(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
+	// ofRows is what part of the rows' rate the sessions reach; 0 where that was not measured.
+	ofRows := func(r *result) float64 {
+		if r.RowsPerSecond == 0 {
+			return 0
 		}
+		return r.TokensPerSecond / r.RowsPerSecond
 	}
 	return []column[*result]{
 		{true, "test", func(r *result) string { return r.Test }},
 		{true, "depth", func(r *result) string { return strconv.Itoa(r.Depth) }},
 		{true, "threads", func(r *result) string { return strconv.Itoa(r.Threads) }},
 		{true, "kv", func(r *result) string { return r.KV }},
-		{company, "sessions", func(r *result) string { return positive(r.Sessions) }},
-		{b.draft > 0, "draft", func(r *result) string { return positive(r.Draft) }},
+		{company, "sessions", func(r *result) string { return count(r.Sessions) }},
+		{b.draft > 0, "draft", func(r *result) string { return count(r.Draft) }},
 		{true, "tokens/s", func(r *result) string { return fixed(r.TokensPerSecond) }},
 		{true, "±", func(r *result) string { return fixed(r.StdDev) }},
-		{b.draft > 0, "tokens/step", func(r *result) string {
-			if r.Sessions == 0 {
-				return ""
-			}
-			return fixed(r.TokensPerStep)
-		}},
-		{company, "rows/step", rows(func(r *result) float64 { return r.Rows })},
-		{company, "rows/s", rows(func(r *result) float64 { return r.RowsPerSecond })},
-		{company, "of rows", rows(func(r *result) float64 { return r.TokensPerSecond / r.RowsPerSecond })},
+		{b.draft > 0, "tokens/step", func(r *result) string { return present(r.TokensPerStep) }},
+		{company, "rows/step", func(r *result) string { return present(r.Rows) }},
+		{company, "rows/s", func(r *result) string { return present(r.RowsPerSecond) }},
+		{company, "of rows", func(r *result) string { return present(ofRows(r)) }},
 	}
 }

@@ -44,10 +44,10 @@ func (t *table[T]) WriteTo(w io.Writer) (int64, error) { return t.text.WriteTo(w
 // fixed writes a number with two digits behind the point.
 func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
-// positive writes a number, and nothing for 0.
-func positive(n int) string {
-	if n == 0 {
+// present writes a number with two digits behind the point, and nothing for 0, which stands for none.
+func present(x float64) string {
+	if x == 0 {
 		return ""
 	}
-	return strconv.Itoa(n)
+	return fixed(x)
 }
