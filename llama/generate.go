@@ -240,6 +240,9 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 		if piece.Stop != 0 {
 			piece.Text += s.filter.flush()
 			piece.Stats = final()
+			if len(piece.Tokens) > 0 && s.sequence.expects(next) {
+				piece.Stats.AcceptedTokens++ // append accepts it when it has been delivered
+			}
 		}
 		goOn := yield(piece) && piece.Stop == 0
 		if len(piece.Tokens) == 0 {
@@ -262,7 +265,7 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 // now, and with it, where the answer goes on, what a drafter proposes to come next.
 func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 	return s.with(func(c *sequence) error {
-		if len(c.ahead) > 0 && c.ahead[0] == t {
+		if c.expects(t) {
 			c.accept()
 			s.drafting.accept()
 			return nil
@@ -292,6 +295,9 @@ func (c *sequence) answer(run []Token, top int) error {
 	c.tokens = c.tokens[:n]
 	return nil
 }
+
+// expects tells whether t is the first of the tokens that were computed ahead.
+func (c *sequence) expects(t Token) bool { return len(c.ahead) > 0 && c.ahead[0] == t }
 
 // accept makes the first of the tokens that were computed ahead part of the conversation.
 func (c *sequence) accept() {
