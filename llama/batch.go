@@ -50,6 +50,9 @@ type batch struct {
 	memory atomic.Int64 // bytes of the workspace and the blocks
 }
 
+// mostChunk is the most rows of prompts in one pass: more are not faster anywhere, and take memory.
+const mostChunk = 512
+
 // defaultMaxBatch is LoadOptions.MaxBatch where it is 0: with more rows no processor that was measured computes a row in less time.
 const defaultMaxBatch = 32
 
@@ -104,11 +107,11 @@ func newBatch(m *Model, most int) *batch {
 	return &batch{model: m, most: most, chunk: defaultChunk, arrived: make(chan struct{}, 1)}
 }
 
-// want makes room for a chunk of that many tokens in one pass.
+// want makes room for a chunk of that many tokens in one pass, mostChunk at most.
 func (b *batch) want(chunk int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.chunk = max(b.chunk, chunk)
+	b.chunk = max(b.chunk, min(chunk, mostChunk))
 }
 
 // cost estimates how long a pass takes in which a sequence has some rows, and the others that are in the middle of an answer have

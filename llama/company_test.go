@@ -156,7 +156,8 @@ func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 	if o := l.options(t); had == 0 || o != nil && o.Eviction != nil || s.Capacity()-had < 20 {
 		return nil
 	}
-	if _, err := s.Logits(); err != nil { // Truncate loses them
+	logits, err := s.Logits() // Truncate loses them
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(chance.IntN(2000))*time.Microsecond)
@@ -165,7 +166,7 @@ func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 	if err := s.Save(&before); err != nil {
 		return err
 	}
-	err := s.Prefill(ctx, stream(18))
+	err = s.Prefill(ctx, stream(18))
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -175,6 +176,9 @@ func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 			return fmt.Errorf("a cancelled prompt left something behind: %w", err)
 		}
 		return nil
+	}
+	if logits == nil {
+		return s.Truncate(had)
 	}
 	last := s.Tokens()[had-1:][:1]
 	if err := s.Truncate(had - 1); err != nil { // and computes the last token again, for its logits

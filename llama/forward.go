@@ -80,7 +80,7 @@ func (b *batch) workspace(rows int) (*workspace, error) {
 		return b.ws, b.ws.resize(rows)
 	}
 	b.mu.Lock()
-	most := max(b.chunk, rows) + b.most
+	most := max(b.chunk+b.most, rows)
 	b.mu.Unlock()
 	ws, err := newWorkspace(b.model.device, &b.model.config, most)
 	if err != nil {
