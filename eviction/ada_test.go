@@ -85,11 +85,13 @@ func TestAdaShares(t *testing.T) {
 	}{
 		{"one head has it all", [][]float32{{9, 9, 9, 9, 9, 0}, {1, 2, 3, 4, 5, 0}}, 0, 1, 3, [2][]int{{1, 2, 3, 4, 5}, {5}}},
 		{"but not what is pinned", [][]float32{{9, 9, 9, 9, 9, 0}, {1, 2, 3, 4, 5, 0}}, 1, 1, 3, [2][]int{{0, 3, 4, 5}, {0, 5}}},
-		{"nor the floor", [][]float32{{9, 9, 9, 9, 9, 9, 9, 9, 9, 9}, {2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, 0, 1, 6, [2][]int{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 9}}},
+		{"nor the floor", [][]float32{slices.Repeat([]float32{9}, 60), append([]float32{2, 2, 2, 2}, slices.Repeat([]float32{1}, 26)...)}, 0, 1, 21,
+			[2][]int{every(60)[23:], {0, 1, 2, 3, 29}}}, // a fifth of 20, and the latest
 		{"of equals the later head", [][]float32{{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}}, 0, 1, 3, [2][]int{{5}, {1, 2, 3, 4, 5}}},
 		{"NaN goes first", [][]float32{{nan, nan, nan, nan, nan, nan}, {0, -inf, 0, 0, 0, 0}}, 0, 1, 4, [2][]int{{4, 5}, {0, 1, 2, 3, 4, 5}}},
 		{"infinity undoes no floor", [][]float32{{inf, inf, inf, inf, inf, inf, inf, inf}, {1, 2, 1, 1, 1, 1, 1, 1}}, 0, 1, 6, [2][]int{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 5, 6, 7}}},
 		{"heads of different lengths", [][]float32{{5, 4, 3, 0}, {9, 1, 8, 2, 7, 3, 0}}, 0, 1, 4, [2][]int{{0, 1, 3}, {0, 2, 4, 5, 6}}},
+		{"one slot in all", [][]float32{{5, 4, 3, 0}, {9, 8, 0}}, 0, 1, 3, [2][]int{{0, 1, 3}, {0, 1, 2}}},
 		{"nothing but pins", [][]float32{{9, 9, 9, 9, 9, 9}, {1, 1, 1, 1, 1, 1}}, 1, 2, 3, [2][]int{{0, 4, 5}, {0, 4, 5}}},
 		{"as long as it is", [][]float32{{9, 9, 9}, {9, 9, 9, 9, 9}}, 0, 1, 4, [2][]int{{0, 1, 2}, {0, 1, 2, 3, 4}}},
 	} {
