@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // keepAda forgets one slot after the other until the mean of the heads is n: each time, of the slots of all heads that have more
@@ -35,8 +36,7 @@ func (a *account) keepAda(scores [][]float64, n, first, latest, floor int) {
 	}
 }
 
-// TestAda lets an account grow and shrink as TestDefinitions does. Its heads soon have different numbers of slots, and go on from
-// these.
+// TestAda lets a cache grow and shrink as TestDefinitions does. Its heads soon have different numbers of slots, and go on from these.
 func TestAda(t *testing.T) {
 	for _, c := range []struct {
 		options       eviction.Options
@@ -51,7 +51,7 @@ func TestAda(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := newPlainAccount(t)
+			a := newAccount(t, p, tensor.F32, 160)
 			uneven := 0
 			for _, round := range []struct{ tokens, target int }{{60, 30}, {7, 30}, {20, 15}, {1, 15}, {60, 40}, {40, 60}, {3, 60}, {1, 11}, {1, 11}, {30, 13}} {
 				a.add(round.tokens)
@@ -62,6 +62,8 @@ func TestAda(t *testing.T) {
 				if !slices.EqualFunc(got[:], a.slots[:], slices.Equal) {
 					t.Fatalf("%d tokens, to %d slots: the tokens %v stay, want %v", len(a.tokens), round.target, got, a.slots)
 				}
+				a.evict(p, round.target)
+				a.compare()
 				if len(got[0]) != len(got[1]) {
 					uneven++
 				}
