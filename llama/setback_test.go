@@ -19,13 +19,13 @@ import (
 // lossy returns a fault of a device that is lost at a call of any operation that caches need. What it holds can then still be
 // read, or not.
 func lossy() *backendtest.Fault {
-	return &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "Compact", "CopySlice", "AccumulateAttention", "Cast", "RoPE", "ReadBuffer"}}
+	return &backendtest.Fault{Err: errDevice, In: []string{"Attend", "RoPEStore", "Compact", "CopySlice", "AccumulateAttention", "ReadSlots", "WriteSlots", "CopyPage", "RoPE", "ReadBuffer"}}
 }
 
 // spare tells whether what a lost device holds can be read.
 func spare(fault *backendtest.Fault, readable bool) {
 	if fault.Spared = nil; readable {
-		fault.Spared = []string{"ReadBuffer"}
+		fault.Spared = []string{"ReadBuffer", "ReadSlots"}
 	}
 }
 
@@ -37,6 +37,7 @@ func evictors(t *testing.T, budget int) map[string]*llama.SessionOptions {
 		"h2o":          {Eviction: policyOf(t, "h2o", budget)},
 		"snapkv":       {Eviction: policyOf(t, "snapkv", budget)},
 		"pyramidkv":    {Eviction: policyOf(t, "pyramidkv", budget)},
+		"ada":          {Eviction: policyOf(t, "ada", budget)},
 	}
 }
 
