@@ -89,7 +89,7 @@ func (d *draftModel) Close() error {
 // greedily go on with, up to the end of the turn. At an error there are no more.
 func (s *Session) continuation(dst, prompt []Token) []Token {
 	shared, err := s.keepPrefix(prompt)
-	if err != nil || s.prefill(context.Background(), prompt[shared:], nil) != nil {
+	if err != nil || s.prefill(context.Background(), prompt[shared:], shared, nil) != nil {
 		return dst
 	}
 	s.sampler.start(Params{})

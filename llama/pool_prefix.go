@@ -17,7 +17,6 @@ type conversation struct {
 	prompting bool          // computed may still grow
 	spoilt    bool          // slots were evicted: what the cache holds is of no use for other conversations
 	changed   chan struct{} // closed when computed or prompting changes; nil: nobody waits for that
-	bytes     int64         // of an idle session's cache
 }
 
 // await returns what is closed when the conversation changes.
@@ -226,7 +225,7 @@ func (p *Pool) end(c *conversation) {
 // itself: of conversations one of which is the beginning of the other, the longer one is enough where beginnings can be forked.
 func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	s := &c.session.sequence
-	c.tokens, c.computed, c.bytes = s.tokens, len(s.tokens), s.usage.Bytes
+	c.tokens, c.computed = s.tokens, len(s.tokens)
 	if p.forks {
 		for _, e := range p.idle {
 			if commonPrefix(c.tokens, e.tokens) == len(c.tokens) {
@@ -267,14 +266,8 @@ func (s *Session) rest() (useful bool) {
 	return useful && err == nil
 }
 
-// bytes returns the memory that PoolOptions.MaxBytes bounds, with mu held.
-func (p *Pool) bytes() int64 {
-	n := p.model.MemoryUsage().Caches
-	for _, c := range p.idle { // until the caches' memory comes from the model's store, which then counts it
-		n += c.bytes
-	}
-	return n
-}
+// bytes returns the memory that PoolOptions.MaxBytes bounds.
+func (p *Pool) bytes() int64 { return p.model.MemoryUsage().Caches }
 
 // trim closes idle sessions, those first that have been of no use for longest, while the caches take more than MaxBytes. Where
 // another goroutine is doing so, that is enough.
