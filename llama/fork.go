@@ -37,7 +37,7 @@ func (s *Session) fork(n int) (f *Session, err error) {
 }
 
 // forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
-// session where it is shorter than least, or tokens were evicted. Another goroutine may be using the session, in the middle of an
+// session where it is shorter than least, or tokens were evicted. It may be a token shorter than it could be. Another goroutine may be using the session, in the middle of an
 // answer too: it waits for this, and nothing changes for it.
 func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
 	c, err := s.lock()
@@ -45,7 +45,11 @@ func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error
 		return nil, 0, err
 	}
 	defer s.unlock()
-	if n = commonPrefix(t, c.tokens); n < least || c.evicted > 0 {
+	n = commonPrefix(t, c.tokens)
+	if n == len(c.tokens) && n%c.options.Chunk == 0 {
+		n-- // the policy may not have been asked yet whether to evict at this end of a chunk: the copy computes the last token, and asks
+	}
+	if n < least || c.evicted > 0 {
 		return nil, 0, nil
 	}
 	if f, err = c.fork(n); err != nil {

@@ -147,6 +147,14 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 	})
 }
 
+// errRangedTwice is the error of a sequence that has been ranged over already.
+var errRangedTwice = errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another")
+
+// emptyPrompt returns the error of a conversation without any token.
+func emptyPrompt() error {
+	return &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
+}
+
 // pieces returns the pieces that call yields. It claims the session while they are ranged over; if call returns an error, the
 // last element is that error beside the piece that call returned with it. callMu is not held while the loop's body runs, so
 // that the body may move the session.
@@ -154,7 +162,7 @@ func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.
 	var ranged atomic.Bool
 	return func(yield func(Piece, error) bool) {
 		if ranged.Swap(true) {
-			yield(Piece{}, errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another"))
+			yield(Piece{}, errRangedTwice)
 			return
 		}
 		if err := s.begin(); err != nil {
@@ -199,7 +207,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		err = s.with((*sequence).ensureLogits)
 	}
 	if err == nil && c.logits.at == nowhere {
-		err = &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
+		err = emptyPrompt()
 	}
 	stats.PrefillTime = time.Since(began)
 	if err != nil {
