@@ -151,8 +151,8 @@ func (b *batch) run(j *job) error {
 	if j.signal == nil {
 		j.signal = make(chan struct{}, 1)
 	}
-	j.finished, j.leads, j.queued, j.rows, j.err, j.block = false, false, true, 0, nil, nil
 	b.mu.Lock()
+	j.finished, j.leads, j.queued, j.rows, j.err, j.block = false, false, true, 0, nil, nil
 	b.queue = append(b.queue, j)
 	lead := !b.leading
 	b.leading = true

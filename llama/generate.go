@@ -194,7 +194,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	}
 	s.drafting.start(p.Draft)
 	began, had := time.Now(), len(c.tokens)
-	err := s.prefill(ctx, prompt, nil)
+	err := s.prefill(ctx, prompt, reused, nil)
 	if err == nil {
 		err = s.with((*sequence).ensureLogits)
 	}
@@ -211,10 +211,10 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	if err := s.with(func(c *sequence) error { c.model.batch.join(&c.job); return nil }); err != nil {
 		return Piece{Stats: final()}, err
 	}
+	defer c.leave() // also when the loop's body panics
 	err = s.decode(ctx, &stats, final, yield)
 	// The answer may end with proposals in the cache that it did not take. What was ended by Close has nothing left to tidy up.
 	tidy := s.with(func(c *sequence) error { return c.settle() })
-	c.leave()
 	if err == nil && !errors.Is(tidy, ErrClosed) {
 		err = tidy
 	}
