@@ -42,11 +42,11 @@ type batch struct {
 	// The leader's.
 	ws     *workspace // nil before the first pass
 	timer  *time.Timer
-	pass   []*job   // the jobs of the present pass
-	live   []*job   // those of them that are computed
-	blocks [2]block // of the latest two passes, in turn
-	turn   int      // which of blocks is next
-	row    tensor.Tensor
+	pass   []*job       // the jobs of the present pass
+	live   []*job       // those of them that are computed
+	blocks [2]block     // of the latest two passes, in turn
+	turn   int          // which of blocks is next
+	best   choices      // the largest logits of a pass
 	memory atomic.Int64 // bytes of the workspace and the blocks
 }
 
