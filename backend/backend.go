@@ -2,8 +2,8 @@
 //
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute
-// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser, PrefillAttender and
-// Selector; callers obtain them through Prepare, Fused, Attender and Selecting, which fall back on the plain operations.
+// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser and
+// Selector; callers obtain them through Prepare, Fused and Selecting, which fall back on the plain operations.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
 // first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and tells how
@@ -29,6 +29,7 @@ var ErrUnsupported = errors.New("not supported by this backend")
 // Backend computes on one device.
 type Backend interface {
 	tensor.Device // Name, Memory, CopyFrom
+	Pager         // what is done with keys and values that are cached in pages
 
 	// Describe tells for a person what the device is, such as the processor's name and the kernels in use.
 	Describe() string
@@ -58,16 +59,6 @@ type Backend interface {
 	// k, v [slots, kvHeads, headDim] of type F32, F16, Q8_0 or Q4_0, heads/kvHeads queries sharing each KV head:
 	// out [heads, headDim] = softmax(q·kᵀ/√headDim)·v.
 	AttentionGen(q, k, v, out *tensor.Tensor, n int) error
-
-	// AccumulateAttention adds the attention that keys get to sums [kvHeads, slots], F32: sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the
-	// queries of all tokens of q [tokens, heads, headDim] that share KV head h, in their order. The keys of the tokens are the
-	// last of the first n slots of k, and token i sees the first n-tokens+i+1, as in PrefillAttender's Attention. Eviction
-	// policies choose by it.
-	AccumulateAttention(q, k, sums *tensor.Tensor, n int) error
-	// Compact moves slots of t [slots, heads, dim], of a type that can be cached, to the front: keep is a list of m slots for
-	// each head, one after the other and each strictly ascending, and slot keep[h·m+i] of head h becomes its slot i. What the
-	// slots from m on hold afterwards is undefined.
-	Compact(t *tensor.Tensor, keep []int32) error
 
 	// Gather copies row indices[i] of table [rows, dim], of any weight type, to row i of out [len(indices), dim] as F32.
 	Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
@@ -105,10 +96,6 @@ type Fuser interface {
 	// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the
 	// scratch is normed [M, K] and product, of out's shape.
 	NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error
-	// RoPECast rotates q [tokens, heads, headDim] and k [tokens, kvHeads, headDim] by table, as RoPE does, and converts k and
-	// v to keys and values, both of v's shape and of one type that can be cached, as Cast does. What k holds afterwards is
-	// undefined. No two of the tensors share memory.
-	RoPECast(q, k, v, table, keys, values *tensor.Tensor) error
 }
 
 // Exact is a backend that can tell whether it gives the bits of the portable reference, host.Reference. Where backends do, it does not show
@@ -117,17 +104,10 @@ type Exact interface {
 	BitExact() bool
 }
 
-// PrefillAttender offers attention of many queries at once.
-type PrefillAttender interface {
-	// Attention is AttentionGen for the tokens of a chunk: q and out [tokens, heads, headDim], the keys and values of the
-	// chunk being the last of the first n slots, so that token i sees the first n-tokens+i+1 of them.
-	Attention(q, k, v, out *tensor.Tensor, n int) error
-}
-
-// Selector finds the largest elements of a row where it lies, so that logits need not travel to the host.
+// Selector finds the largest elements of rows where they lie, so that logits need not travel to the host.
 type Selector interface {
-	// Largest finds the len(indices) largest elements of x, one row of type F32: values[i] is the i-th largest and indices[i]
-	// where it stands in the row. Equal ones come in the order of their indices, and NaN counts as larger than everything; of
-	// which sign a 0 is, and which NaN a NaN, may be lost. It waits for the result.
+	// Largest finds the k largest elements of each row of x [rows, n], of type F32, for k = len(indices)/rows: values[r·k+i] is
+	// the i-th largest of row r and indices[r·k+i] where it stands in the row. Equal ones come in the order of their indices, and
+	// NaN counts as larger than everything; of which sign a 0 is, and which NaN a NaN, may be lost. It waits for the result.
 	Largest(x *tensor.Tensor, indices []int32, values []float32) error
 }

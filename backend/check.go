@@ -127,103 +127,30 @@ func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) 
 	return tokens, heads, headDim, needWritable("RoPE", x)
 }
 
-// CheckRoPECast checks q [tokens, heads, headDim], k and v [tokens, kvHeads, headDim] and table [tokens, headDim], all F32, and
-// keys and values of v's shape and of one type that can be cached. The dimensions' Slots are those written.
-func CheckRoPECast(q, k, v, table, keys, values *tensor.Tensor) (d AttentionDims, err error) {
-	if err := needF32("RoPECast", q, k, v, table); err != nil {
-		return d, err
-	}
-	qs, ks, angles := q.Shape(), k.Shape(), table.Shape()
-	d = AttentionDims{qs.Dim(0), qs.Dim(1), ks.Dim(1), qs.Dim(2), ks.Dim(0)}
-	switch {
-	case qs.NDim() != 3 || ks.NDim() != 3 || angles.NDim() != 2 || d.HeadDim%2 != 0 || ks.Dim(2) != d.HeadDim || angles.Dim(1) != d.HeadDim ||
-		d.Slots != d.Tokens || angles.Dim(0) != d.Tokens:
-		return d, fmt.Errorf("backend: RoPECast of q %v, k %v with table %v: shapes must be [tokens heads headDim], [tokens kvHeads headDim] and "+
-			"[tokens headDim], headDim even", q, k, table)
-	case v.Shape() != ks || keys.Shape() != ks || values.Shape() != ks || keys.DType() != values.DType() || !CacheType(keys.DType()):
-		return d, fmt.Errorf("backend: RoPECast of k %v, v %v to %v and %v: the shapes must be equal, and the last two both f32, f16, q8_0 or q4_0",
-			k, v, keys, values)
-	}
-	for _, out := range [4]*tensor.Tensor{q, k, keys, values} {
-		if err := needWritable("RoPECast", out); err != nil {
-			return d, err
-		}
-	}
-	return d, nil
-}
-
-// AttentionDims are the dimensions of an attention.
+// AttentionDims are the dimensions of an attention. Slots is the largest number of slots that a head has.
 type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
 
-// CheckAttention checks q, out [tokens, heads, headDim] and k, v [slots, kvHeads, headDim] with the first n slots in use.
-// For a single token q and out may lack the first dimension.
+// CheckAttention checks AttentionGen's q, out [heads, headDim] and k, v [slots, kvHeads, headDim] with the first n slots in use.
+// Of q and out only the last two dimensions count; before them there may be others of 1.
 func CheckAttention(q, k, v, out *tensor.Tensor, n int) (d AttentionDims, err error) {
-	if d, err = attentionDims("Attention", q, k, n); err != nil {
+	if err := needF32("AttentionGen", q, out); err != nil {
 		return d, err
 	}
-	if err := needF32("Attention", out); err != nil {
-		return d, err
-	}
-	if out.Shape().NumElements() != q.Shape().NumElements() || v.Shape() != k.Shape() || v.DType() != k.DType() {
-		return d, fmt.Errorf("backend: Attention of q %v, k %v, v %v to %v: out must be as q, and v as k", q, k, v, out)
-	}
-	return d, needWritable("Attention", out)
-}
-
-// attentionDims checks queries and keys.
-func attentionDims(op string, q, k *tensor.Tensor, n int) (d AttentionDims, err error) {
-	if err := needF32(op, q); err != nil {
-		return d, err
-	}
-	qs := q.Shape()
-	d = AttentionDims{qs.Dim(-3), qs.Dim(-2), k.Shape().Dim(1), qs.Dim(-1), k.Shape().Dim(0)}
-	if qs.NDim() == 2 {
-		d.Tokens = 1
-	}
+	qs, ks := q.Shape(), k.Shape()
+	d = AttentionDims{1, qs.Dim(-2), ks.Dim(1), qs.Dim(-1), ks.Dim(0)}
 	switch {
-	case qs.NDim() < 2 || qs.NDim() > 3 || k.Shape().NDim() != 3 || k.Shape().Dim(2) != d.HeadDim || d.KVHeads < 1 || d.Heads%d.KVHeads != 0:
-		err = fmt.Errorf("backend: %s of q %v, k %v: shapes must be [tokens heads headDim] and [slots kvHeads headDim], heads a multiple of kvHeads", op, q, k)
-	case n < d.Tokens || n > d.Slots:
-		err = fmt.Errorf("backend: %s of %d tokens to the first %d of %d slots: need tokens ≤ n ≤ slots", op, d.Tokens, n, d.Slots)
+	case qs.NDim() < 2 || qs.NumElements() != d.Heads*d.HeadDim || ks.NDim() != 3 || ks.Dim(2) != d.HeadDim || d.KVHeads < 1 || d.Heads%d.KVHeads != 0:
+		err = fmt.Errorf("backend: AttentionGen of q %v, k %v: shapes must be [heads headDim] and [slots kvHeads headDim], heads a multiple of kvHeads", q, k)
+	case n < 1 || n > d.Slots:
+		err = fmt.Errorf("backend: AttentionGen to the first %d of %d slots: need at least 1 and no more than there are", n, d.Slots)
 	case !CacheType(k.DType()):
-		err = fmt.Errorf("backend: %s to keys %v: a cache is f32, f16, q8_0 or q4_0", op, k)
-	case d.HeadDim%k.DType().BlockLen() != 0:
-		err = fmt.Errorf("backend: %s to keys %v: heads of %d elements are no whole blocks of %v", op, k, d.HeadDim, k.DType())
+		err = fmt.Errorf("backend: AttentionGen to keys %v: a cache is f32, f16, q8_0 or q4_0", k)
+	case out.Shape().NumElements() != qs.NumElements() || v.Shape() != ks || v.DType() != k.DType():
+		err = fmt.Errorf("backend: AttentionGen of q %v, k %v, v %v to %v: out must be as q, and v as k", q, k, v, out)
+	default:
+		err = needWritable("AttentionGen", out)
 	}
 	return d, err
-}
-
-// CheckAccumulateAttention checks q [tokens, heads, headDim], k [slots, kvHeads, headDim] with the first n slots in use, and sums [kvHeads, ≥ n] of type F32.
-func CheckAccumulateAttention(q, k, sums *tensor.Tensor, n int) (AttentionDims, error) {
-	d, err := attentionDims("AccumulateAttention", q, k, n)
-	if err != nil {
-		return d, err
-	}
-	if err := needF32("AccumulateAttention", sums); err != nil {
-		return d, err
-	}
-	if sums.Shape().NDim() != 2 || sums.Shape().Dim(0) != d.KVHeads || sums.Shape().Dim(1) < n {
-		return d, fmt.Errorf("backend: AccumulateAttention of %d slots to %v: the sums must be [%d, ≥ %d]", n, sums, d.KVHeads, n)
-	}
-	return d, needWritable("AccumulateAttention", sums)
-}
-
-// CheckCompact checks t [slots, heads, dim] and lists of slots to keep, and returns how many each head keeps.
-func CheckCompact(t *tensor.Tensor, keep []int32) (kept int, err error) {
-	if t.Shape().NDim() != 3 || !CacheType(t.DType()) {
-		return 0, fmt.Errorf("backend: Compact of %v: need [slots, heads, dim] of type f32, f16, q8_0 or q4_0", t)
-	}
-	slots, heads := t.Shape().Dim(0), t.Shape().Dim(1)
-	if heads < 1 || len(keep)%heads != 0 {
-		return 0, fmt.Errorf("backend: Compact of %v to %d slots in all: %d heads must keep the same number", t, len(keep), heads)
-	}
-	kept = len(keep) / heads
-	for i, slot := range keep {
-		if slot < 0 || int(slot) >= slots || (i%kept > 0 && slot <= keep[i-1]) {
-			return 0, fmt.Errorf("backend: Compact of %v: head %d keeps slot %d as its %d.: slots must be in range and ascending", t, i/kept, slot, i%kept)
-		}
-	}
-	return kept, needWritable("Compact", t)
 }
 
 // CacheType tells whether d is a type that keys and values can be cached in.
@@ -284,13 +211,16 @@ func CheckReadBuffer(t *tensor.Tensor, dst []byte) error {
 	return nil
 }
 
-// CheckLargest checks that x is one row of type F32, of at least as many elements as are wanted of it.
-func CheckLargest(x *tensor.Tensor, indices []int32, values []float32) error {
+// CheckLargest checks that x [rows, n] is F32 and that the same number of elements, at most n, is wanted of each row. It returns that
+// number.
+func CheckLargest(x *tensor.Tensor, indices []int32, values []float32) (k int, err error) {
 	if err := needF32("Largest", x); err != nil {
-		return err
+		return 0, err
 	}
-	if x.Shape().Rows() != 1 || len(indices) > x.Shape().NumElements() || len(values) != len(indices) {
-		return fmt.Errorf("backend: Largest of %v to %d indices and %d values: it must be one row, of no fewer elements, and both as many", x, len(indices), len(values))
+	rows, n := x.Shape().Rows(), x.Shape().Dim(-1)
+	if rows < 1 || len(indices)%rows != 0 || len(indices)/rows > n || len(values) != len(indices) {
+		return 0, fmt.Errorf("backend: Largest of %v to %d indices and %d values: both must be as many, the same number for each of the rows "+
+			"and no more than a row has elements", x, len(indices), len(values))
 	}
-	return nil
+	return len(indices) / rows, nil
 }

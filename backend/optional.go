@@ -46,14 +46,6 @@ func Scratch(b Backend) int64 {
 	return 0
 }
 
-// Attender returns the backend's prefill attention, or one that takes a token at a time.
-func Attender(b Backend) PrefillAttender {
-	if p, ok := b.(PrefillAttender); ok {
-		return p
-	}
-	return composed{b}
-}
-
 // Selecting returns the backend's selection, or one that reads the row and searches it on the host.
 func Selecting(b Backend) Selector {
 	if s, ok := b.(Selector); ok {
@@ -100,70 +92,32 @@ func (c composed) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 	return c.SiLUMul(out, product)
 }
 
-// RoPECast rotates queries and keys, and converts keys and values.
-func (c composed) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
-	if _, err := CheckRoPECast(q, k, v, table, keys, values); err != nil {
-		return err
-	}
-	for _, x := range [2]*tensor.Tensor{q, k} {
-		if err := c.RoPE(x, table); err != nil {
-			return err
-		}
-	}
-	if err := c.Cast(k, keys); err != nil {
-		return err
-	}
-	return c.Cast(v, values)
-}
-
-// Attention lets each token attend in turn.
-func (c composed) Attention(q, k, v, out *tensor.Tensor, n int) error {
-	d, err := CheckAttention(q, k, v, out, n)
-	if err != nil {
-		return err
-	}
-	heads, err := out.Reshape(d.Tokens, d.Heads, d.HeadDim)
-	if err != nil {
-		return err
-	}
-	for token := range d.Tokens {
-		one, err := q.Slice(token, token+1)
-		if err != nil {
-			return err
-		}
-		result, err := heads.Slice(token, token+1)
-		if err != nil {
-			return err
-		}
-		if err := c.AttentionGen(one, k, v, result, n-d.Tokens+token+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // reading is a Selector for backends without one.
 type reading struct {
 	backend Backend
 
-	mu  sync.Mutex // guards row
-	row []float32
+	mu   sync.Mutex // guards rows
+	rows []float32  // what Largest reads, kept for the next call
 }
 
-// Largest reads the row and searches it.
+// Largest reads the rows and searches them.
 func (r *reading) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
-	if err := CheckLargest(x, indices, values); err != nil {
+	k, err := CheckLargest(x, indices, values)
+	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := x.Shape().NumElements()
-	if len(r.row) < n {
-		r.row = make([]float32, n)
+	all := x.Shape().NumElements()
+	if len(r.rows) < all {
+		r.rows = make([]float32, all)
 	}
-	if err := ReadFloats(r.backend, x, r.row[:n]); err != nil {
+	if err := ReadFloats(r.backend, x, r.rows[:all]); err != nil {
 		return err
 	}
-	selection.Largest(r.row[:n], indices, values)
+	n := x.Shape().Dim(-1)
+	for row := range x.Shape().Rows() {
+		selection.Largest(r.rows[row*n:][:n], indices[row*k:][:k], values[row*k:][:k])
+	}
 	return nil
 }

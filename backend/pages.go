@@ -16,16 +16,16 @@ type Page struct {
 }
 
 // Slots are one layer's keys and values of one conversation, as a device sees them. Package kvcache owns the list; pages may be
-// shared with other conversations, and then nobody writes to them.
+// shared with other conversations, and then nobody writes to them. No operation changes the lists.
 //
-// Invariants: the heads have the same or different numbers of slots in use; a head has at least ⌈Len/PageSlots⌉ pages; slot i of a
-// head is slot i mod PageSlots of its page ⌊i/PageSlots⌋.
+// Invariants: slot i of a head is slot i mod PageSlots of its page ⌊i/PageSlots⌋; a head has at least ⌈Len/PageSlots⌉ pages; heads may
+// have different numbers of slots in use; Version is another one whenever a list of pages has changed, though not when only a Len has.
 type Slots struct {
 	DType   tensor.DType // F32, F16, Q8_0 or Q4_0
 	HeadDim int
 	Heads   []HeadSlots // one for each KV head
-	Version uint64      // is another one whenever a list of pages has changed
-	Device  any         // what a device keeps of the lists, such as its copy of them; it belongs to the device
+	Version uint64
+	Device  any // what a device keeps of the lists, such as its copy of them; it belongs to the device
 }
 
 // HeadSlots are the slots of one KV head.
@@ -34,22 +34,36 @@ type HeadSlots struct {
 	Len   int // slots in use
 }
 
+// Len returns the number of slots in use, of the head that has most.
+func (s *Slots) Len() (n int) {
+	for i := range s.Heads {
+		n = max(n, s.Heads[i].Len)
+	}
+	return n
+}
+
+// SlotBytes returns the bytes of one slot's key, or value, of one head. Whether HeadDim is whole blocks is checked where slots are used.
+func (s *Slots) SlotBytes() int {
+	return s.HeadDim / max(s.DType.BlockLen(), 1) * s.DType.BlockBytes()
+}
+
 // Run is some rows of a step that belong to one conversation: its latest Tokens tokens, whose keys and values are, or will be, in
 // the last Tokens slots in use of each head. In the tensors of a step the rows of the runs lie one after the other.
 type Run struct {
-	Tokens int
+	Tokens int // at least 1
 	Slots  *Slots
 }
 
 // Pager is the part of a Backend that works on keys and values in pages. An operation takes the runs of several conversations at
-// once, of one HeadDim and one number of KV heads, but perhaps of different types. Package host has all of them over memory that
-// the host can map, where a page is the keys [PageSlots, headDim] and then the values [PageSlots, headDim].
+// once, of one HeadDim and one number of KV heads, but perhaps of different types. No two runs of a call have the same Slots, and no run
+// writes to a page that another one has. Package host has all operations over memory that the host can map, where a page is the keys
+// [PageSlots, headDim] and then the values [PageSlots, headDim].
 type Pager interface {
 	// SlabPages returns how many pages the next slab should have, when the slabs of the same type have so many in all.
 	SlabPages(pages int) int
 	// RoPEStore rotates q [rows, heads, headDim] and k [rows, kvHeads, headDim] by table [rows, headDim], as RoPE does, and converts k
-	// and v, of k's shape, to the slots of the runs. A table that is nil rotates nothing, and q may then be nil too. What k holds
-	// afterwards is undefined.
+	// and v, of k's shape, to the last slots in use of the runs. A table that is nil rotates nothing; q, which is then not looked at, may be
+	// nil too. What k holds afterwards is undefined. No two of the tensors share memory.
 	RoPEStore(q, k, v, table *tensor.Tensor, runs []Run) error
 	// Attend lets the rows of each run attend to its slots: row i of a run of n tokens sees the first Len-n+i+1 slots of each head.
 	// q and out are [rows, heads, headDim]; see AttentionGen for what is computed.
@@ -58,13 +72,15 @@ type Pager interface {
 	// sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the queries of all rows of q [rows, heads, headDim] that share KV head h, in
 	// their order. Rows see the slots that they see in Attend. Eviction policies choose by it.
 	AccumulateAttention(q, sums *tensor.Tensor, run Run) error
-	// Compact makes slot i of each head what slot keep[head][i] of it was; each list is strictly ascending. The caller has made
-	// sure that the pages which change are nobody else's. What the slots behind hold afterwards is undefined.
+	// Compact makes slot i of each head what slot keep[head][i] of it was; each list is strictly ascending. It writes to no slot that
+	// stays what it was (keep[head][i] = i). The caller has made sure that the pages which change are nobody else's, and sets each Len
+	// afterwards. What the slots behind hold is then undefined.
 	Compact(s *Slots, keep [][]int32) error
-	// CopyPage copies a page to another one, of the same slab's shape.
+	// CopyPage copies a page to another one, whose slab has the same type and pages of the same shape.
 	CopyPage(from, to Page) error
-	// ReadSlots copies keys and values of a head's slots from first on, as many as keys [n, headDim] has rows, converting them
-	// where keys and values are F32; otherwise these have the cache's type. A tensor that is nil is left out.
+	// ReadSlots copies keys and values of a head's slots from first on, as many as keys and values [n, headDim] have rows, converting
+	// them where these are F32; otherwise these have the cache's type. A tensor that is nil is left out. The slots need not be in
+	// use, but must have pages.
 	ReadSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error
 	// WriteSlots is the reverse of ReadSlots: keys and values are F32, which is converted, or of the cache's type.
 	WriteSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error

@@ -46,31 +46,46 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	kvHeads, n := c.KVHeads(), c.Len()
-	group := len(queries) / kvHeads
-	scores := make([][]float32, kvHeads) // first the lengths of the values, below times the expected attention
-	for h := range scores {
-		scores[h] = make([]float32, n)
+	kvHeads, d := c.KVHeads(), c.HeadDim()
+	group, stride := len(queries)/kvHeads, 0
+	matrices := make([][]float32, kvHeads)
+	for h := range matrices {
+		matrices[h], stride = probes(queries[h*group:][:group], d)
 	}
-	logits, err := expectedLogits(c, queries, scores)
+	product, err := newDeviceProduct(c.Backend(), matrices, d, min(expectedBatch, c.Len()))
 	if err != nil {
 		return nil, err
 	}
-	if err := softmax(c.Backend(), logits, n); err != nil {
-		return nil, err
-	}
-	for h, lengths := range scores {
-		mean := logits[h*group*n:][:n] // over the group's heads
-		for head := 1; head < group; head++ {
-			for slot, v := range logits[(h*group+head)*n:][:n] {
-				mean[slot] += v
-			}
-		}
-		for slot, v := range mean {
-			lengths[slot] *= v / float32(group)
+	defer product.free()
+	scores := make([][]float32, kvHeads)
+	for h := range scores {
+		if scores[h], err = expectedScores(c, h, product, group, stride); err != nil {
+			return nil, err
 		}
 	}
 	return scores, nil
+}
+
+// expectedScores is Score for one KV head. product multiplies by its group query heads' probes, of stride rows each.
+func expectedScores(c *kvcache.Cache, head int, product *deviceProduct, group, stride int) ([]float32, error) {
+	logits, lengths, err := expectedLogits(c, head, product, group, stride)
+	if err != nil {
+		return nil, err
+	}
+	n := len(lengths)
+	if err := softmax(c.Backend(), logits, n); err != nil {
+		return nil, err
+	}
+	mean := logits[:n] // over the query heads
+	for i := 1; i < group; i++ {
+		for slot, v := range logits[i*n:][:n] {
+			mean[slot] += v
+		}
+	}
+	for slot, v := range mean {
+		lengths[slot] *= v / float32(group)
+	}
+	return lengths, nil
 }
 
 // queries returns the latest n queries, each rotated by RoPE from its position to the positions of the queries to come, by the mean
@@ -171,52 +186,37 @@ func probes(queries [][]float32, d int) (rows []float32, stride int) {
 // expectedBatch is how many slots are multiplied at once.
 const expectedBatch = 512
 
-// expectedLogits returns k·μ/√d + kᵀΣk/2d for every head and slot, [heads, n], and writes the length of every slot's value to
-// lengths [kvHeads][n]. It reads the cache once, expectedBatch slots at a time.
-func expectedLogits(c *kvcache.Cache, queries, lengths [][]float32) ([]float32, error) {
-	kvHeads, d, n := c.KVHeads(), c.HeadDim(), c.Len()
-	group, stride := len(queries)/kvHeads, 0
-	matrices, batch := make([][]float32, kvHeads), make([][]float32, kvHeads) // batch: [kvHeads][up to expectedBatch, d]
-	for h := range matrices {
-		matrices[h], stride = probes(queries[h*group:][:group], d)
-		batch[h] = make([]float32, 0, min(expectedBatch, n)*d)
-	}
-	product, err := newDeviceProduct(c.Backend(), matrices, d, min(expectedBatch, n))
-	if err != nil {
-		return nil, err
-	}
-	defer product.free()
-	logits := make([]float32, len(queries)*n)
-	flush := func(end int) error { // computes the logits of the batch, whose last slot is end-1, and empties it
-		for h, keys := range batch {
-			products, err := product.multiply(h, keys)
-			if err != nil {
-				return err
-			}
-			slots := len(keys) / d
-			for head := range group {
-				row := logits[(h*group+head)*n+end-slots:][:slots]
-				for i := range row {
-					p := products[i*len(products)/slots+head*stride:][:stride]
-					row[i] = p[0] + squares(p[1:])
-				}
-			}
-			batch[h] = keys[:0]
+// expectedLogits returns k·μ/√d + kᵀΣk/2d for each slot of a KV head and each of its query heads, [group·HeadLen], and the length
+// of each slot's value. It reads the slots once, expectedBatch at a time.
+func expectedLogits(c *kvcache.Cache, kvHead int, product *deviceProduct, group, stride int) (logits, lengths []float32, err error) {
+	d, n := c.HeadDim(), c.HeadLen(kvHead)
+	logits, lengths = make([]float32, group*n), make([]float32, n)
+	keys := make([]float32, 0, min(expectedBatch, n)*d) // those of the batch
+	flush := func(end int) error {                      // computes the logits of the batch, whose last slot is end-1, and empties it
+		products, err := product.multiply(kvHead, keys)
+		if err != nil {
+			return err
 		}
+		slots := len(keys) / d
+		for head := range group {
+			row := logits[head*n+end-slots:][:slots]
+			for i := range row {
+				p := products[i*len(products)/slots+head*stride:][:stride]
+				row[i] = p[0] + squares(p[1:])
+			}
+		}
+		keys = keys[:0]
 		return nil
 	}
 	var failed error
-	err = c.Each(func(slot int, key, value []float32) {
-		for h := range kvHeads {
-			batch[h] = append(batch[h], key[h*d:][:d]...)
-			v := value[h*d:][:d]
-			lengths[h][slot] = float32(math.Sqrt(dot(v, v)))
-		}
-		if failed == nil && (slot == n-1 || len(batch[0]) == cap(batch[0])) {
+	err = c.Each(kvHead, func(slot int, key, value []float32) {
+		keys = append(keys, key...)
+		lengths[slot] = float32(math.Sqrt(dot(value, value)))
+		if failed == nil && (slot == n-1 || len(keys) == cap(keys)) {
 			failed = flush(slot + 1)
 		}
 	})
-	return logits, errors.Join(err, failed)
+	return logits, lengths, errors.Join(err, failed)
 }
 
 // squares returns the sum of the squares, summed in four lanes so that additions need not wait for each other.

@@ -19,38 +19,40 @@ func (keyDiff) Recent(int) int             { return 1 }
 
 // Score is minus the cosine between a key and the mean of all keys at unit length.
 func (keyDiff) Score(c *kvcache.Cache) ([][]float32, error) {
-	heads, d := c.KVHeads(), c.HeadDim()
-	scores := make([][]float32, heads)
+	scores := make([][]float32, c.KVHeads())
 	for h := range scores {
-		scores[h] = make([]float32, c.Len())
-	}
-	sums := make([]float64, heads*d)
-	err := c.EachKey(func(slot int, key []float32) {
-		for h := range heads {
-			k := key[h*d:][:d]
-			length := math.Sqrt(dot(k, k))
-			if length == 0 {
-				continue
-			}
-			factor, sum := 1/length, sums[h*d:][:d]
-			for i, v := range k {
-				sum[i] += float64(float64(v) * factor)
-			}
-			scores[h][slot] = float32(factor) // 1/|k| for now: the cosine's other factors follow below
+		var err error
+		if scores[h], err = keyDifferences(c, h); err != nil {
+			return nil, err
 		}
+	}
+	return scores, nil
+}
+
+// keyDifferences is Score for one KV head.
+func keyDifferences(c *kvcache.Cache, head int) ([]float32, error) {
+	scores, sum := make([]float32, c.HeadLen(head)), make([]float64, c.HeadDim())
+	err := c.EachKey(head, func(slot int, key []float32) {
+		length := math.Sqrt(dot(key, key))
+		if length == 0 {
+			return
+		}
+		factor := 1 / length
+		for i, v := range key {
+			sum[i] += float64(float64(v) * factor)
+		}
+		scores[slot] = float32(factor) // 1/|k| for now: the cosine's other factors follow below
 	})
 	if err != nil {
 		return nil, err
 	}
-	mean := make([]float32, heads*d) // its length does not change the order
-	for i, v := range sums {
-		mean[i] = float32(v / float64(c.Len()))
+	mean := make([]float32, len(sum)) // its length does not change the order
+	for i, v := range sum {
+		mean[i] = float32(v / float64(len(scores)))
 	}
 	// The keys are read twice, because there may be no memory to keep them.
-	err = c.EachKey(func(slot int, key []float32) {
-		for h := range heads {
-			scores[h][slot] *= float32(-dot(key[h*d:][:d], mean[h*d:][:d]))
-		}
+	err = c.EachKey(head, func(slot int, key []float32) {
+		scores[slot] *= float32(-dot(key, mean))
 	})
 	return scores, err
 }

@@ -68,7 +68,7 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 	recent := min(max(s.Recent(targetLen), 1), targetLen)
 	prefix := min(s.prefix, targetLen-recent)
 	if prefix+recent == targetLen {
-		return c.Keep(pinned(c.Len(), targetLen, prefix))
+		return c.Keep([][]int{pinned(c.Len(), targetLen, prefix)})
 	}
 	scores, err := s.Score(c)
 	if err != nil {
@@ -81,13 +81,10 @@ func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
 		}
 		keep[h] = highest(row, prefix, recent, targetLen)
 	}
-	switch len(keep) {
-	case 1:
-		return c.Keep(keep[0])
-	case c.KVHeads():
-		return c.KeepPerHead(keep)
+	if len(keep) != 1 && len(keep) != c.KVHeads() {
+		return fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(keep), c.KVHeads())
 	}
-	return fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(keep), c.KVHeads())
+	return c.Keep(keep)
 }
 
 // highest lists n slots in order: the first prefix slots, the latest recent slots, and of the slots between them those with the

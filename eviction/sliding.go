@@ -50,7 +50,7 @@ func (s *SlidingWindow) Evict(c *kvcache.Cache, targetLen int) error {
 	if s.prefix == 0 {
 		return c.PrunePrefix(c.Len() - targetLen)
 	}
-	return c.Keep(pinned(c.Len(), targetLen, s.prefix))
+	return c.Keep([][]int{pinned(c.Len(), targetLen, s.prefix)})
 }
 
 // pinned lists targetLen of n slots: the first prefix slots, or fewer where there would be no room for the latest slot, and then the

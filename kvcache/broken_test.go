@@ -21,8 +21,8 @@ func TestBroken(t *testing.T) {
 		left int // slots
 	}{
 		{"prune", func(c *kvcache.Cache) error { return c.PrunePrefix(4) }, 16},
-		{"keep", func(c *kvcache.Cache) error { return c.Keep(every(2, 20)) }, 10},
-		{"keep per head", func(c *kvcache.Cache) error { return c.KeepPerHead([][]int{every(2, 20), every(1, 10)}) }, 10},
+		{"keep", func(c *kvcache.Cache) error { return c.Keep([][]int{every(2, 20)}) }, 10},
+		{"keep by head", func(c *kvcache.Cache) error { return c.Keep([][]int{every(2, 20), every(1, 10)}) }, 10},
 		{"truncate", func(c *kvcache.Cache) error { return c.Truncate(7) }, 7},
 		{"reset", func(c *kvcache.Cache) error { return c.Reset() }, 0},
 	} {
@@ -51,8 +51,8 @@ func TestBroken(t *testing.T) {
 				k, _ := a.normal(1, kvHeads)
 				_, cloned := cache.Clone()
 				for what, err := range map[string]error{
-					"update": cache.Update(k, k), "prune": cache.PrunePrefix(1), "keep": cache.Keep([]int{}), "clone": cloned,
-					"keep per head": cache.KeepPerHead([][]int{{}, {}}), "write": cache.WriteState(io.Discard),
+					"update": cache.Update(k, k), "prune": cache.PrunePrefix(1), "keep": cache.Keep([][]int{{}}), "clone": cloned,
+					"keep by head": cache.Keep([][]int{{}, {}}), "keep all": cache.Keep(nil), "write": cache.WriteState(io.Discard),
 				} {
 					if !errors.Is(err, kvcache.ErrBroken) || !errors.Is(err, errDevice) {
 						t.Errorf("%s after call %d failed: %v", what, calls, err)

@@ -8,9 +8,9 @@
 //
 // For each chunk of tokens a layer calls Append with queries, keys and values before RoPE; then Query, which returns the queries
 // in the form that attention to this cache needs; and then Observe with the queries that Query returned. Without a record
-// Observe does nothing. Update is for keys that RoPE has been applied to already. Between chunks Keep, KeepPerHead, PrunePrefix
-// and Truncate give slots up, and the memory of these slots goes back to the system. Clone and WriteState copy everything,
-// record included.
+// Observe does nothing. Update is for keys that RoPE has been applied to already. Between chunks Keep, PrunePrefix and
+// Truncate give slots up, and the memory of these slots goes back to the system. Clone and WriteState copy everything, record
+// included.
 package kvcache
 
 import (
@@ -72,6 +72,9 @@ func New(b backend.Backend, d tensor.DType, capacity, kvHeads, headDim int) (*Ca
 
 // Len returns the number of slots in use.
 func (c *Cache) Len() int { return c.len }
+
+// HeadLen returns the number of slots that a KV head has in use: Len, for all heads.
+func (c *Cache) HeadLen(int) int { return c.len }
 
 // Seen returns the number of tokens so far, evicted ones included: the position of the next token.
 func (c *Cache) Seen() int { return c.seen }

@@ -88,17 +88,18 @@ func TestCache(t *testing.T) {
 		check("first tokens", c.Update(rows(t, 1, 5), rows(t, 1, 5)), 1, 2, 3, 4, 5)
 		check("one more", c.Update(rows(t, 6, 1), rows(t, 6, 1)), 1, 2, 3, 4, 5, 6)
 		check("without the first two", c.PrunePrefix(2), 3, 4, 5, 6)
-		check("keep some", c.Keep([]int{0, 2, 3}), 3, 5, 6)
-		check("keep all", c.Keep([]int{0, 1, 2}), 3, 5, 6)
+		check("keep some", c.Keep([][]int{{0, 2, 3}}), 3, 5, 6)
+		check("keep all", c.Keep([][]int{{0, 1, 2}}), 3, 5, 6)
+		check("keep without a list", c.Keep(nil), 3, 5, 6)
 		check("appended", c.Update(rows(t, 7, 2), rows(t, 7, 2)), 3, 5, 6, 7, 8)
 		check("truncated", c.Truncate(2), 3, 5)
-		check("keep none", c.Keep(nil))
+		check("keep none", c.Keep([][]int{nil}))
 		check("from empty", c.Update(rows(t, 1, 10), rows(t, 1, 10)), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 		if err := c.Update(rows(t, 11, 1), rows(t, 11, 1)); !errors.Is(err, kvcache.ErrFull) || c.Len() != 10 {
 			t.Errorf("%v: an 11th token of 10: %v", d, err)
 		}
 		for _, bad := range [][]int{{-1}, {10}, {3, 3}, {3, 2}} {
-			if c.Keep(bad) == nil {
+			if c.Keep([][]int{bad}) == nil {
 				t.Errorf("%v: kept %v", d, bad)
 			}
 		}

@@ -83,12 +83,14 @@ func worst(t *testing.T, b *cpu.Backend, h *kvcache.Hadamard) (products, keys fl
 			products = max(products, math.Abs(got-want))
 		}
 	}
-	if err := c.EachKey(func(slot int, key []float32) {
-		for i, v := range key {
-			keys = max(keys, math.Abs(float64(v-original[slot*kvHeads*headDim+i])))
+	for head := range kvHeads {
+		if err := c.EachKey(head, func(slot int, key []float32) {
+			for i, v := range key {
+				keys = max(keys, math.Abs(float64(v-original[(slot*kvHeads+head)*headDim+i])))
+			}
+		}); err != nil {
+			t.Fatal(err)
 		}
-	}); err != nil {
-		t.Fatal(err)
 	}
 	return products, keys
 }

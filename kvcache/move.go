@@ -62,14 +62,46 @@ func (c *Cache) PrunePrefix(n int) error {
 	return c.kept(c.len-n, func(_, i int) int { return n + i })
 }
 
-// Keep forgets all slots but those listed, in strictly ascending order, and moves them to the front, the same for all heads.
-func (c *Cache) Keep(slots []int) error {
+// Keep forgets all slots but those listed, in strictly ascending order, and moves them to the front: slots is one list for all KV
+// heads, or a list for each KV head, all of one length; without any list all slots stay. After lists that differ a slot holds the
+// keys of different tokens for different heads. Attention stays right, because each key carries its own position: RoPE was applied
+// when it was written.
+func (c *Cache) Keep(slots [][]int) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if err := ascending(slots, c.len); err != nil {
-		return fmt.Errorf("kvcache: %w", err)
+	if err := c.checkKeep(slots); err != nil || len(slots) == 0 {
+		return err
 	}
+	move := c.moveTokens
+	if len(slots) > 1 {
+		move = c.moveHeads
+	}
+	if err := move(slots); err != nil {
+		return err
+	}
+	return c.kept(len(slots[0]), func(head, i int) int { return slots[head%len(slots)][i] })
+}
+
+// checkKeep returns an error if lists of slots are not what Keep takes.
+func (c *Cache) checkKeep(slots [][]int) error {
+	if len(slots) > 1 && len(slots) != c.KVHeads() {
+		return fmt.Errorf("kvcache: keep slots of %d heads: give 1 list for all heads, or 1 for each of the %d KV heads", len(slots), c.KVHeads())
+	}
+	for head, list := range slots {
+		if len(list) != len(slots[0]) {
+			return fmt.Errorf("kvcache: keep %d slots of head 0 and %d of head %d: all heads must keep the same number", len(slots[0]), len(list), head)
+		}
+		if err := ascending(list, c.len); err != nil {
+			return fmt.Errorf("kvcache: head %d: %w", head, err)
+		}
+	}
+	return nil
+}
+
+// moveTokens moves the slots of one list to the front, for all heads.
+func (c *Cache) moveTokens(lists [][]int) error {
+	slots := lists[0]
 	for lo := 0; lo < len(slots); { // runs of neighbouring slots are moved by one copy
 		hi := lo + 1
 		for hi < len(slots) && slots[hi] == slots[hi-1]+1 {
@@ -80,37 +112,23 @@ func (c *Cache) Keep(slots []int) error {
 		}
 		lo = hi
 	}
-	return c.kept(len(slots), func(_, i int) int { return slots[i] })
+	return nil
 }
 
-// KeepPerHead is Keep with a list for each KV head, all of one length. Afterwards a slot may hold the keys of different tokens for
-// different heads. Attention stays right, because each key carries its own position: RoPE was applied when it was written.
-func (c *Cache) KeepPerHead(slots [][]int) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
-	if len(slots) != c.KVHeads() {
-		return fmt.Errorf("kvcache: keep slots of %d heads: there are %d KV heads", len(slots), c.KVHeads())
-	}
-	n := len(slots[0])
-	flat := make([]int32, 0, n*len(slots))
-	for head, list := range slots {
-		if len(list) != n {
-			return fmt.Errorf("kvcache: keep %d slots of head 0 and %d of head %d: all heads must keep the same number", n, len(list), head)
-		}
-		if err := ascending(list, c.len); err != nil {
-			return fmt.Errorf("kvcache: head %d: %w", head, err)
-		}
+// moveHeads moves the slots of each head's list to the front, for that head.
+func (c *Cache) moveHeads(lists [][]int) error {
+	var flat []int32 // [kvHeads·n]
+	for _, list := range lists {
 		for _, slot := range list {
 			flat = append(flat, int32(slot))
 		}
 	}
 	for _, t := range c.sides() {
 		if err := c.backend.Compact(t, flat); err != nil {
-			return c.markBroken(fmt.Errorf("keep %d of %d slots: %w", n, c.len, err))
+			return c.markBroken(fmt.Errorf("keep %d of %d slots: %w", len(lists[0]), c.len, err))
 		}
 	}
-	return c.kept(n, func(head, i int) int { return slots[head][i] })
+	return nil
 }
 
 // ascending checks that slots are strictly ascending and each at least 0 and below n.

@@ -109,20 +109,23 @@ func (c *Cache) Rotation() Rotation {
 	return c.record.rotation
 }
 
-// Each calls f for every slot in use, in order, with its keys and values [kvHeads·headDim] as F32, not turned. The slices are
+// Each calls f for every slot of a KV head, in order, with its key and its value [headDim] as F32, not turned. The slices are
 // valid during the call of f.
-func (c *Cache) Each(f func(slot int, key, value []float32)) error {
-	return c.each(2, func(slot int, sides [2][]float32) { f(slot, sides[0], sides[1]) })
+func (c *Cache) Each(head int, f func(slot int, key, value []float32)) error {
+	return c.each(head, 2, func(slot int, sides [2][]float32) { f(slot, sides[0], sides[1]) })
 }
 
 // EachKey is Each for the keys alone: it reads half as much.
-func (c *Cache) EachKey(f func(slot int, key []float32)) error {
-	return c.each(1, func(slot int, sides [2][]float32) { f(slot, sides[0]) })
+func (c *Cache) EachKey(head int, f func(slot int, key []float32)) error {
+	return c.each(head, 1, func(slot int, sides [2][]float32) { f(slot, sides[0]) })
 }
 
-// each calls f for every slot in use with its key and, where sides is 2, its value.
-func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
+// each calls f for every slot of a KV head with its key and, where sides is 2, its value.
+func (c *Cache) each(head, sides int, f func(slot int, sides [2][]float32)) error {
 	const batch = batchRows
+	if head < 0 || head >= c.KVHeads() {
+		return fmt.Errorf("kvcache: read slots of head %d: there are %d KV heads", head, c.KVHeads())
+	}
 	width := c.KVHeads() * c.HeadDim()
 	wide, err := tensor.New(c.backend, tensor.F32, tensor.ShapeOf(batch, c.KVHeads(), c.HeadDim()))
 	if err != nil {
@@ -150,11 +153,11 @@ func (c *Cache) each(sides int, f func(slot int, sides [2][]float32)) error {
 				return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 			}
 		}
-		c.unturn(floats[0][:n*width])
 		for j := range n {
 			for i := range sides {
-				rows[i] = floats[i][j*width:][:width]
+				rows[i] = floats[i][j*width+head*c.HeadDim():][:c.HeadDim()]
 			}
+			c.unturn(rows[0])
 			f(lo+j, rows)
 		}
 	}

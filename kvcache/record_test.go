@@ -102,12 +102,14 @@ func (a *account) chunk(n int) {
 	a.ok(a.cache.Anchor(k))
 	a.ok(a.cache.Update(k, v))
 	a.ok(a.cache.Observe(q))
-	a.ok(a.cache.Each(func(slot int, key, value []float32) { // as the cache's type has them
-		if i := slot - a.cache.Len() + n; i >= 0 && a.dtype() != tensor.F32 {
-			copy(keys[i*kvHeads*headDim:], key)
-			copy(values[i*kvHeads*headDim:], value)
-		}
-	}))
+	for h := range kvHeads {
+		a.ok(a.cache.Each(h, func(slot int, key, value []float32) { // as the cache's type has them
+			if i := slot - a.cache.Len() + n; i >= 0 && a.dtype() != tensor.F32 {
+				copy(keys[(i*kvHeads+h)*headDim:], key)
+				copy(values[(i*kvHeads+h)*headDim:], value)
+			}
+		}))
+	}
 	for i := range n {
 		for h := range a.slots {
 			at := (i*kvHeads + h) * headDim
@@ -217,21 +219,20 @@ func (a *account) compare() {
 
 func (a *account) compareRows() {
 	a.Helper()
-	slots := 0
-	a.ok(a.cache.Each(func(i int, key, value []float32) {
-		if i != slots {
-			a.Errorf("slot %d comes as number %d", i, slots)
-		}
-		slots++
-		for h := range a.slots {
-			s := a.slots[h][i]
-			if !slices.Equal(key[h*headDim:][:headDim], s.key) || !slices.Equal(value[h*headDim:][:headDim], s.value) {
+	for h, slots := range a.slots {
+		read := 0
+		a.ok(a.cache.Each(h, func(i int, key, value []float32) {
+			if i != read {
+				a.Errorf("head %d: slot %d comes as number %d", h, i, read)
+			}
+			read++
+			if s := slots[i]; !slices.Equal(key, s.key) || !slices.Equal(value, s.value) {
 				a.Errorf("head %d: slot %d does not hold the key and the value of token %d", h, i, s.position)
 			}
+		}))
+		if read != a.cache.HeadLen(h) || read != len(slots) {
+			a.Errorf("head %d: there were %d slots of %d, want %d", h, read, a.cache.HeadLen(h), len(slots))
 		}
-	}))
-	if slots != a.cache.Len() {
-		a.Errorf("there were %d slots of %d", slots, a.cache.Len())
 	}
 }
 
@@ -288,11 +289,11 @@ func TestRecord(t *testing.T) {
 				a.compare()
 				a.add(4, 1)
 				a.compare()
-				a.ok(a.cache.Keep(append(every(3, 30), 35, 36)))
+				a.ok(a.cache.Keep([][]int{append(every(3, 30), 35, 36)}))
 				a.keep(append(every(3, 30), 35, 36))
 				a.compare()
 				a.add(20, chunk)
-				a.ok(a.cache.KeepPerHead([][]int{every(2, 32), every(1, 16)}))
+				a.ok(a.cache.Keep([][]int{every(2, 32), every(1, 16)}))
 				a.keep(every(2, 32), every(1, 16))
 				a.compare()
 				a.add(3, chunk)
@@ -311,7 +312,7 @@ func TestRecord(t *testing.T) {
 				a.compare()
 				a.add(9, chunk)
 				a.compare()
-				a.ok(a.cache.Keep(nil))
+				a.ok(a.cache.Keep([][]int{nil}))
 				a.keep(nil)
 				a.compare()
 				a.add(2, chunk)
@@ -321,37 +322,38 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestKeepPerHead reads keys and values of every type after heads have kept different slots.
-func TestKeepPerHead(t *testing.T) {
+// TestKeepByHead reads keys and values of every type after heads have kept different slots.
+func TestKeepByHead(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
 		t.Run(d.String(), func(t *testing.T) {
 			a := newAccount(t, d, 50, kvcache.Tracking{})
 			x := rows(t, 0, 50)
 			a.ok(a.cache.Update(x, x))
-			var before [50][]float32
-			read := func(f func(slot int, x []float32)) {
-				a.ok(a.cache.Each(func(slot int, key, value []float32) {
-					if !slices.Equal(key, value) {
-						t.Errorf("slot %d has the key of one token and the value of another", slot)
-					}
-					f(slot, key)
-				}))
+			var before [kvHeads][50][]float32
+			read := func(f func(head, slot int, x []float32)) {
+				for h := range kvHeads {
+					a.ok(a.cache.Each(h, func(slot int, key, value []float32) {
+						if !slices.Equal(key, value) {
+							t.Errorf("head %d: slot %d has the key of one token and the value of another", h, slot)
+						}
+						f(h, slot, key)
+					}))
+				}
 			}
-			read(func(slot int, x []float32) { before[slot] = slices.Clone(x) })
+			read(func(head, slot int, x []float32) { before[head][slot] = slices.Clone(x) })
 			lists := [][]int{{0, 1, 2, 3, 40, 41, 49}, {7, 8, 20, 21, 22, 30, 31}}
 			bytes := a.cache.MemoryUsage()
-			a.ok(a.cache.KeepPerHead(lists))
+			a.ok(a.cache.Keep(lists))
 			if a.cache.Len() != 7 || a.cache.MemoryUsage() != bytes/50*7 || a.cache.Seen() != 50 {
 				t.Errorf("%d slots of %d tokens in %d bytes", a.cache.Len(), a.cache.Seen(), a.cache.MemoryUsage())
 			}
-			read(func(slot int, x []float32) {
-				for h, list := range lists {
-					if part := x[h*headDim:][:headDim]; !slices.Equal(part, before[list[slot]][h*headDim:][:headDim]) {
-						t.Errorf("head %d: slot %d is not what slot %d was", h, slot, list[slot])
-					}
-					if p := a.cache.Positions(h)[slot]; int(p) != list[slot] {
-						t.Errorf("head %d: slot %d has the position %d, want %d", h, slot, p, list[slot])
-					}
+			read(func(h, slot int, x []float32) {
+				was := lists[h][slot]
+				if !slices.Equal(x, before[h][was]) {
+					t.Errorf("head %d: slot %d is not what slot %d was", h, slot, was)
+				}
+				if p := a.cache.Positions(h)[slot]; int(p) != was {
+					t.Errorf("head %d: slot %d has the position %d, want %d", h, slot, p, was)
 				}
 			})
 		})
@@ -375,7 +377,7 @@ func TestReceivedByChunks(t *testing.T) {
 				a.ok(a.cache.Update(keys, keys))
 				a.ok(a.cache.Observe(queries))
 				if lo = hi; lo == 100 {
-					a.ok(a.cache.KeepPerHead([][]int{every(2, 100), append(every(1, 49), 99)}))
+					a.ok(a.cache.Keep([][]int{every(2, 100), append(every(1, 49), 99)}))
 				}
 			}
 			sums, err := a.cache.Received()
@@ -401,7 +403,7 @@ func TestReanchor(t *testing.T) {
 				for lo := 0; lo < 30; lo += chunk {
 					a.writeAnchored(plain, lo, min(lo+chunk, 30))
 				}
-				a.ok(a.cache.Keep(append(every(1, sinks), 20, 21, 22, 23, 24, 25, 26, 27, 28, 29)))
+				a.ok(a.cache.Keep([][]int{append(every(1, sinks), 20, 21, 22, 23, 24, 25, 26, 27, 28, 29)}))
 				for _, start := range []int{16, 1000, 100_000, 0} {
 					keys, values := a.read()
 					a.ok(a.cache.Reanchor(sinks, start))
@@ -463,12 +465,18 @@ func (a *account) rotated(x *tensor.Tensor, start int, d tensor.DType) []float32
 	return slices.Clone(floats)
 }
 
-// read returns the cache's keys and values.
+// read returns the cache's keys and values, [Len·kvHeads·headDim] each.
 func (a *account) read() (keys, values []float32) {
 	a.Helper()
-	a.ok(a.cache.Each(func(_ int, key, value []float32) {
-		keys, values = append(keys, key...), append(values, value...)
-	}))
+	keys = make([]float32, a.cache.Len()*kvHeads*headDim)
+	values = slices.Clone(keys)
+	for h := range kvHeads {
+		a.ok(a.cache.Each(h, func(slot int, key, value []float32) {
+			at := (slot*kvHeads + h) * headDim
+			copy(keys[at:], key)
+			copy(values[at:], value)
+		}))
+	}
 	return keys, values
 }
 
@@ -538,10 +546,12 @@ func TestRecordRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("a late record", c.Track(kvcache.Tracking{}, heads, angles), "3 slots in use")
-	refused("a list for one head", c.KeepPerHead([][]int{{0}}), "2 KV heads")
-	refused("lists of two lengths", c.KeepPerHead([][]int{{0, 1}, {0}}), "same number")
-	refused("a slot out of range", c.KeepPerHead([][]int{{0}, {3}}), "head 1")
-	refused("slots that descend", c.KeepPerHead([][]int{{1, 0}, {0, 1}}), "ascending")
+	refused("lists for three heads", c.Keep([][]int{{0}, {0}, {0}}), "2 KV heads")
+	refused("head -1", c.EachKey(-1, nil), "2 KV heads")
+	refused("head 2", c.Each(2, nil), "2 KV heads")
+	refused("lists of two lengths", c.Keep([][]int{{0, 1}, {0}}), "same number")
+	refused("a slot out of range", c.Keep([][]int{{0}, {3}}), "head 1")
+	refused("slots that descend", c.Keep([][]int{{1, 0}, {0, 1}}), "ascending")
 	if c.Len() != 3 || !slices.Equal(tokens(t, b, c), []int{0, 1, 2}) {
 		t.Errorf("what was refused changed the cache: %v", tokens(t, b, c))
 	}
@@ -636,12 +646,12 @@ func FuzzCache(f *testing.F) {
 				}
 			case 2:
 				list := every(1+amount%5, n)
-				a.ok(a.cache.Keep(list))
+				a.ok(a.cache.Keep([][]int{list}))
 				a.keep(list)
 			case 3: // the same number of slots of each head: the latest of one, the first of the other
 				kept := amount % (n + 1)
 				lists := [][]int{every(1, n)[n-kept:], every(1, kept)}
-				a.ok(a.cache.KeepPerHead(lists))
+				a.ok(a.cache.Keep(lists))
 				a.keep(lists...)
 			case 4:
 				if err := a.cache.Truncate(amount); (err == nil) != (amount <= n) {
@@ -651,7 +661,7 @@ func FuzzCache(f *testing.F) {
 				}
 			case 5:
 				list := []int{amount - 1, amount}
-				if err := a.cache.Keep(list); (err == nil) != (amount > 0 && amount < n) {
+				if err := a.cache.Keep([][]int{list}); (err == nil) != (amount > 0 && amount < n) {
 					t.Fatalf("keep %v of %d: %v", list, n, err)
 				} else if err == nil {
 					a.keep(list)

@@ -16,7 +16,7 @@ func conversation(t testing.TB, d tensor.DType, track kvcache.Tracking) *account
 	a := newAccount(t, d, 60, track)
 	a.add(40, 9)
 	lists := [][]int{every(2, 40), every(1, 20)}
-	a.ok(a.cache.KeepPerHead(lists))
+	a.ok(a.cache.Keep(lists))
 	a.keep(lists...)
 	a.add(5, 1)
 	return a
@@ -71,7 +71,7 @@ func TestCopies(t *testing.T) {
 				a.cache = c
 				a.add(7, 3)
 				a.compare()
-				a.ok(a.cache.Keep(every(2, 32)))
+				a.ok(a.cache.Keep([][]int{every(2, 32)}))
 				a.keep(every(2, 32))
 				a.ok(a.cache.Truncate(14))
 				a.truncate(14)

@@ -23,12 +23,17 @@ func (longestKeys) Recent(slots int) int       { return slots / 4 }          // 
 
 func (longestKeys) Score(c *kvcache.Cache) ([][]float32, error) {
 	scores := make([]float32, c.Len())
-	err := c.EachKey(func(slot int, key []float32) {
-		for _, x := range key {
-			scores[slot] += x * x
+	for head := range c.KVHeads() {
+		err := c.EachKey(head, func(slot int, key []float32) {
+			for _, x := range key {
+				scores[slot] += x * x
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
-	})
-	return [][]float32{scores}, err // one row: the same tokens stay in all heads of a layer
+	}
+	return [][]float32{scores}, nil // one row: the same tokens stay in all heads of a layer
 }
 
 func main() {
