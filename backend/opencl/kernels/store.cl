@@ -2,19 +2,17 @@
 // rounded, in Q8_0 and Q4_0 in blocks of 32, each of which 32 work-items store. HALF_DIM is half of HEAD_DIM.
 //
 // The grid is groups × rows of the runs. Of a row the first query_groups groups rotate pairs of queries, the others store elements
-// of keys and then of values, GROUP each. Where rotated is 0 nothing is rotated.
+// of keys and then of values, GROUP each. Where rotated is 0 nothing is rotated. GROUP is 64: keys and values in blocks make whole
+// groups, which can meet.
 
 #define HALF_DIM (HEAD_DIM / 2)
 
-// store_element stores element i of a head's slot, whose bytes begin at `to`. All work-items of the group come here together, and
-// those beyond the end with no element.
-static inline void store_element(float v, int i, __global uchar *to, int inside, __local float *part) {
+// store_element stores element i of a head's slot, whose bytes begin at `to`. Those that store a block come here together.
+static inline void store_element(float v, int i, __global uchar *to, __local float *part) {
 #if defined(KV_f32)
-  if (inside)
-    ((__global float *)to)[i] = v;
+  ((__global float *)to)[i] = v;
 #elif defined(KV_f16)
-  if (inside)
-    vstore_half_rte(v, i, (__global half *)to);
+  vstore_half_rte(v, i, (__global half *)to);
 #else
   const int id = get_local_id(0);
   const __local float *block = part + id / 32 * 32;
@@ -26,8 +24,7 @@ static inline void store_element(float v, int i, __global uchar *to, int inside,
     largest = fmax(largest, fabs(block[j]));
   const float d = largest / 127;
   to += i / 32 * 34;
-  if (inside)
-    to[2 + i % 32] = convert_char_sat(round(v * reciprocal(d)));
+  to[2 + i % 32] = convert_char_sat(round(v * reciprocal(d)));
 #else // the element of the largest magnitude, sign included, becomes -8
   float extreme = 0;
   for (int j = 0; j < 32; j++)
@@ -35,13 +32,13 @@ static inline void store_element(float v, int i, __global uchar *to, int inside,
       extreme = block[j];
   const float d = extreme / -8, inverse = reciprocal(d);
   to += i / 32 * 18;
-  if (inside && i % 32 < 16) {
+  if (i % 32 < 16) {
     const int low = min(15, convert_int_sat(fma(v, inverse, 8.5f)));
     const int high = min(15, convert_int_sat(fma(part[id + 16], inverse, 8.5f)));
     to[2 + i % 16] = (uchar)(max(low, 0) | max(high, 0) << 4);
   }
 #endif
-  if (inside && i % 32 == 0)
+  if (i % 32 == 0)
     vstore_half_rte(d, 0, (__global half *)to);
 #endif
 }
@@ -65,8 +62,10 @@ rope_store(output q, int q_at, input k, int k_at, input v, int v_at, input table
     }
     return;
   }
-  const int elements = kv_heads * HEAD_DIM, all = (group - query_groups) * GROUP + id, inside = all < 2 * elements;
-  const int element = min(all, 2 * elements - 1), values = element >= elements;
+  const int elements = kv_heads * HEAD_DIM, element = (group - query_groups) * GROUP + id;
+  if (element >= 2 * elements)
+    return;
+  const int values = element >= elements;
   const int head = element % elements / HEAD_DIM, i = element % HEAD_DIM;
   input from = (values ? v + v_at : k + k_at) + (row * kv_heads + head) * HEAD_DIM;
   float x = from[i];
@@ -77,5 +76,5 @@ rope_store(output q, int q_at, input k, int k_at, input v, int v_at, input table
   }
   const int slot = slots_of(r, head, CACHE_NAMES) - r.tokens + token;
   __global uchar *page = page_of(r, head, slot / TILE, CACHE_NAMES);
-  store_element(x, i, page + ((values ? TILE : 0) + slot % TILE) * HEAD_BYTES, inside, part);
+  store_element(x, i, page + ((values ? TILE : 0) + slot % TILE) * HEAD_BYTES, part);
 }
