@@ -74,6 +74,27 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// TestWays compares the products of several rows in each of the ways.
+func TestWays(t *testing.T) {
+	b := newBench(t, Options{})
+	for i := range ways {
+		t.Run(fmt.Sprintf("%+v", ways[i]), func(t *testing.T) {
+			b.TB, b.gpu.tuning.forced = t, &ways[i]
+			types := weightTypes
+			if i > 2 { // the kernel is the same, divided otherwise
+				types = []tensor.DType{tensor.Q4_0, tensor.Q4_K}
+			}
+			for _, d := range types {
+				for _, c := range []struct{ m, n, k int }{{2, 33, 768}, {17, 70, 1024 + 256}, {5, 20, 96}} {
+					if c.k%d.BlockLen() == 0 {
+						b.products(d, c.m, c.n, c.k)
+					}
+				}
+			}
+		})
+	}
+}
+
 // products checks every operation with weights.
 func (b *bench) products(d tensor.DType, m, n, k int) {
 	b.Helper()
