@@ -18,10 +18,11 @@ const heads, kvHeads, headDim, group = 4, 2, 16, 2
 // account is a layer's cache, and beside it a plain account, in float64, of all that was put into the cache.
 type account struct {
 	testing.TB
-	cache  *kvcache.Cache
-	random *rand.Rand
-	tokens []token        // by position
-	slots  [kvHeads][]int // the position of the token in each slot
+	backend *cpu.Backend
+	cache   *kvcache.Cache // nil for an account without a cache
+	random  *rand.Rand
+	tokens  []token        // by position
+	slots   [kvHeads][]int // the position of the token in each slot
 }
 
 // token is what a model computes of a token in one layer.
@@ -34,9 +35,8 @@ type token struct {
 // newAccount makes an account of an empty cache that records what a policy asks for; without a policy it records nothing.
 func newAccount(t testing.TB, p eviction.Policy, d tensor.DType, slots int) *account {
 	t.Helper()
-	b := cpu.New(1)
-	t.Cleanup(func() { b.Close() })
-	c, err := kvcache.New(b, d, slots, kvHeads, headDim)
+	a := newPlainAccount(t)
+	c, err := kvcache.New(a.backend, d, slots, kvHeads, headDim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,16 @@ func newAccount(t testing.TB, p eviction.Policy, d tensor.DType, slots int) *acc
 			t.Fatal(err)
 		}
 	}
-	return &account{TB: t, cache: c, random: rand.New(rand.NewPCG(1, uint64(slots)))}
+	a.cache = c
+	return a
+}
+
+// newPlainAccount makes an account without a cache.
+func newPlainAccount(t testing.TB) *account {
+	t.Helper()
+	b := cpu.New(1)
+	t.Cleanup(func() { b.Close() })
+	return &account{TB: t, backend: b, random: rand.New(rand.NewPCG(1, 100))}
 }
 
 // angles is the layer's RoPE.
@@ -97,11 +106,9 @@ func (a *account) add(n int) {
 		}
 		a.tokens = append(a.tokens, t)
 	}
-	if err := a.cache.Update(a.tensor(k, n, kvHeads), a.tensor(v, n, kvHeads)); err != nil {
-		a.Fatal(err)
-	}
-	if err := a.cache.Observe(a.tensor(q, n, heads)); err != nil {
-		a.Fatal(err)
+	if a.cache != nil {
+		a.ok(a.cache.Update(a.tensor(k, n, kvHeads), a.tensor(v, n, kvHeads)))
+		a.ok(a.cache.Observe(a.tensor(q, n, heads)))
 	}
 	for p := first; p < len(a.tokens); p++ {
 		for h := range a.slots {
@@ -169,6 +176,22 @@ func (a *account) keep(scores [][]float64, n, first, latest int) {
 			row, a.slots[h] = slices.Delete(row, worst, worst+1), slices.Delete(a.slots[h], worst, worst+1)
 		}
 	}
+}
+
+// ok fails the test if there is an error.
+func (a *account) ok(err error) {
+	a.Helper()
+	if err != nil {
+		a.Fatal(err)
+	}
+}
+
+// evict lets a policy shrink the cache to targetLen slots.
+func (a *account) evict(p eviction.Policy, targetLen int) {
+	a.Helper()
+	keep, err := p.Evict(a.cache, targetLen)
+	a.ok(err)
+	a.ok(a.cache.Keep(keep))
 }
 
 // compare holds the cache against the account.

@@ -34,7 +34,11 @@ func BenchmarkEvict(b *testing.B) {
 						b.Fatal(err)
 					}
 					b.StartTimer()
-					if err := p.Evict(c, s.target); err != nil {
+					keep, err := p.Evict(c, s.target)
+					if err == nil {
+						err = c.Keep(keep)
+					}
+					if err != nil {
 						b.Fatal(err)
 					}
 					b.StopTimer()

@@ -16,16 +16,16 @@ func (everySecond) Name() string               { return "every second" }
 func (everySecond) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // positions are always recorded
 func (everySecond) Recent(int) int             { return 1 }
 
-func (everySecond) Score(c *kvcache.Cache) ([][]float32, error) {
-	scores := make([]float32, c.Len())
-	for slot, position := range c.Positions(0) {
+func (everySecond) Score(v eviction.View) ([][]float32, error) {
+	scores := make([]float32, v.Len())
+	for slot, position := range v.Positions(0) {
 		scores[slot] = float32(1 - position%2)
 	}
 	return [][]float32{scores}, nil // one row: the same slots for all heads
 }
 
 // To write a policy, write a Scorer, which says what slots are worth. Sessions take the policy as they take any other, as
-// llama.SessionOptions.Eviction; here it evicts from a cache by itself.
+// llama.SessionOptions.Eviction; here it chooses of a cache by itself.
 func ExampleNewScored() {
 	policy, err := eviction.NewScored(everySecond{}, eviction.Options{Budget: 8, ProtectedPrefix: 2})
 	if err != nil {
@@ -34,11 +34,12 @@ func ExampleNewScored() {
 	}
 	cache := filled(16)
 	defer cache.Free()
-	if err := policy.Evict(cache, policy.Budget()); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(cache.Positions(0))
-	// Output: [0 1 6 8 10 12 14 15]
+	keep, err := policy.Evict(cache, policy.Budget())
+	fmt.Println(keep, err)
+	fmt.Println(cache.Keep(keep), cache.Len(), "slots stay")
+	// Output:
+	// [[0 1 6 8 10 12 14 15]] <nil>
+	// <nil> 8 slots stay
 }
 
 // filled makes a cache of a number of tokens, as a model fills it.

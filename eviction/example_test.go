@@ -27,7 +27,7 @@ func ExampleByName() {
 func ExampleManager() {
 	policy, _ := eviction.NewSlidingWindow(4092, 4)
 	warnings := eviction.NewPushedMonitor(nil)
-	manager, err := eviction.NewManager(policy, eviction.ManagerOptions{Monitor: warnings, Threshold: 64 << 20, TargetRatio: 0.5, Floor: 16})
+	manager, err := eviction.NewManager[*kvcache.Cache](policy, eviction.ManagerOptions{Monitor: warnings, Threshold: 64 << 20, TargetRatio: 0.5, Floor: 16})
 	if err != nil {
 		fmt.Println(err)
 		return

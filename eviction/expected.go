@@ -41,25 +41,25 @@ func (expected) Recent(int) int               { return 1 }
 
 // Score is the mean over a KV head's query heads of softmax(k·μ/√d + kᵀΣk/2d), times |v|, where μ and Σ are the mean and the
 // covariance of the latest queries, rotated by RoPE to the positions of the queries to come.
-func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
-	queries, err := e.queries(c)
+func (e expected) Score(view View) ([][]float32, error) {
+	queries, err := e.queries(view)
 	if err != nil {
 		return nil, err
 	}
-	kvHeads, d := c.KVHeads(), c.HeadDim()
+	kvHeads, d := view.KVHeads(), view.HeadDim()
 	group, stride := len(queries)/kvHeads, 0
 	matrices := make([][]float32, kvHeads)
 	for h := range matrices {
 		matrices[h], stride = probes(queries[h*group:][:group], d)
 	}
-	product, err := newDeviceProduct(c.Backend(), matrices, d, min(expectedBatch, c.Len()))
+	product, err := newDeviceProduct(view.Backend(), matrices, d, min(expectedBatch, view.Len()))
 	if err != nil {
 		return nil, err
 	}
 	defer product.free()
 	scores := make([][]float32, kvHeads)
 	for h := range scores {
-		if scores[h], err = expectedScores(c, h, product, group, stride); err != nil {
+		if scores[h], err = expectedScores(view, h, product, group, stride); err != nil {
 			return nil, err
 		}
 	}
@@ -67,13 +67,13 @@ func (e expected) Score(c *kvcache.Cache) ([][]float32, error) {
 }
 
 // expectedScores is Score for one KV head. product multiplies by its group query heads' probes, of stride rows each.
-func expectedScores(c *kvcache.Cache, head int, product *deviceProduct, group, stride int) ([]float32, error) {
-	logits, lengths, err := expectedLogits(c, head, product, group, stride)
+func expectedScores(view View, head int, product *deviceProduct, group, stride int) ([]float32, error) {
+	logits, lengths, err := expectedLogits(view, head, product, group, stride)
 	if err != nil {
 		return nil, err
 	}
 	n := len(lengths)
-	if err := softmax(c.Backend(), logits, n); err != nil {
+	if err := softmax(view.Backend(), logits, n); err != nil {
 		return nil, err
 	}
 	mean := logits[:n] // over the query heads
@@ -90,17 +90,17 @@ func expectedScores(c *kvcache.Cache, head int, product *deviceProduct, group, s
 
 // queries returns the latest n queries, each rotated by RoPE from its position to the positions of the queries to come, by the mean
 // of these rotations: [heads][n·d].
-func (e expected) queries(c *kvcache.Cache) ([][]float32, error) {
-	recent, err := c.RecentQueries(e.window)
+func (e expected) queries(view View) ([][]float32, error) {
+	recent, err := view.RecentQueries(e.window)
 	if err != nil {
 		return nil, err
 	}
 	if len(recent) == 0 {
 		return nil, fmt.Errorf("no queries were recorded")
 	}
-	d := c.HeadDim()
+	d := view.HeadDim()
 	queries := make([][]float32, len(recent[0])/d)
-	forward, step := futureRotation(c.Rotation(), d), rotation(c.Rotation(), 1, d)
+	forward, step := futureRotation(view.Rotation(), d), rotation(view.Rotation(), 1, d)
 	for _, row := range slices.Backward(recent) { // each is a position farther from the future than the one after it
 		forward = composed(forward, step)
 		for h := range queries {
@@ -188,8 +188,8 @@ const expectedBatch = 512
 
 // expectedLogits returns k·μ/√d + kᵀΣk/2d for each slot of a KV head and each of its query heads, [group·HeadLen], and the length
 // of each slot's value. It reads the slots once, expectedBatch at a time.
-func expectedLogits(c *kvcache.Cache, kvHead int, product *deviceProduct, group, stride int) (logits, lengths []float32, err error) {
-	d, n := c.HeadDim(), c.HeadLen(kvHead)
+func expectedLogits(view View, kvHead int, product *deviceProduct, group, stride int) (logits, lengths []float32, err error) {
+	d, n := view.HeadDim(), view.HeadLen(kvHead)
 	logits, lengths = make([]float32, group*n), make([]float32, n)
 	keys := make([]float32, 0, min(expectedBatch, n)*d) // those of the batch
 	flush := func(end int) error {                      // computes the logits of the batch, whose last slot is end-1, and empties it
@@ -209,7 +209,7 @@ func expectedLogits(c *kvcache.Cache, kvHead int, product *deviceProduct, group,
 		return nil
 	}
 	var failed error
-	err = c.Each(kvHead, func(slot int, key, value []float32) {
+	err = view.Each(kvHead, func(slot int, key, value []float32) {
 		keys = append(keys, key...)
 		lengths[slot] = float32(math.Sqrt(dot(value, value)))
 		if failed == nil && (slot == n-1 || len(keys) == cap(keys)) {

@@ -14,14 +14,14 @@ func (h2o) Tracking() kvcache.Tracking { return kvcache.Tracking{Attention: true
 func (h2o) Recent(targetLen int) int   { return max(targetLen/2, 1) }
 
 // Score divides what each slot has received by the number of queries that could see it.
-func (h2o) Score(c *kvcache.Cache) ([][]float32, error) {
-	sums, err := c.Received()
+func (h2o) Score(v View) ([][]float32, error) {
+	sums, err := v.Received()
 	if err != nil {
 		return nil, err
 	}
 	for h, row := range sums {
-		for slot, position := range c.Positions(h) {
-			row[slot] /= float32(c.Seen() - int(position))
+		for slot, position := range v.Positions(h) {
+			row[slot] /= float32(v.Seen() - int(position))
 		}
 	}
 	return sums, nil

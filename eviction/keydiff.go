@@ -18,11 +18,11 @@ func (keyDiff) Tracking() kvcache.Tracking { return kvcache.Tracking{} }
 func (keyDiff) Recent(int) int             { return 1 }
 
 // Score is minus the cosine between a key and the mean of all keys at unit length.
-func (keyDiff) Score(c *kvcache.Cache) ([][]float32, error) {
-	scores := make([][]float32, c.KVHeads())
+func (keyDiff) Score(v View) ([][]float32, error) {
+	scores := make([][]float32, v.KVHeads())
 	for h := range scores {
 		var err error
-		if scores[h], err = keyDifferences(c, h); err != nil {
+		if scores[h], err = keyDifferences(v, h); err != nil {
 			return nil, err
 		}
 	}
@@ -30,9 +30,9 @@ func (keyDiff) Score(c *kvcache.Cache) ([][]float32, error) {
 }
 
 // keyDifferences is Score for one KV head.
-func keyDifferences(c *kvcache.Cache, head int) ([]float32, error) {
-	scores, sum := make([]float32, c.HeadLen(head)), make([]float64, c.HeadDim())
-	err := c.EachKey(head, func(slot int, key []float32) {
+func keyDifferences(view View, head int) ([]float32, error) {
+	scores, sum := make([]float32, view.HeadLen(head)), make([]float64, view.HeadDim())
+	err := view.EachKey(head, func(slot int, key []float32) {
 		length := math.Sqrt(dot(key, key))
 		if length == 0 {
 			return
@@ -51,7 +51,7 @@ func keyDifferences(c *kvcache.Cache, head int) ([]float32, error) {
 		mean[i] = float32(v / float64(len(scores)))
 	}
 	// The keys are read twice, because there may be no memory to keep them.
-	err = c.EachKey(head, func(slot int, key []float32) {
+	err = view.EachKey(head, func(slot int, key []float32) {
 		scores[slot] *= float32(-dot(key, mean))
 	})
 	return scores, err

@@ -3,7 +3,6 @@ package eviction
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -43,7 +42,7 @@ func (r Reason) String() string {
 type Result struct {
 	Reason   Reason        // 0: there was no eviction
 	Target   int           // slots to which each layer, or the mean of the layers of a Layered policy, was to shrink
-	Slots    int           // slots given up by the layer that gave up the most
+	Slots    int           // slots given up by the layer that gave up the most: the mean of its KV heads, rounded up
 	Bytes    int64         // bytes of keys and values given up, in all layers
 	Duration time.Duration // of the whole eviction
 }
@@ -53,21 +52,23 @@ type ManagerOptions struct {
 	Monitor     Monitor // nil: nobody watches memory
 	Threshold   int64   // memory is short when fewer bytes than this are available
 	TargetRatio float64 // the share of their slots that the caches keep when memory is short; 0: 0.75
-	Floor       int     // slots, the layers' mean, below which caches do not shrink when memory is short; 0: 64
+	Floor       int     // slots, the mean of layers and heads, below which caches do not shrink when memory is short; 0: 64
 }
 
-// Manager evicts for the layers of one session. It is not safe for concurrent use.
+// Manager evicts for the layers of one session, whose caches are of type C; each method takes all of them, in the order of the
+// layers. It is not safe for concurrent use.
 //
 // policy is never nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1, and
 // Floor at least 1: NewManager fills their defaults in.
-type Manager struct {
+type Manager[C Cache] struct {
 	options   ManagerOptions
 	policy    Policy
 	now       func() time.Time
 	read      time.Time // when the monitor was last asked; zero: never
 	available int64     // what the monitor answered then
 	relieved  time.Time // when caches were last shrunk because memory was short
-	mean      int       // the mean number of slots of a layer before relieved
+	mean      int       // the mean number of slots of a layer's KV head before relieved
+	ago       earlier   // what Due shows to the policy, kept to spare an allocation per token
 }
 
 const (
@@ -79,7 +80,7 @@ const (
 )
 
 // NewManager makes a manager for a policy; nil stands for None.
-func NewManager(p Policy, o ManagerOptions) (*Manager, error) {
+func NewManager[C Cache](p Policy, o ManagerOptions) (*Manager[C], error) {
 	if p == nil {
 		p = None
 	}
@@ -101,14 +102,14 @@ func NewManager(p Policy, o ManagerOptions) (*Manager, error) {
 	if o.Floor == 0 {
 		o.Floor = defaultFloor
 	}
-	return &Manager{options: o, policy: p, now: time.Now, available: Unknown}, nil
+	return &Manager[C]{options: o, policy: p, now: time.Now, available: Unknown}, nil
 }
 
 // Policy returns the policy.
-func (m *Manager) Policy() Policy { return m.policy }
+func (m *Manager[C]) Policy() Policy { return m.policy }
 
 // Tracking returns what caches must record for the policy, and whether they must record at all.
-func (m *Manager) Tracking() (t kvcache.Tracking, on bool) {
+func (m *Manager[C]) Tracking() (t kvcache.Tracking, on bool) {
 	if tracker, ok := m.policy.(Tracker); ok {
 		return tracker.Tracking(), true
 	}
@@ -117,7 +118,7 @@ func (m *Manager) Tracking() (t kvcache.Tracking, on bool) {
 
 // MaybeEvict shrinks the caches of all layers where the policy says so or memory is short; it is called between tokens. When
 // memory is short and the policy is None, the error wraps ErrPressure and the caches are as they were.
-func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
+func (m *Manager[C]) MaybeEvict(caches []C) (Result, error) {
 	if err := m.Watch(); err != nil {
 		return Result{}, err
 	}
@@ -125,8 +126,8 @@ func (m *Manager) MaybeEvict(caches []*kvcache.Cache) (Result, error) {
 }
 
 // Relieve is MaybeEvict without asking the monitor: it goes by the answer that the last Watch got.
-func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
-	if m.due(caches) {
+func (m *Manager[C]) Relieve(caches []C) (Result, error) {
+	if m.Due(caches, 0) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
 	}
 	if m.available >= m.options.Threshold {
@@ -135,7 +136,8 @@ func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	if m.policy == None {
 		return Result{}, fmt.Errorf("%w: %d bytes are available, fewer than %d, and the eviction policy is none", ErrPressure, m.available, m.options.Threshold)
 	}
-	mean := total(caches) / max(len(caches), 1)
+	used, heads := totals(caches)
+	mean := used / max(heads, 1)
 	target := max(int(float64(mean)*m.options.TargetRatio), m.options.Floor)
 	// The memory that an eviction gave back may not show yet: wait, instead of evicting again, while the caches are shorter than they
 	// were before.
@@ -148,49 +150,65 @@ func (m *Manager) Relieve(caches []*kvcache.Cache) (Result, error) {
 	return result, err
 }
 
-// due tells whether the policy's budget is passed: by any layer, or, for a Layered policy, by the mean of the layers.
-func (m *Manager) due(caches []*kvcache.Cache) bool {
-	if _, ok := m.policy.(Layered); !ok {
-		return slices.ContainsFunc(caches, func(c *kvcache.Cache) bool { return m.policy.ShouldEvict(c, m.available) })
+// Due tells whether the policy's budget is passed, or would be if the latest back tokens were not there yet: by any layer, or, for a
+// Layered policy, by the mean of the layers. A caller that computes several tokens at once, some of which may not stay, learns so
+// after which of them an eviction is due. back is at most the number of tokens since the last eviction. Due does not ask the monitor
+// and allocates nothing.
+func (m *Manager[C]) Due(caches []C, back int) bool {
+	if _, ok := m.policy.(Layered); ok {
+		budget := m.policy.Budget()
+		used, heads := totals(caches)
+		return budget > 0 && heads > 0 && used/heads-back >= budget+slack(budget)
 	}
-	budget := m.policy.Budget()
-	return budget > 0 && total(caches) >= len(caches)*(budget+slack(budget))
+	for _, c := range caches {
+		m.ago = earlier{c, back}
+		if m.policy.ShouldEvict(&m.ago, m.available) {
+			return true
+		}
+	}
+	return false
 }
 
-// total returns the slots in use in all layers.
-func total(caches []*kvcache.Cache) (slots int) {
+// totals returns the number of slots in use in all KV heads of all layers together, and the number of these heads.
+func totals[C Cache](caches []C) (slots, heads int) {
 	for _, c := range caches {
-		slots += c.Len()
+		slots += usedSlots(c)
+		heads += c.KVHeads()
 	}
-	return slots
+	return slots, heads
 }
 
 // Evict shrinks the caches to targetLen slots now, because the caller asks for it. A Layered policy shrinks them to a mean of
-// targetLen slots, or of its budget where that is less.
-func (m *Manager) Evict(caches []*kvcache.Cache, targetLen int) (Result, error) {
+// targetLen slots, or of its budget where that is less; in the caches of a Headed policy targetLen is the mean of the KV heads.
+func (m *Manager[C]) Evict(caches []C, targetLen int) (Result, error) {
 	return m.shrink(caches, ByRequest, targetLen)
 }
 
-// Slots returns the capacity that each layer's cache needs when up to chunk tokens are added between two calls of MaybeEvict;
-// 0 when the policy does not evict of its own accord.
-func (m *Manager) Slots(layers, chunk int) int {
+// Slots returns the capacity that each layer's cache, of kvHeads heads, needs when up to chunk tokens are added between two calls of
+// MaybeEvict; 0 when the policy does not evict of its own accord. For a Headed policy it is what one head can come to need, far more
+// than the mean.
+func (m *Manager[C]) Slots(layers, kvHeads, chunk int) int {
 	budget := m.policy.Budget()
 	if budget == 0 {
 		return 0
 	}
-	spare := slack(budget) + chunk
+	spare := slack(budget)
 	if layered, ok := m.policy.(Layered); ok {
 		// The mean decides when to evict: while other layers are still short of their shares, one may be this far beyond its own.
 		spare += slack(budget) * layers
 		budget = max(layered.LayerTarget(0, layers, budget), layered.LayerTarget(layers-1, layers, budget))
 	}
-	return budget + spare
+	slots := budget + spare
+	if headed, ok := m.policy.(Headed); ok {
+		slots = headed.HeadSlots(kvHeads, slots)
+	}
+	return slots + chunk
 }
 
 // Watch asks the monitor, if there is one and its last answer is old. The error wraps ErrMonitor. Watch and then Relieve do what
 // MaybeEvict does, for a caller that locks the caches: the caller holds its lock during Relieve only, because a monitor may be the
 // program's own code and may need the same lock.
-func (m *Manager) Watch() error {
+func (m *Manager[C]) Watch() error {
 	if m.options.Monitor == nil {
 		return nil
 	}
@@ -209,7 +227,7 @@ func (m *Manager) Watch() error {
 
 // shrink evicts in all layers. When it fails, the result tells what was done until then; a call of Evict with the result's Target
 // does the rest.
-func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (result Result, err error) {
+func (m *Manager[C]) shrink(caches []C, reason Reason, target int) (result Result, err error) {
 	began := m.now()
 	layered, _ := m.policy.(Layered)
 	if layered != nil {
@@ -217,16 +235,21 @@ func (m *Manager) shrink(caches []*kvcache.Cache, reason Reason, target int) (re
 	}
 	result = Result{Reason: reason, Target: target}
 	for i, c := range caches {
-		slots, bytes := c.Len(), c.MemoryUsage()
+		slots, bytes := usedSlots(c), c.MemoryUsage()
 		layerTarget := target
 		if layered != nil {
 			layerTarget = layered.LayerTarget(i, len(caches), target)
 		}
-		if err := m.policy.Evict(c, layerTarget); err != nil {
+		keep, err := m.policy.Evict(c, layerTarget)
+		if err == nil && keep != nil {
+			err = c.Keep(keep)
+		}
+		if err != nil {
 			result.Duration = m.now().Sub(began)
 			return result, fmt.Errorf("layer %d: %w", i, err)
 		}
-		result.Slots = max(result.Slots, slots-c.Len())
+		heads := c.KVHeads()
+		result.Slots = max(result.Slots, (slots-usedSlots(c)+heads-1)/heads)
 		result.Bytes += bytes - c.MemoryUsage()
 	}
 	if result.Slots == 0 {

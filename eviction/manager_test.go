@@ -65,6 +65,14 @@ func (m *model) lengths() (list []int) {
 	return list
 }
 
+// total returns the number of slots in use in all layers.
+func (m *model) total() (slots int) {
+	for _, n := range m.lengths() {
+		slots += n
+	}
+	return slots
+}
+
 // clock is a time that stands still until told.
 type clock struct{ time.Time }
 
@@ -82,9 +90,9 @@ func (g *gauge) Name() string { return "a gauge" }
 func (g *gauge) Available() (int64, error) { g.reads++; return g.available, g.err }
 
 // managed makes a manager with a clock of the test's, and fails the test where it is refused.
-func managed(t testing.TB, p Policy, o ManagerOptions) (*Manager, *clock) {
+func managed(t testing.TB, p Policy, o ManagerOptions) (*Manager[*kvcache.Cache], *clock) {
 	t.Helper()
-	m, err := NewManager(p, o)
+	m, err := NewManager[*kvcache.Cache](p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +115,8 @@ func window(t testing.TB, budget int) Policy {
 // cheapPyramid shares slots out as PyramidKV does, and forgets the oldest.
 type cheapPyramid struct{ *PyramidKV }
 
-func (cheapPyramid) Evict(c *kvcache.Cache, targetLen int) error {
-	return c.PrunePrefix(max(c.Len()-targetLen, 0))
+func (cheapPyramid) Evict(v View, targetLen int) ([][]int, error) {
+	return endsOfHeads(v, min(targetLen, v.Len()), 0), nil
 }
 
 // pyramid makes one.
@@ -160,7 +168,7 @@ func TestSlots(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/%d layers/budget %d/chunk %d", kind.name, layers, budget, chunk), func(t *testing.T) {
 						g := &gauge{available: 1}
 						m, now := managed(t, kind.policy(t, budget), ManagerOptions{Monitor: g, Threshold: 1})
-						x := newModel(t, layers, m.Slots(layers, chunk))
+						x := newModel(t, layers, m.Slots(layers, 1, chunk))
 						random := rand.New(rand.NewPCG(1, uint64(budget*chunk)))
 						for i := range chunks {
 							n := chunk
@@ -181,7 +189,7 @@ func TestSlots(t *testing.T) {
 									t.Fatal(err)
 								}
 							}
-							if n, most := total(x.caches), layers*(budget+slack(budget)); n >= most {
+							if n, most := x.total(), layers*(budget+slack(budget)); n >= most {
 								t.Fatalf("token %d: %d slots in all, want fewer than %d: %v", x.tokens, n, most, x.lengths())
 							}
 						}
@@ -268,19 +276,19 @@ func TestManagerPressureGrowsBack(t *testing.T) {
 func TestManagerPressureByLayers(t *testing.T) {
 	g := &gauge{available: 1}
 	m, now := managed(t, pyramid(t, 256), ManagerOptions{Monitor: g, Threshold: 1})
-	x := newModel(t, 8, m.Slots(8, 1))
+	x := newModel(t, 8, m.Slots(8, 1, 1))
 	for range 5000 {
 		x.add(1)
 		if _, err := m.MaybeEvict(x.caches); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := total(x.caches)
+	before := x.total()
 	g.available = 0
 	now.Time = now.Add(time.Second)
 	result, err := m.MaybeEvict(x.caches)
-	if err != nil || result.Reason != ByPressure || total(x.caches) > before*4/5 {
-		t.Errorf("%v: %d slots stayed of %d: %+v, %v", x.lengths(), total(x.caches), before, result, err)
+	if err != nil || result.Reason != ByPressure || x.total() > before*4/5 {
+		t.Errorf("%v: %d slots stayed of %d: %+v, %v", x.lengths(), x.total(), before, result, err)
 	}
 }
 
@@ -328,7 +336,7 @@ func TestManagerWithoutPolicy(t *testing.T) {
 	if _, err := m.Evict(x.caches, 10); err == nil {
 		t.Error("a manager without a policy evicts")
 	}
-	if n := m.Slots(2, 10); n != 0 {
+	if n := m.Slots(2, 1, 10); n != 0 {
 		t.Errorf("%d slots for a policy without a budget", n)
 	}
 	if _, on := m.Tracking(); on {
@@ -368,7 +376,7 @@ func TestNewManagerRefuses(t *testing.T) {
 		{ManagerOptions{TargetRatio: math.NaN()}, "above 0 and below 1"},
 		{ManagerOptions{Floor: -1}, "floor"},
 	} {
-		if _, err := NewManager(None, c.options); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewManager[*kvcache.Cache](None, c.options); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want an error about %q", c.options, err, c.want)
 		}
 	}

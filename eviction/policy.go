@@ -17,18 +17,22 @@ const Unknown int64 = math.MaxInt64
 // maxBudget is far more slots than any model's context has, and so few that sums of several budgets fit an int of 32 bits.
 const maxBudget = 1 << 24
 
-// Policy decides when a layer's cache should shrink, and which slots go. It is stateless and safe for concurrent use with
-// different caches.
+// Policy decides when a layer's cache should shrink, and which slots stay. It changes no cache itself: Cache.Keep moves the slots.
+// It is stateless and safe for concurrent use with different caches.
 type Policy interface {
 	// Name is the policy's name on command lines.
 	Name() string
-	// Budget is the number of slots to which the policy shrinks a cache without being asked; 0: it never shrinks one unasked.
+	// Budget is the number of slots to which a cache shrinks without being asked; 0: it never shrinks unasked. Where a policy gives
+	// layers or heads different shares, it is their mean.
 	Budget() int
-	// ShouldEvict tells whether the cache should shrink to the budget now. memAvailable is the memory that the process may
-	// still use, in bytes, or Unknown.
-	ShouldEvict(c *kvcache.Cache, memAvailable int64) bool
-	// Evict shrinks the cache to targetLen slots; where Len is targetLen or less it does nothing. It always keeps the latest slot.
-	Evict(c *kvcache.Cache, targetLen int) error
+	// ShouldEvict tells whether the cache should shrink to the budget now. memAvailable is the memory that the process may still
+	// use, in bytes, or Unknown. It is asked for every token, so it goes by numbers that cost nothing, and by no others: Len, HeadLen,
+	// Seen, KVHeads and HeadDim. Manager.Due also asks it about caches as they were some tokens ago, of which only these are known.
+	ShouldEvict(v View, memAvailable int64) bool
+	// Evict returns the slots that stay when the cache shrinks to targetLen slots in each KV head, or in the mean of the KV heads, in
+	// ascending order: a list for each KV head, or, where all heads have the same number of slots, one list for all of them. The result
+	// is nil where all slots stay, as they do in a cache that has targetLen slots or fewer. The latest slot always stays.
+	Evict(v View, targetLen int) (keep [][]int, err error)
 }
 
 // Tracker is a policy for which the caches must keep a record.
@@ -43,6 +47,12 @@ type Layered interface {
 	LayerTarget(layer, layers, targetLen int) int
 }
 
+// Headed is a policy that gives the KV heads of a layer different shares.
+type Headed interface {
+	// HeadSlots returns the most slots that one head can hold while the mean of the layer's KV heads is meanLen.
+	HeadSlots(kvHeads, meanLen int) int
+}
+
 // Contiguous is a policy that keeps the first tokens and the latest, and nothing between them. The first tokens can then be given
 // new positions, right before those of the latest (StreamingLLM); see kvcache.Cache's Reanchor.
 type Contiguous interface {
@@ -55,24 +65,24 @@ var None Policy = none{}
 
 type none struct{}
 
-func (none) Name() string                           { return "none" }
-func (none) Budget() int                            { return 0 }
-func (none) ShouldEvict(*kvcache.Cache, int64) bool { return false }
+func (none) Name() string                 { return "none" }
+func (none) Budget() int                  { return 0 }
+func (none) ShouldEvict(View, int64) bool { return false }
 
 // Evict refuses.
-func (none) Evict(c *kvcache.Cache, targetLen int) error {
-	if targetLen >= c.Len() {
-		return nil
+func (none) Evict(v View, targetLen int) ([][]int, error) {
+	if targetLen >= v.Len() {
+		return nil, nil
 	}
-	return fmt.Errorf("%w: shrink a cache of %d slots to %d: the policy is none", ErrOptions, c.Len(), targetLen)
+	return nil, fmt.Errorf("%w: shrink a cache of %d slots to %d: the policy is none", ErrOptions, v.Len(), targetLen)
 }
 
-// checkTarget returns an error if a cache cannot shrink to targetLen slots, and tells whether it has more than these.
-func checkTarget(name string, c *kvcache.Cache, targetLen int) (shrink bool, err error) {
+// checkTarget returns an error if no cache can shrink to targetLen slots.
+func checkTarget(name string, targetLen int) error {
 	if targetLen < 1 {
-		return false, fmt.Errorf("%w: %s: shrink to %d slots: at least the latest token stays", ErrOptions, name, targetLen)
+		return fmt.Errorf("%w: %s: shrink to %d slots: at least the latest token stays", ErrOptions, name, targetLen)
 	}
-	return targetLen < c.Len(), nil
+	return nil
 }
 
 const (

@@ -15,19 +15,21 @@ type Scorer interface {
 	Tracking() kvcache.Tracking
 	// Recent returns how many of the latest slots stay, whatever their score, when targetLen slots stay in all. At least 1 stays.
 	Recent(targetLen int) int
-	// Score returns a number for each slot, [kvHeads][Len], or one row [1][Len] where all heads of the layer are to keep the same
-	// slots. The slots with the highest numbers stay. The caller may change the slices.
-	Score(c *kvcache.Cache) ([][]float32, error)
+	// Score returns a number for each slot, [KVHeads][HeadLen], or one row [1][Len] where all heads of the layer are to keep the same
+	// slots, which is possible where all heads have the same number of slots. The slots with the highest numbers stay. The caller may
+	// change the slices.
+	Score(v View) ([][]float32, error)
 }
 
 // Options are what policies have in common. A Budget must be given; the zero value of the others is a good default.
 type Options struct {
-	// Budget is the number of slots that stay after an eviction, in each layer and KV head, prefix and latest slots included.
+	// Budget is the number of slots that stay after an eviction, in each layer and KV head, prefix and latest slots included. It is
+	// the mean over the layers for PyramidKV, and the mean over a layer's KV heads for Ada.
 	Budget int
 	// ProtectedPrefix is the number of first slots that always stay; negative: none. 0 is the policy's default: DefaultPrefix for a
 	// sliding window, 4 for ExpectedAttention, and none for the other policies, whose scores tell whether the first slots matter.
 	ProtectedPrefix int
-	// Observation is the number of latest queries by which SnapKV and PyramidKV (0: 32) and ExpectedAttention (0: 64) choose.
+	// Observation is the number of latest queries by which SnapKV, PyramidKV and Ada (0: 32) and ExpectedAttention (0: 64) choose.
 	Observation int
 }
 
@@ -55,41 +57,64 @@ func (s *Scored) Budget() int { return s.budget }
 
 // ShouldEvict tells whether the cache has outgrown the budget by slack(budget) slots: an eviction costs nearly the same for many
 // slots as for one.
-func (s *Scored) ShouldEvict(c *kvcache.Cache, _ int64) bool {
-	return c.Len() >= s.budget+slack(s.budget)
+func (s *Scored) ShouldEvict(v View, _ int64) bool {
+	return v.Len() >= s.budget+slack(s.budget)
 }
 
 // Evict keeps the protected prefix, the latest slots, and of the slots between them those with the highest scores. Of equal scores
 // the later slot stays; NaN is the lowest score.
-func (s *Scored) Evict(c *kvcache.Cache, targetLen int) error {
-	if shrink, err := checkTarget(s.Name(), c, targetLen); err != nil || !shrink {
-		return err
+func (s *Scored) Evict(v View, targetLen int) ([][]int, error) {
+	if err := checkTarget(s.Name(), targetLen); err != nil || v.Len() <= targetLen {
+		return nil, err
 	}
-	recent := min(max(s.Recent(targetLen), 1), targetLen)
-	prefix := min(s.prefix, targetLen-recent)
+	prefix, recent := s.pins(targetLen)
 	if prefix+recent == targetLen {
-		return c.Keep([][]int{pinned(c.Len(), targetLen, prefix)})
+		return endsOfHeads(v, targetLen, prefix), nil
 	}
-	scores, err := s.Score(c)
+	scores, err := s.scores(v)
 	if err != nil {
-		return fmt.Errorf("eviction: %s: %w", s.Name(), err)
+		return nil, err
 	}
 	keep := make([][]int, len(scores))
 	for h, row := range scores {
-		if len(row) != c.Len() {
-			return fmt.Errorf("eviction: %s scored %d slots of %d", s.Name(), len(row), c.Len())
-		}
 		keep[h] = highest(row, prefix, recent, targetLen)
 	}
-	if len(keep) != 1 && len(keep) != c.KVHeads() {
-		return fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(keep), c.KVHeads())
-	}
-	return c.Keep(keep)
+	return keep, nil
 }
 
-// highest lists n slots in order: the first prefix slots, the latest recent slots, and of the slots between them those with the
-// highest scores. Of equal scores the later slot stays; NaN is the lowest score.
+// pins returns how many of the first and of the latest slots stay whatever their scores, of targetLen: the latest go first where
+// there is no room for both. At least one is the latest.
+func (s *Scored) pins(targetLen int) (prefix, recent int) {
+	recent = min(max(s.Recent(targetLen), 1), targetLen)
+	return min(s.prefix, targetLen-recent), recent
+}
+
+// scores returns the scores of all slots after a check that there are as many as View has slots.
+func (s *Scored) scores(v View) ([][]float32, error) {
+	scores, err := s.Score(v)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("eviction: %s: %w", s.Name(), err)
+	case len(scores) != 1 && len(scores) != v.KVHeads():
+		return nil, fmt.Errorf("eviction: %s scored %d heads of %d", s.Name(), len(scores), v.KVHeads())
+	case len(scores) == 1 && !even(v):
+		return nil, fmt.Errorf("eviction: %s scored the slots of all heads by one row: the heads have different numbers of slots, up to %d, and need a row each",
+			s.Name(), v.Len())
+	}
+	for h, row := range scores {
+		if len(row) != v.HeadLen(h) {
+			return nil, fmt.Errorf("eviction: %s scored %d slots of %d", s.Name(), len(row), v.HeadLen(h))
+		}
+	}
+	return scores, nil
+}
+
+// highest lists n slots in order, or all where there are not more: the first prefix slots, the latest recent slots, and of the slots
+// between them those with the highest scores. Of equal scores the later slot stays; NaN is the lowest score.
 func highest(scores []float32, prefix, recent, n int) []int {
+	if len(scores) <= n {
+		return ends(len(scores), n, 0)
+	}
 	slots := make([]int, 0, n)
 	for slot := range prefix {
 		slots = append(slots, slot)

@@ -23,7 +23,7 @@ func (fixed) Name() string               { return "fixed" }
 func (fixed) Tracking() kvcache.Tracking { return kvcache.Tracking{} }
 func (f fixed) Recent(int) int           { return f.recent }
 
-func (f fixed) Score(*kvcache.Cache) ([][]float32, error) {
+func (f fixed) Score(eviction.View) ([][]float32, error) {
 	var scores [][]float32
 	for _, row := range f.scores {
 		scores = append(scores, slices.Clone(row))
@@ -65,9 +65,7 @@ func TestScored(t *testing.T) {
 			}
 			a := newAccount(t, p, tensor.F16, 10)
 			a.add(6)
-			if err := p.Evict(a.cache, c.target); err != nil {
-				t.Fatal(err)
-			}
+			a.evict(p, c.target)
 			a.slots = c.want
 			a.compare()
 		})
@@ -85,7 +83,7 @@ func TestScoredRefuses(t *testing.T) {
 		{"no slots", fixed{}, 0, "at least the latest"},
 		{"a negative number of slots", fixed{}, -1, "at least the latest"},
 		{"no rows", fixed{}, 3, "0 heads of 2"},
-		{"a row too many", fixed{scores: make([][]float32, 3)}, 3, "0 slots of 6"},
+		{"no slots in a row", fixed{scores: make([][]float32, 2)}, 3, "0 slots of 6"},
 		{"three rows", fixed{scores: [][]float32{make([]float32, 6), make([]float32, 6), make([]float32, 6)}}, 3, "3 heads of 2"},
 		{"short rows", fixed{scores: [][]float32{{1, 2}, {1, 2}}}, 3, "2 slots of 6"},
 		{"long rows", fixed{scores: [][]float32{make([]float32, 7)}}, 3, "7 slots of 6"},
@@ -98,11 +96,10 @@ func TestScoredRefuses(t *testing.T) {
 			}
 			a := newAccount(t, p, tensor.F32, 10)
 			a.add(6)
-			err = p.Evict(a.cache, c.target)
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "fixed") || errors.Is(err, broken) != (c.scorer.err != nil) {
-				t.Errorf("%v, want one that says %q", err, c.want)
+			keep, err := p.Evict(a.cache, c.target)
+			if err == nil || keep != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "fixed") || errors.Is(err, broken) != (c.scorer.err != nil) {
+				t.Errorf("%v, %v, want an error that says %q", keep, err, c.want)
 			}
-			a.compare() // all is as it was
 		})
 	}
 }

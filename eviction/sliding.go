@@ -1,10 +1,6 @@
 package eviction
 
-import (
-	"fmt"
-
-	"github.com/antigravity-go/antigravity/kvcache"
-)
+import "fmt"
 
 // DefaultPrefix is the number of first tokens that a sliding window protects by default. Models give these tokens, the attention
 // sinks, the attention for which they find nothing better, and fail without them.
@@ -38,25 +34,36 @@ func (s *SlidingWindow) ProtectedPrefix() int { return s.prefix }
 
 // ShouldEvict tells whether the cache has outgrown the budget by slack(budget) slots: moving the others costs the same whether one
 // slot goes or many.
-func (s *SlidingWindow) ShouldEvict(c *kvcache.Cache, _ int64) bool {
-	return c.Len() >= s.Budget()+slack(s.Budget())
+func (s *SlidingWindow) ShouldEvict(v View, _ int64) bool {
+	return v.Len() >= s.Budget()+slack(s.Budget())
 }
 
-// Evict forgets the oldest tokens behind the prefix.
-func (s *SlidingWindow) Evict(c *kvcache.Cache, targetLen int) error {
-	if shrink, err := checkTarget(s.Name(), c, targetLen); err != nil || !shrink {
-		return err
+// Evict gives up the oldest tokens behind the prefix.
+func (s *SlidingWindow) Evict(v View, targetLen int) ([][]int, error) {
+	if err := checkTarget(s.Name(), targetLen); err != nil || v.Len() <= targetLen {
+		return nil, err
 	}
-	if s.prefix == 0 {
-		return c.PrunePrefix(c.Len() - targetLen)
-	}
-	return c.Keep([][]int{pinned(c.Len(), targetLen, s.prefix)})
+	return endsOfHeads(v, targetLen, s.prefix), nil
 }
 
-// pinned lists targetLen of n slots: the first prefix slots, or fewer where there would be no room for the latest slot, and then the
-// latest slots.
-func pinned(n, targetLen, prefix int) []int {
+// endsOfHeads returns the lists of targetLen slots that stay in the heads: the first prefix slots, or fewer where there would be no
+// room for the latest slot, and then the latest slots.
+func endsOfHeads(v View, targetLen, prefix int) [][]int {
 	prefix = min(prefix, targetLen-1)
+	if even(v) {
+		return [][]int{ends(v.Len(), targetLen, prefix)}
+	}
+	lists := make([][]int, v.KVHeads())
+	for h := range lists {
+		lists[h] = ends(v.HeadLen(h), targetLen, prefix)
+	}
+	return lists
+}
+
+// ends lists targetLen of n slots, or all where there are not more: the first prefix slots and then the latest.
+func ends(n, targetLen, prefix int) []int {
+	targetLen = min(targetLen, n)
+	prefix = min(prefix, targetLen)
 	slots := make([]int, 0, targetLen)
 	for slot := range prefix {
 		slots = append(slots, slot)

@@ -36,7 +36,7 @@ func newSnapKV(name string, o Options) (snapKV, error) {
 	return s, nil
 }
 
-// snapKV is the Scorer of SnapKV and PyramidKV.
+// snapKV is the Scorer of SnapKV, PyramidKV and Ada.
 type snapKV struct {
 	name   string
 	window int // latest queries by which it chooses, and latest slots that stay
@@ -48,8 +48,8 @@ func (s snapKV) Recent(int) int             { return s.window }
 
 // Score is the attention that the window's queries give to a slot, averaged over snapKVPool neighbouring slots before the window.
 // Slots beyond the first and the last of them count as getting none.
-func (s snapKV) Score(c *kvcache.Cache) ([][]float32, error) {
-	sums, queries, err := c.RecentAttention(s.window)
+func (s snapKV) Score(v View) ([][]float32, error) {
+	sums, queries, err := v.RecentAttention(s.window)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // NewTOVA makes the policy of arXiv 2401.06104: the slots go that get the least attention from the latest query, by the mean
-// over all heads of the layer, which all keep the same slots.
+// over all heads of the layer, which all keep the same slots. In a cache whose heads have different numbers of slots, as Ada leaves
+// it, each KV head keeps its own.
 func NewTOVA(o Options) (*Scored, error) { return NewScored(tova{}, o) }
 
 // tova is the Scorer of TOVA.
@@ -18,17 +19,20 @@ func (tova) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries: 1} }
 func (tova) Recent(int) int             { return 1 }
 
 // Score adds up the latest query's attention over the heads.
-func (tova) Score(c *kvcache.Cache) ([][]float32, error) {
-	sums, queries, err := c.RecentAttention(1)
+func (tova) Score(v View) ([][]float32, error) {
+	sums, queries, err := v.RecentAttention(1)
 	if err != nil {
 		return nil, err
 	}
 	if queries == 0 {
 		return nil, fmt.Errorf("no query was recorded")
 	}
+	if !even(v) {
+		return sums, nil
+	}
 	for _, row := range sums[1:] {
-		for slot, v := range row {
-			sums[0][slot] += v
+		for slot, weight := range row {
+			sums[0][slot] += weight
 		}
 	}
 	return sums[:1], nil

@@ -112,3 +112,6 @@ func (c *Cache) Free() error {
 	}
 	return errors.Join(errs...)
 }
+
+// DType returns the type of keys and values.
+func (c *Cache) DType() tensor.DType { return c.keys.DType() }

@@ -81,7 +81,7 @@ func TestCloseAtAnyMoment(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				s.Logits()
+				logitsOf(s)
 			}
 			return s.Close()
 		}},

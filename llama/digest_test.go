@@ -36,7 +36,7 @@ func digest(t *testing.T, m *llama.Model, kv tensor.DType) string {
 		if err := s.Prefill(context.Background(), tokens); err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range s.Logits() {
+		for _, l := range logitsOf(s) {
 			var b [4]byte
 			binary.LittleEndian.PutUint32(b[:], math.Float32bits(l))
 			sum.Write(b[:])

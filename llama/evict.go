@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -26,7 +27,7 @@ func (u CacheUsage) String() string {
 }
 
 // CacheUsage returns the present figures. It is for the goroutine that uses the session.
-func (s *Session) CacheUsage() CacheUsage { return s.usage }
+func (s *Session) CacheUsage() CacheUsage { return s.sequence.usage }
 
 // Evict shrinks each layer's cache to targetLen slots now, by the session's policy: for host programs that need memory at once,
 // and for experiments. A cache with no more slots is left as it is. It is not interrupted.
@@ -34,25 +35,26 @@ func (s *Session) CacheUsage() CacheUsage { return s.usage }
 // When a device fails that the session was moved to, the session goes back to where it came from and evicts there; see Move. If
 // that is not possible, and the eviction failed while slots were being moved, further calls give errors that wrap
 // kvcache.ErrBroken until Truncate(0). If no slot had been moved, the session is as it was, and can evict again.
-func (s *Session) Evict(targetLen int) (eviction.Result, error) {
+func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 	if err := s.begin(); err != nil {
 		return eviction.Result{}, err
 	}
 	defer s.end()
-	return s.evict(func() (eviction.Result, error) { return s.manager.Evict(s.caches, targetLen) })
-}
-
-// bounded tells whether the policy keeps the cache within its capacity by itself, during prompts too, so that a full cache never
-// limits the conversation.
-func (s *Session) bounded() bool {
-	return s.manager.Policy().Budget() > 0 && !s.options.EvictAfterPrompt
+	err = s.with(func(c *sequence) error {
+		if err := c.settle(); err != nil {
+			return err
+		}
+		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.caches, targetLen) })
+		return err
+	})
+	return result, err
 }
 
 // sinks returns how many tokens at the beginning of the conversation a sliding window protects: those that ReanchorSinks gives
 // new positions. It is 0 for other policies.
-func (s *Session) sinks() int {
-	if c, ok := s.manager.Policy().(eviction.Contiguous); ok {
-		return c.ProtectedPrefix()
+func (c *sequence) sinks() int {
+	if p, ok := c.manager.Policy().(eviction.Contiguous); ok {
+		return p.ProtectedPrefix()
 	}
 	return 0
 }
@@ -64,66 +66,88 @@ func (s *Session) maybeEvict(last bool) error {
 		return nil
 	}
 	// The monitor is the caller's code, which may close the session or the model: it is asked while no lock is held.
-	if err := s.manager.Watch(); err != nil {
-		return fmt.Errorf("evict at token %d: %w", len(s.tokens), err)
+	if err := s.sequence.manager.Watch(); err != nil {
+		return fmt.Errorf("evict at token %d: %w", len(s.sequence.tokens), err)
 	}
-	_, err := s.evict(func() (eviction.Result, error) { return s.manager.Relieve(s.caches) })
-	return err
+	return s.with(func(c *sequence) error {
+		if len(c.ahead) > 0 {
+			if !c.manager.Due(c.caches, len(c.ahead)) {
+				return nil
+			}
+			if err := c.settle(); err != nil { // a policy chooses among what the conversation has, not among guesses
+				return err
+			}
+		}
+		_, err := c.evict(func() (eviction.Result, error) { return c.manager.Relieve(c.caches) })
+		return err
+	})
 }
 
-// evict runs an eviction, at origin if the session's device fails, and notes what it did in evicted and usage.
-func (s *Session) evict(run func() (eviction.Result, error)) (eviction.Result, error) {
-	if err := s.lockOpen(); err != nil {
-		return eviction.Result{}, err
-	}
-	defer s.memoryMu.Unlock()
-	if s.origin != nil && s.manager.Policy() != eviction.None {
+// evict runs an eviction, at origin if the device fails, and notes what it did in evicted and usage.
+func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.Result, err error) {
+	if c.origin != nil && c.manager.Policy() != eviction.None {
 		// The logits depend on slots that are evicted now, so that they could not be computed again if the device failed later.
-		if err := s.fetchLogits(); err != nil {
+		if err := c.fetchLogits(); err != nil {
 			return eviction.Result{}, err
 		}
 	}
-	result, err := s.shrink(run)
-	if err != nil && s.origin != nil && deviceFailed(err) {
-		result, err = s.evictAtOrigin(result, err)
+	before, tried := c.usage.Bytes, 0
+	var callers error // an error that is not the device's
+	err = c.onDevice(context.Background(), func() error {
+		done := result
+		if tried++; tried > 1 { // down to the target of the eviction that failed, which may have done so in some of the layers
+			run = func() (eviction.Result, error) { return c.manager.Evict(c.caches, done.Target) }
+		}
+		var err error
+		if result, err = run(); err == nil && (result.Slots > 0 || tried > 1) {
+			err = c.reanchor()
+		}
+		result.Slots, result.Duration = max(result.Slots, done.Slots), result.Duration+done.Duration
+		if tried > 1 {
+			result.Reason, result.Target = done.Reason, done.Target
+		}
+		if err != nil && !deviceFailed(err) {
+			callers, err = err, nil
+		}
+		return err
+	})
+	if err == nil {
+		err = callers
 	}
+	c.countCache()
 	if result.Slots > 0 {
-		s.evicted = len(s.tokens)
-		s.usage.Evictions++
-		s.usage.EvictedSlots += result.Slots
-		s.usage.EvictionTime += result.Duration
+		c.evicted, c.latest = len(c.tokens), 0
+		c.usage.Evictions++
+		c.usage.EvictedSlots += result.Slots
+		c.usage.EvictionTime += result.Duration
+		result.Bytes = before - c.usage.Bytes
 	}
-	if err != nil && result.Slots > 0 && s.options.Positions == ReanchorSinks {
-		s.caches[0].Break(err) // some layers' sinks are at their new positions, others' are not
+	if err != nil && result.Slots > 0 && c.options.Positions == ReanchorSinks {
+		c.caches[0].Break(err) // some layers' sinks are at their new positions, others' are not
 	}
-	s.countCache()
 	switch {
 	case errors.Is(err, eviction.ErrPressure):
 		return result, fmt.Errorf("%w: %w", ErrContextFull, err)
 	case err != nil:
-		return result, fmt.Errorf("evict at token %d: %w", len(s.tokens), err)
+		return result, fmt.Errorf("evict at token %d: %w", len(c.tokens), err)
 	}
 	return result, nil
 }
 
-// shrink runs an eviction and, if any slots were evicted, gives the sinks their new positions.
-func (s *Session) shrink(run func() (eviction.Result, error)) (eviction.Result, error) {
-	result, err := run()
-	if err == nil && result.Slots > 0 {
-		err = s.reanchor()
-	}
-	return result, err
+// deviceFailed tells whether an eviction's error may be a device's, rather than the caller's or a lack of memory.
+func deviceFailed(err error) bool {
+	return !errors.Is(err, eviction.ErrPressure) && !errors.Is(err, eviction.ErrMonitor) && !errors.Is(err, eviction.ErrOptions)
 }
 
 // reanchor gives the sinks the positions just before the window, if SessionOptions.Positions is ReanchorSinks.
-func (s *Session) reanchor() error {
-	if s.options.Positions != ReanchorSinks {
+func (c *sequence) reanchor() error {
+	if c.options.Positions != ReanchorSinks {
 		return nil
 	}
-	for i, c := range s.caches {
-		if n := min(s.sinks(), c.Len()-1); n > 0 {
-			if err := c.Reanchor(n, len(s.tokens)-c.Len()); err != nil {
-				return fmt.Errorf("layer %d: %w", i, err)
+	for i, cache := range c.caches {
+		if n := min(c.sinks(), cache.Len()-1); n > 0 {
+			if err := cache.Reanchor(n, len(c.tokens)-cache.Len()); err != nil {
+				return layerError(i, err)
 			}
 		}
 	}

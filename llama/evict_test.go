@@ -100,8 +100,8 @@ func TestReanchorSinksGoesOn(t *testing.T) {
 		began := time.Now()
 		for range n {
 			best := 0
-			for i, v := range s.Logits() {
-				if v > s.Logits()[best] {
+			for i, v := range logitsOf(s) {
+				if v > logitsOf(s)[best] {
 					best = i
 				}
 			}
@@ -122,7 +122,7 @@ func TestReanchorSinksGoesOn(t *testing.T) {
 	if usage := s.CacheUsage(); usage.PeakBytes > steady.PeakBytes || usage.RecordBytes > 2*steady.RecordBytes {
 		t.Errorf("the cache grew: %+v, at first %+v", usage, steady)
 	}
-	for _, v := range s.Logits() {
+	for _, v := range logitsOf(s) {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 			t.Fatalf("a logit is %v", v)
 		}
@@ -179,7 +179,7 @@ func TestTruncateAfterEviction(t *testing.T) {
 	if err := s.Prefill(t.Context(), tokens); err != nil {
 		t.Fatal(err)
 	}
-	want, slots := slices.Clone(s.Logits()), s.CacheLen()
+	want, slots := slices.Clone(logitsOf(s)), s.CacheLen()
 	if err := s.Prefill(t.Context(), tokens[:3]); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestTruncateAfterEviction(t *testing.T) {
 	if err := s.Prefill(t.Context(), tokens); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.Logits(), want) {
+	if !slices.Equal(logitsOf(s), want) {
 		t.Error("beginning anew gives other logits")
 	}
 }

@@ -53,18 +53,15 @@ func ExampleModel_Embed() {
 		log.Fatal(err)
 	}
 	defer model.Close()
-	embed := func(text string) []float32 {
-		vector, err := model.Embed(context.Background(), text)
-		if err != nil {
-			log.Fatal(err)
-		}
-		return vector
+	texts := []string{"What noise does a dog make?", "What sound does a cow make?", "Thank you for your help."}
+	vectors, err := model.Embed(context.Background(), texts...)
+	if err != nil {
+		log.Fatal(err)
 	}
-	query := embed("What noise does a dog make?")
-	for _, text := range []string{"What sound does a cow make?", "Thank you for your help."} {
+	for i, text := range texts[1:] {
 		var likeness float32
-		for i, x := range embed(text) {
-			likeness += x * query[i]
+		for j, x := range vectors[1+i] {
+			likeness += x * vectors[0][j]
 		}
 		fmt.Printf("%.2f %s\n", likeness, text)
 	}

@@ -19,10 +19,10 @@ func (longKeys) Name() string               { return "long keys" }
 func (longKeys) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // nothing about the past need be recorded
 func (longKeys) Recent(slots int) int       { return slots / 4 }          // the latest quarter of the tokens stays in any case
 
-func (longKeys) Score(c *kvcache.Cache) ([][]float32, error) {
-	scores := make([]float32, c.Len())
-	for head := range c.KVHeads() {
-		err := c.EachKey(head, func(slot int, key []float32) {
+func (longKeys) Score(v eviction.View) ([][]float32, error) {
+	scores := make([]float32, v.Len())
+	for head := range v.KVHeads() {
+		err := v.EachKey(head, func(slot int, key []float32) {
 			for _, x := range key {
 				scores[slot] += x * x
 			}

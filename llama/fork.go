@@ -5,57 +5,62 @@ import (
 	"slices"
 )
 
-// Fork returns a session with a copy of the conversation, to go on from here in two ways. The cache is copied, so the memory
-// doubles. The copy has the same options, policy and monitor, and is on the same device. The copy of a session that was moved
-// does not go back when that device fails.
+// Fork returns a session with the same conversation, to go on from here in two ways. The two share the memory of what they have in
+// common, and each takes memory of its own only as it goes on. The copy has the same options, policy and monitor, and is on the
+// same device. The copy of a session that was moved does not go back when that device fails.
 func (s *Session) Fork() (*Session, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
 	defer s.end()
-	if err := s.lockOpen(); err != nil {
+	return s.fork(len(s.sequence.tokens))
+}
+
+// fork returns a session with the first n tokens of the conversation: all of them, or some of a conversation of which none were
+// evicted. Another goroutine may be using the session: it then waits for this.
+func (s *Session) fork(n int) (f *Session, err error) {
+	c, err := s.lock()
+	if err != nil {
 		return nil, err
 	}
-	defer s.memoryMu.Unlock()
-	var f *Session
-	err := s.fetchLogits() // before anything else: a failing device may send the session back
-	if err == nil {
-		f, err = s.model.NewSession(&s.options)
+	defer s.unlock()
+	if err = c.settle(); err == nil {
+		err = c.fetchLogits() // before anything else: a failing device may send the sequence back
 	}
 	if err == nil {
-		if err = f.copyFrom(s); err != nil {
+		f, err = c.model.NewSession(c.options)
+	}
+	if err == nil {
+		if err = f.sequence.copyFrom(c); err == nil && n < len(c.tokens) {
+			err = f.sequence.truncate(n)
+		}
+		if err != nil {
 			f.Close()
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fork a session of %d tokens: %w", len(s.tokens), err)
+		return nil, fmt.Errorf("fork a session of %d tokens: %w", len(c.tokens), err)
 	}
 	return f, nil
 }
 
-// copyFrom fills an empty session with the caches, tokens and logits of another one of the same model and options, whose
-// memoryMu is held.
-func (s *Session) copyFrom(from *Session) error {
-	if err := s.lockOpen(); err != nil {
-		return err
-	}
-	defer s.memoryMu.Unlock()
-	for i, c := range from.caches {
-		clone, err := c.Clone()
+// copyFrom fills an empty sequence, which nobody else knows yet, with the caches, tokens and logits of another one of the same model
+// and options.
+func (c *sequence) copyFrom(from *sequence) error {
+	for i, cache := range from.caches {
+		clone, err := cache.Clone()
 		if err != nil {
-			return fmt.Errorf("layer %d: %w", i, err)
+			return layerError(i, err)
 		}
-		s.caches[i].Free()
-		s.caches[i] = clone
-		if err := clone.UseHadamard(s.hadamard); err != nil {
-			return fmt.Errorf("layer %d: %w", i, err)
-		}
+		c.caches[i].Free()
+		c.caches[i] = clone
 	}
-	s.tokens = slices.Clone(from.tokens)
-	s.evicted = from.evicted
-	if from.logitsAt == onHost {
-		s.logits, s.logitsAt = slices.Clone(from.logits), onHost
+	c.tokens = slices.Clone(from.tokens)
+	c.evicted = from.evicted
+	if from.logits.at == onHost {
+		c.logits.host, c.logits.at = slices.Clone(from.logits.host), onHost
 	}
-	s.usage.PeakBytes = s.countCache()
+	c.countCache()
+	c.usage.PeakBytes = c.usage.Bytes
 	return nil
 }

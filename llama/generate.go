@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -61,6 +62,8 @@ type Stats struct {
 	Evictions       int           // how often the cache was shrunk
 	EvictedSlots    int           // by how many slots in all; see CacheUsage
 	EvictionTime    time.Duration // what evictions took: a part of PrefillTime and DecodeTime
+	DraftedTokens   int           // tokens that Params.Draft proposed, and that were computed ahead
+	AcceptedTokens  int           // those of them that the answer went on with
 }
 
 // PrefillRate returns the prompt tokens computed per second, 0 when none were.
@@ -73,6 +76,9 @@ func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTim
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
 		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
+	if s.DraftedTokens > 0 {
+		text += fmt.Sprintf(", %d of %d drafts accepted", s.AcceptedTokens, s.DraftedTokens)
+	}
 	if s.Evictions > 0 {
 		text += fmt.Sprintf(", %d evictions of %d slots in %v", s.Evictions, s.EvictedSlots, s.EvictionTime.Round(time.Microsecond))
 	}
@@ -85,6 +91,25 @@ func rate(n int, d time.Duration) float64 {
 		return 0
 	}
 	return float64(n) / d.Seconds()
+}
+
+// Collect computes an answer to its end and returns it as one piece: all of its text and tokens, and the last piece's Stop and Stats.
+// Beside an error is what there was of the answer until then.
+//
+//	answer, err := llama.Collect(session.Chat(ctx, history, llama.Params{}))
+func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {
+	var all Piece
+	var text strings.Builder
+	for p, err := range pieces {
+		text.WriteString(p.Text)
+		all.Tokens, all.Logprobs = append(all.Tokens, p.Tokens...), append(all.Logprobs, p.Logprobs...)
+		all.Text, all.Stop, all.Stats = text.String(), p.Stop, p.Stats
+		if err != nil {
+			return all, err
+		}
+	}
+	all.Text = text.String()
+	return all, nil
 }
 
 // Generate appends the prompt to the conversation and returns the continuation, piece by piece, as it is computed.
@@ -100,15 +125,32 @@ func rate(n int, d time.Duration) float64 {
 // When the prompt does not fit, the error is ErrContextFull and nothing was computed. An empty prompt continues from the last
 // token.
 func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.Seq2[Piece, error] {
-	return s.sequence(func(yield func(Piece) bool) (Piece, error) {
+	return s.pieces(func(yield func(Piece) bool) (Piece, error) {
 		return s.generate(ctx, prompt, 0, p, false, yield)
 	})
 }
 
-// sequence returns the pieces that call yields. It claims the session while they are ranged over; if call returns an error, the
+// Chat answers a conversation: it renders the history with the model's chat template, reuses the longest beginning of the
+// rendered tokens that the cache holds already, and generates the next message. Pass the whole history each time; Chat does not
+// append the answer to it. The sequence behaves as Generate's does.
+func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
+	return s.pieces(func(yield func(Piece) bool) (Piece, error) {
+		prompt, err := s.sequence.model.tokenizer.render(ctx, history, p.Template)
+		if err != nil {
+			return Piece{}, err
+		}
+		shared, err := s.keepPrefix(prompt)
+		if err != nil {
+			return Piece{}, err
+		}
+		return s.generate(ctx, prompt[shared:], shared, p, true, yield)
+	})
+}
+
+// pieces returns the pieces that call yields. It claims the session while they are ranged over; if call returns an error, the
 // last element is that error beside the piece that call returned with it. callMu is not held while the loop's body runs, so
 // that the body may move the session.
-func (s *Session) sequence(call func(yield func(Piece) bool) (Piece, error)) iter.Seq2[Piece, error] {
+func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.Seq2[Piece, error] {
 	var ranged atomic.Bool
 	return func(yield func(Piece, error) bool) {
 		if ranged.Swap(true) {
@@ -141,64 +183,121 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	if err := p.validate(); err != nil {
 		return Piece{}, err
 	}
+	c := &s.sequence
 	stats := Stats{PromptTokens: reused + len(prompt), ReusedTokens: reused}
-	before := s.usage
-	evicted := func() Stats {
-		stats.Evictions, stats.EvictedSlots = s.usage.Evictions-before.Evictions, s.usage.EvictedSlots-before.EvictedSlots
-		stats.EvictionTime = s.usage.EvictionTime - before.EvictionTime
+	before := c.usage
+	final := func() Stats {
+		stats.Evictions, stats.EvictedSlots = c.usage.Evictions-before.Evictions, c.usage.EvictedSlots-before.EvictedSlots
+		stats.EvictionTime = c.usage.EvictionTime - before.EvictionTime
+		stats.DraftedTokens, stats.AcceptedTokens = s.drafting.drafted, s.drafting.accepted
 		return stats
 	}
-	began, had := time.Now(), len(s.tokens)
+	s.drafting.start(p.Draft)
+	began, had := time.Now(), len(c.tokens)
 	err := s.prefill(ctx, prompt, nil)
 	if err == nil {
-		err = s.ensureLogits()
+		err = s.with((*sequence).ensureLogits)
 	}
-	if err == nil && s.logitsAt == nowhere {
+	if err == nil && c.logits.at == nowhere {
 		err = &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
 	}
 	stats.PrefillTime = time.Since(began)
 	if err != nil {
-		stats.PromptTokens = reused + max(len(s.tokens)-had, 0)
-		return Piece{Stats: evicted()}, err
+		stats.PromptTokens = reused + max(len(c.tokens)-had, 0)
+		return Piece{Stats: final()}, err
 	}
 	s.sampler.start(p)
-	s.filter.start(p.Stop, fresh && s.model.tokenizer.leadingSpace())
-	fail := func(err error) (Piece, error) {
-		return Piece{Text: s.filter.flush(), Stats: evicted()}, err
+	s.filter.start(p.Stop, fresh && c.model.tokenizer.leadingSpace())
+	if err := s.with(func(c *sequence) error { c.model.batch.join(&c.job); return nil }); err != nil {
+		return Piece{Stats: final()}, err
 	}
+	err = s.decode(ctx, &stats, final, yield)
+	// The answer may end with proposals in the cache that it did not take. What was ended by Close has nothing left to tidy up.
+	tidy := s.with(func(c *sequence) error { return c.settle() })
+	c.leave()
+	if err == nil && !errors.Is(tidy, ErrClosed) {
+		err = tidy
+	}
+	if err != nil {
+		return Piece{Text: s.filter.flush(), Stats: final()}, err
+	}
+	return Piece{}, nil
+}
+
+// leave tells the batch that the answer is over.
+func (c *sequence) leave() { c.model.batch.leave(&c.job) }
+
+// decode generates the answer token by token. Each is delivered first, and then becomes part of the conversation.
+func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, yield func(Piece) bool) error {
 	for {
 		began := time.Now()
-		piece, next, err := s.next(ctx, &stats)
+		piece, next, err := s.next(ctx, stats)
 		if err != nil {
-			return fail(err)
+			return err
 		}
 		chosen := time.Since(began)
 		stats.DecodeTime += chosen
 		if piece.Stop != 0 {
 			piece.Text += s.filter.flush()
-			piece.Stats = evicted()
+			piece.Stats = final()
 		}
 		goOn := yield(piece) && piece.Stop == 0
 		if len(piece.Tokens) == 0 {
-			return Piece{}, nil
+			return nil
 		}
 		// The token was delivered, so it becomes part of the conversation even when the loop is over.
 		began = time.Now()
-		if err := s.step(ctx, []Token{next}, true, nil); err != nil {
-			return fail(err)
+		if err := s.append(next, goOn, stats); err != nil {
+			return err
 		}
-		s.tokenTime.add(chosen + time.Since(began)) // chosen included: step may return early, and choosing then waits for the device
-		if err := s.maybeEvict(true); err != nil {
-			return fail(err)
-		}
-		if !goOn {
-			if err := s.finish(); err != nil {
-				return fail(err)
-			}
-			return Piece{}, nil
+		s.tokenTime.add(chosen + time.Since(began))
+		if err := s.maybeEvict(true); err != nil || !goOn {
+			return err
 		}
 		stats.DecodeTime += time.Since(began)
 	}
+}
+
+// append makes a token of the answer part of the conversation: it is the first of those that were computed ahead, or it is computed
+// now, and with it, where the answer goes on, what a drafter proposes to come next.
+func (s *Session) append(t Token, goOn bool, stats *Stats) error {
+	return s.with(func(c *sequence) error {
+		if len(c.ahead) > 0 && c.ahead[0] == t {
+			c.accept()
+			s.drafting.accepted++
+			return nil
+		}
+		if err := c.settle(); err != nil {
+			return err
+		}
+		top := 0
+		if !s.sampler.changes() && s.sampler.Logprobs == 0 {
+			top = s.sampler.deciders(c.model.config.VocabSize)
+		}
+		s.run = append(s.run[:0], t)
+		if goOn {
+			s.run = s.drafting.propose(s.run, c, s.sampler.MaxTokens-stats.GeneratedTokens)
+		}
+		return c.answer(s.run, top)
+	})
+}
+
+// answer computes run: the next token of an answer, and behind it tokens that may be the next ones.
+func (c *sequence) answer(run []Token, top int) error {
+	if _, err := c.step(context.Background(), run, c.lastLogits(len(run), top), true); err != nil {
+		return err
+	}
+	n := len(c.tokens) - (len(run) - 1)
+	c.ahead = append(c.ahead[:0], c.tokens[n:]...)
+	c.tokens = c.tokens[:n]
+	return nil
+}
+
+// accept makes the first of the tokens that were computed ahead part of the conversation.
+func (c *sequence) accept() {
+	c.tokens = append(c.tokens, c.ahead[0])
+	c.ahead = append(c.ahead[:0], c.ahead[1:]...)
+	c.logits.point(c.logits.row + 1)
 }
 
 // next chooses a token and makes the piece that delivers it.
@@ -206,23 +305,25 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if err := ctx.Err(); err != nil {
 		return Piece{}, 0, err
 	}
-	if s.room() == 0 {
+	c := &s.sequence
+	if c.room() == 0 {
 		return Piece{Stop: ContextFull}, 0, nil
 	}
 	token, err := s.choose()
 	if err != nil {
 		return Piece{}, 0, err
 	}
-	if s.model.IsEnd(token) {
+	if c.model.IsEnd(token) {
 		return Piece{Stop: EndOfTurn}, 0, nil
 	}
 	s.sampler.accept(token)
 	stats.GeneratedTokens++
 	piece := Piece{Tokens: []Token{token}}
 	if n := s.sampler.Logprobs; n > 0 {
-		piece.Logprobs = []Logprobs{logprobs(s.logits, token, n)}
+		piece.Logprobs = []Logprobs{logprobs(c.logits.host, token, n)}
 	}
-	text, stopped := s.filter.push(s.model.tokenizer.bytes(token))
+	s.bytes = c.model.tokenizer.AppendBytes(s.bytes[:0], token)
+	text, stopped := s.filter.push(s.bytes)
 	piece.Text = text
 	switch {
 	case stopped:
@@ -231,36 +332,4 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 		piece.Stop = MaxTokens
 	}
 	return piece, token, nil
-}
-
-// Chat answers a conversation: it renders the history with the model's chat template, reuses the longest beginning of the
-// rendered tokens that the cache holds already, and generates the next message. Pass the whole history each time; Chat does not
-// append the answer to it. The sequence behaves as Generate's does.
-func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
-	return s.sequence(func(yield func(Piece) bool) (Piece, error) {
-		prompt, err := s.model.tokenizer.render(ctx, history, TemplateOptions{})
-		if err != nil {
-			return Piece{}, err
-		}
-		shared := commonPrefix(prompt, s.tokens)
-		if capacity := s.Capacity(); len(prompt) > capacity {
-			return Piece{}, &ContextFullError{Have: 0, Want: len(prompt), Room: capacity}
-		}
-		if shared < len(s.tokens) && shared < s.evicted {
-			shared = 0 // some tokens before the last eviction are not in the cache any more: compute all anew
-		}
-		if err := s.truncate(shared); err != nil {
-			return Piece{}, err
-		}
-		return s.generate(ctx, prompt[shared:], shared, p, true, yield)
-	})
-}
-
-// commonPrefix returns the length of the longest beginning that a and b share.
-func commonPrefix(a, b []Token) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

@@ -110,7 +110,7 @@ func TestGGUFLogitsNearTheFolders(t *testing.T) {
 		if err := s.Prefill(context.Background(), prompt); err != nil {
 			t.Fatal(err)
 		}
-		return prompt, s.Logits()
+		return prompt, logitsOf(s)
 	}
 	folder, err := llama.Load(fixture.Path(t, "pebble/hf"), nil)
 	wantPrompt, want := logits(folder, err)

@@ -102,7 +102,7 @@ func TestLogitsEqualTransformers(t *testing.T) {
 				if err := s.Prefill(ctx, g.input[:n]); err != nil {
 					t.Fatal(err)
 				}
-				if e := relativeError(s.Logits(), g.logits[n-1]); e > tolerance {
+				if e := relativeError(logitsOf(s), g.logits[n-1]); e > tolerance {
 					t.Errorf("prefill of %d tokens: relative error %.2g", n, e)
 				}
 				s.Close()
@@ -112,7 +112,7 @@ func TestLogitsEqualTransformers(t *testing.T) {
 				if err := s.Prefill(ctx, []Token{token}); err != nil {
 					t.Fatal(err)
 				}
-				if e := relativeError(s.Logits(), g.logits[i]); e > tolerance {
+				if e := relativeError(logitsOf(s), g.logits[i]); e > tolerance {
 					t.Errorf("token %d alone: relative error %.2g", i, e)
 				}
 			}
@@ -133,7 +133,7 @@ func TestGreedyTokensEqualTransformers(t *testing.T) {
 			}
 			got := slices.Clone(want[:prompt])
 			for len(got) < len(want) { // end-of-text is ignored, so not Generate
-				logits := s.Logits()
+				logits := logitsOf(s)
 				got = append(got, Token(slices.Index(logits, slices.Max(logits))))
 				if err := s.Prefill(ctx, got[len(got)-1:]); err != nil {
 					t.Fatal(err)

@@ -327,7 +327,7 @@ func TestVectorsOfEveryType(t *testing.T) {
 					if err := s.Prefill(context.Background(), []llama.Token{1, 2, 3, 4, 5}); err != nil {
 						return nil, err
 					}
-					return slices.Clone(s.Logits()), nil
+					return slices.Clone(logitsOf(s)), nil
 				}
 				got, err := logits(typ, false)
 				if typ.DType() == 0 {

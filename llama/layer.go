@@ -2,7 +2,6 @@ package llama
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -19,33 +18,22 @@ type layer struct {
 	gate, up, down         projection
 }
 
-// forward computes a chunk of tokens: ws.x [tokens, hidden] in place, appending the chunk's keys and values to the cache.
-func (l *layer) forward(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
-	if err := l.queryKeyValue(d, ws, cache, eps); err != nil {
+// forward computes the rows of a pass: ws.x [rows, hidden] in place, appending their keys and values to the caches.
+func (l *layer) forward(d *device, ws *workspace, eps float32) error {
+	if err := l.queryKeyValue(d, ws, eps); err != nil {
 		return err
 	}
-	k, v := cache.View()
-	q, err := cache.Query(&ws.q)
-	if err != nil {
+	if err := ws.caches.Append(&ws.q, &ws.k, &ws.v, &ws.rope); err != nil {
 		return err
 	}
-	if ws.tokens == 1 { // devices make AttentionGen fast for one query
-		err = d.AttentionGen(q, k, v, &ws.attention, cache.Len())
-	} else {
-		err = d.attend.Attention(q, k, v, &ws.attention, cache.Len())
-	}
-	if err != nil {
-		return err
-	}
-	if err := cache.Observe(q); err != nil {
+	if err := ws.caches.Attend(&ws.q, &ws.attention); err != nil {
 		return err
 	}
 	return l.output(d, ws, eps)
 }
 
-// queryKeyValue computes queries, keys and values from the normed stream, rotates queries and keys to their positions, and appends
-// keys and values to the cache.
-func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, eps float32) error {
+// queryKeyValue computes queries, keys and values from the normed stream.
+func (l *layer) queryKeyValue(d *device, ws *workspace, eps float32) error {
 	ws.weights = append(ws.weights[:0], l.q.weight, l.k.weight, l.v.weight)
 	ws.outs = append(ws.outs[:0], &ws.qFlat, &ws.kFlat, &ws.vFlat)
 	if err := d.fused.NormMatMul(&ws.x, l.attentionNorm, eps, &ws.normed, ws.weights, ws.outs); err != nil {
@@ -56,7 +44,7 @@ func (l *layer) queryKeyValue(d *device, ws *workspace, cache *kvcache.Cache, ep
 			return err
 		}
 	}
-	return cache.Append(&ws.q, &ws.k, &ws.v, &ws.rope)
+	return nil
 }
 
 // output adds to the stream the projection of the attention's result, and then the feed-forward network's result.
@@ -95,7 +83,7 @@ func (l *layer) swiGLU(d *device, ws *workspace, eps float32) error {
 	return d.SiLUMul(&ws.gate, &ws.up)
 }
 
-// addBias adds a bias [out] to each row of x [tokens, out].
+// addBias adds a bias [out] to each row of x [rows, out].
 func addBias(d *device, x, bias *tensor.Tensor) error {
 	if bias == nil {
 		return nil
@@ -108,10 +96,9 @@ func addBias(d *device, x, bias *tensor.Tensor) error {
 type device struct {
 	backend.Backend
 	fused  backend.Fuser
-	attend backend.PrefillAttender
 	choose backend.Selector
 }
 
 func newDevice(b backend.Backend) *device {
-	return &device{Backend: b, fused: backend.Fused(b), attend: backend.Attender(b), choose: backend.Selecting(b)}
+	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
 }

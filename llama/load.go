@@ -20,6 +20,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
 )
@@ -33,6 +34,9 @@ type LoadOptions struct {
 	// Weights quantises the linear layers while loading, to Q4_0, Q4_1 or Q8_0 (the output head then becomes Q8_0), or
 	// converts them to F32, F16 or BF16; zero: as stored.
 	Weights tensor.DType
+	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
+	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
+	MaxBatch int
 	// Progress is called now and then with the bytes of weights done and in total. Calls do not overlap.
 	Progress func(done, total int64)
 	// Logger is told what was loaded; nil: silent.
@@ -130,6 +134,9 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	if w := options.Weights; w != 0 && !w.Format().CanQuantize() {
 		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
 	}
+	if options.MaxBatch < 0 {
+		return nil, &ParamError{"LoadOptions.MaxBatch", options.MaxBatch, "positive, or 0 for the default"}
+	}
 	began := time.Now()
 	m = &Model{sessions: map[weak.Pointer[Session]]struct{}{}, release: func() error { return nil }}
 	b := options.Backend
@@ -164,6 +171,8 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	}
 	m.frequencies = config.RoPE.Frequencies(config.HeadDim)
 	m.layers = make([]layer, config.Layers)
+	m.store = kvcache.NewStore(b, defaultChunk+defaultMaxBatch, config.Heads, config.KVHeads, config.HeadDim)
+	m.batch = newBatch(m, options.MaxBatch)
 	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
 		return m, err
 	}

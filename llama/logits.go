@@ -1,9 +1,12 @@
 package llama
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // logitsPlace says where the logits after the last token are. A step leaves them on the device; they are copied to the host when
@@ -12,91 +15,187 @@ type logitsPlace uint8
 
 const (
 	nowhere  logitsPlace = iota // there are none
-	onDevice                    // in workspace.logits
-	onHost                      // in Session.logits
+	onDevice                    // in logits.current
+	onHost                      // in logits.host
 )
 
-// Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token, after
-// Truncate, after Close, and when the device fails to give them. The slice is valid until the next call. It may be called
-// inside the loop of an answer, too, and brings the logits from the device the first time that it is called after a token.
-func (s *Session) Logits() []float32 {
-	logits, err := s.hostLogits()
-	if err != nil {
-		return nil
-	}
-	return logits
+// logits are those after the last token of a sequence; while a drafter's proposals have been computed ahead, also those after each of
+// these.
+//
+// Invariants: while at is onDevice, current is row row of the rows that the latest step left in memory; len(host) is the size of the
+// vocabulary while at is onHost; best holds top of the largest logits of each of these rows, or top is 0; tempered is 0, or
+// probabilities are softmax(current/tempered).
+type logits struct {
+	at            logitsPlace
+	memory        *tensor.Tensor // [capacity, vocab] on the device; nil until a step asks for logits
+	into          tensor.Tensor  // [rows, vocab]: of the latest step, in memory
+	current       tensor.Tensor  // [1, vocab]: after the last token
+	rows, row     int
+	best          choices
+	top           int
+	host          []float32      // [vocab]
+	spare         []float32      // [vocab] or empty: what adopt makes host
+	probabilities *tensor.Tensor // [1, vocab]; nil until a draw asks for them
+	tempered      float32        // the temperature that probabilities were computed at; 0: not of these logits
 }
 
-// hostLogits returns the logits on the host, nil when there are none.
-func (s *Session) hostLogits() ([]float32, error) {
-	if err := s.lockOpen(); err != nil {
-		return nil, err
+// output makes an output of a step on m: the logits of the last n tokens, and the top largest of each.
+func (l *logits) output(m *Model, n, top int) (o output, err error) {
+	vocab := m.config.VocabSize
+	if l.memory == nil || l.memory.Shape().Dim(0) < n {
+		t, err := tensor.New(m.device.Backend, tensor.F32, tensor.ShapeOf(n, vocab))
+		if err != nil {
+			return o, fmt.Errorf("logits of %d tokens: %w", n, err)
+		}
+		if l.memory != nil {
+			if err := l.memory.Free(); err != nil {
+				return o, err
+			}
+		}
+		l.memory = t
 	}
-	defer s.memoryMu.Unlock()
-	if err := s.fetchLogits(); err != nil || s.logitsAt == nowhere {
-		return nil, err
+	if err := l.memory.SliceInto(&l.into, 0, n); err != nil {
+		return o, err
 	}
-	return s.logits, nil
+	l.best.reserve(n * top)
+	return output{last: n, into: &l.into, top: top, best: &l.best}, nil
 }
 
-// fetchLogits brings the logits, if there are any, to the host, with memoryMu held.
-func (s *Session) fetchLogits() error {
-	if s.logitsAt != onDevice {
-		return nil
-	}
-	if err := s.await(s.readLogits); err != nil {
-		return fmt.Errorf("read the logits after token %d: %w", len(s.tokens), err)
-	}
-	return nil
+// computed notes that the latest step left n rows of logits in memory, of which the first is current.
+func (l *logits) computed(n, top int) {
+	l.rows, l.top = n, top
+	l.point(0)
 }
 
-// readLogits copies the logits that are on the device to the host.
-func (s *Session) readLogits() error {
-	if s.logits == nil {
-		s.logits = make([]float32, s.model.config.VocabSize)
+// point makes row the current one.
+func (l *logits) point(row int) {
+	l.row, l.at, l.tempered = row, onDevice, 0
+	if err := l.into.SliceInto(&l.current, row, row+1); err != nil {
+		l.at = nowhere // row is one of into's: this cannot be
 	}
-	if err := backend.ReadFloats(s.model.device, &s.ws.logits, s.logits); err != nil {
-		return err
-	}
-	s.logitsAt = onHost
-	return nil
 }
 
-// await runs use, which waits for the logits on the device or computes from them, with memoryMu held and logitsAt onDevice. When
-// the device fails and the session was moved there, the last chunk is computed again on the device that the session came from,
-// and use runs once more. When it fails for good, there are no logits any more.
-func (s *Session) await(use func() error) error {
-	err := use()
-	if err != nil && s.origin != nil {
-		if err = s.recompute(err); err == nil {
-			err = use()
+// keep copies logits that are on the host, for adopt.
+func (l *logits) keep(row []float32) { l.spare = append(l.spare[:0], row...) }
+
+// adopt makes the logits that keep copied those after the last token, if there are any.
+func (l *logits) adopt() {
+	if len(l.spare) > 0 {
+		l.host, l.spare, l.at = l.spare, l.host[:0], onHost
+	}
+}
+
+// bytes returns the memory on the device.
+func (l *logits) bytes() (n int64) {
+	for _, t := range [...]*tensor.Tensor{l.memory, l.probabilities} {
+		if t != nil {
+			n += int64(t.Size())
 		}
 	}
+	return n
+}
+
+// free gives the memory on the device back. Logits that were there are lost.
+func (l *logits) free() error {
+	var errs []error
+	for _, t := range [...]*tensor.Tensor{l.memory, l.probabilities} {
+		if t != nil {
+			errs = append(errs, t.Free())
+		}
+	}
+	l.memory, l.probabilities, l.tempered = nil, nil, 0
+	if l.at == onDevice {
+		l.at = nowhere
+	}
+	return errors.Join(errs...)
+}
+
+// read copies the logits that are on the device to the host.
+func (l *logits) read(d *device) error {
+	if n := l.current.Shape().NumElements(); len(l.host) != n {
+		l.host = make([]float32, n)
+	}
+	if err := backend.ReadFloats(d, &l.current, l.host); err != nil {
+		return err
+	}
+	l.at = onHost
+	return nil
+}
+
+// temper returns the probabilities, [1, vocab], of the logits that are on the device. It computes them once for the same logits
+// and temperature.
+func (l *logits) temper(d *device, temperature float32) (*tensor.Tensor, error) {
+	if l.tempered == temperature {
+		return l.probabilities, nil
+	}
+	if l.probabilities == nil {
+		p, err := tensor.New(d.Backend, tensor.F32, l.current.Shape())
+		if err != nil {
+			return nil, err
+		}
+		l.probabilities = p
+	}
+	p := l.probabilities
+	if err := d.CopySlice(&l.current, p, 0, 0, p.Shape().NumElements()); err != nil {
+		return nil, err
+	}
+	if err := d.Scale(p, 1/temperature); err != nil {
+		return nil, err
+	}
+	if err := d.Softmax(p); err != nil {
+		return nil, err
+	}
+	l.tempered = temperature
+	return p, nil
+}
+
+// Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token and after
+// Truncate. The slice is valid until the next call. It may be called inside the loop of an answer, too, and brings the logits from
+// the device the first time that it is called after a token.
+func (s *Session) Logits() (l []float32, err error) {
+	err = s.with(func(c *sequence) error {
+		if err := c.fetchLogits(); err != nil || c.logits.at == nowhere {
+			return err
+		}
+		l = c.logits.host
+		return nil
+	})
+	return l, err
+}
+
+// needLogits returns the logits after the last token on the host, nil before the first token. Where they were lost, it computes the
+// last token once more.
+func (s *Session) needLogits() ([]float32, error) {
+	if err := s.with((*sequence).ensureLogits); err != nil {
+		return nil, err
+	}
+	return s.Logits()
+}
+
+// fetchLogits brings the logits, if there are any, to the host.
+func (c *sequence) fetchLogits() error {
+	if c.logits.at != onDevice {
+		return nil
+	}
+	err := c.useLogits(func() error { return c.logits.read(c.model.device) })
 	if err != nil {
-		s.logitsAt = nowhere
+		return fmt.Errorf("read the logits after token %d: %w", len(c.tokens), err)
+	}
+	return nil
+}
+
+// useLogits does something with the logits on the device. When the device fails for good, there are no logits any more.
+func (c *sequence) useLogits(use func() error) error {
+	err := c.onDevice(context.Background(), use)
+	if err != nil {
+		c.logits.at = nowhere
 	}
 	return err
 }
 
-// finish waits until the device has computed the logits, so that the call that wanted them returns the error if that fails, and
-// not the next one.
-func (s *Session) finish() error {
-	if err := s.lockOpen(); err != nil {
-		return err
-	}
-	defer s.memoryMu.Unlock()
-	if s.logitsAt != onDevice {
-		return nil
-	}
-	if err := s.await(func() error { return s.model.device.Synchronize() }); err != nil {
-		return fmt.Errorf("the logits after token %d: %w", len(s.tokens), err)
-	}
-	return nil
-}
-
 // choose picks the next token. Where the largest logits or probabilities decide, only those are copied to the host.
 func (s *Session) choose() (Token, error) {
-	if err := s.ensureLogits(); err != nil {
+	if err := s.with((*sequence).ensureLogits); err != nil {
 		return 0, err
 	}
 	if !s.sampler.changes() && s.sampler.Logprobs == 0 {
@@ -104,41 +203,54 @@ func (s *Session) choose() (Token, error) {
 			return token, err
 		}
 	}
-	logits, err := s.hostLogits()
+	logits, err := s.Logits()
 	if err != nil {
 		return 0, err
 	}
-	return s.sampler.choose(logits, s.tokens) // memoryMu is not held: a mask is the program's code
+	return s.sampler.choose(logits, s.sequence.tokens) // the sequence is not locked: a mask is the program's code
 }
 
 // chooseOnDevice picks the next token from the few largest logits, or the probabilities, that the device finds. ok is false, and
 // no token chosen, where the choice is by all logits as they are or the logits are not on the device.
 func (s *Session) chooseOnDevice() (token Token, ok bool, err error) {
-	if err := s.lockOpen(); err != nil {
+	c, err := s.lock()
+	if err != nil {
 		return 0, false, err
 	}
-	defer s.memoryMu.Unlock()
-	if s.logitsAt != onDevice {
+	defer s.unlock()
+	if c.logits.at != onDevice {
 		return 0, false, nil
 	}
-	vocab := s.model.config.VocabSize
+	vocab := c.model.config.VocabSize
 	few := s.sampler.few(vocab)
 	switch {
 	case few == nil && !s.sampler.tempers():
 		return 0, false, nil
 	case few == nil:
-		if token, ok, err = s.sampler.drawRanked((*deviceRanking)(s), vocab); ok || err != nil {
+		if token, ok, err = s.sampler.drawRanked(&deviceRanking{c, &s.sampler}, vocab); ok || err != nil {
 			return token, ok, err
 		}
-		if err := s.fetchLogits(); err != nil {
+		if err := c.fetchLogits(); err != nil {
 			return 0, false, err
 		}
-		token, err = s.sampler.pickAny(s.logits)
+		token, err = s.sampler.pickAny(c.logits.host)
 		return token, true, err
 	}
-	if err := s.await(func() error { return s.model.device.choose.Largest(&s.ws.logits, few.tokens, few.values) }); err != nil {
-		return 0, false, fmt.Errorf("the %d largest logits after token %d: %w", len(few.tokens), len(s.tokens), err)
+	if err := c.largest(few); err != nil {
+		return 0, false, fmt.Errorf("the %d largest logits after token %d: %w", len(few.tokens), len(c.tokens), err)
 	}
 	token, err = s.sampler.pick(few)
 	return token, true, err
+}
+
+// largest finds the largest logits, which are on the device: the step may have found them already.
+func (c *sequence) largest(few *choices) error {
+	l, n := &c.logits, len(few.tokens)
+	if l.top >= n {
+		at := l.row * l.top
+		copy(few.tokens, l.best.tokens[at:][:n])
+		copy(few.values, l.best.values[at:][:n])
+		return nil
+	}
+	return c.useLogits(func() error { return c.model.device.choose.Largest(&c.logits.current, few.tokens, few.values) })
 }

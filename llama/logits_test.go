@@ -99,7 +99,7 @@ func TestLogitsTravelOnlyWhenWanted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plain := newSession(t, pebbleModel(t), nil)
-			want := told(t, plain, c.p, func(int) { plain.Logits() })
+			want := told(t, plain, c.p, func(int) { logitsOf(plain) })
 			device.reads, device.searches = 0, 0
 			s := newSession(t, m, nil)
 			got := told(t, s, c.p, nothing)
@@ -109,7 +109,7 @@ func TestLogitsTravelOnlyWhenWanted(t *testing.T) {
 			if c.travel != (device.reads > 0) || c.travel == (device.searches > 0) {
 				t.Errorf("logits were read %d times and searched %d times", device.reads, device.searches)
 			}
-			if !slices.Equal(s.Logits(), plain.Logits()) || s.Logits() == nil {
+			if !slices.Equal(logitsOf(s), logitsOf(plain)) || logitsOf(s) == nil {
 				t.Error("the logits after the answer differ")
 			}
 		})
@@ -122,14 +122,14 @@ func TestLogitsInsideTheLoop(t *testing.T) {
 	s := newSession(t, otherModel(t, device), nil)
 	want := told(t, newSession(t, pebbleModel(t), nil), llama.Params{}, nothing)
 	got := told(t, s, llama.Params{}, func(i int) {
-		if l := s.Logits(); len(l) != vocabulary || slices.Index(l, slices.Max(l)) < 0 {
+		if l := logitsOf(s); len(l) != vocabulary || slices.Index(l, slices.Max(l)) < 0 {
 			t.Errorf("%d logits after piece %d", len(l), i)
 		}
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("answered %v, want %v", got, want)
 	}
-	if err := s.Close(); err != nil || s.Logits() != nil {
+	if err := s.Close(); err != nil || logitsOf(s) != nil {
 		t.Errorf("a closed session has logits (%v)", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestUnreadableLogits(t *testing.T) {
 		return err
 	}
 	logits := func(s *llama.Session) error {
-		if s.Logits() == nil {
+		if logitsOf(s) == nil {
 			return errDevice
 		}
 		return nil
@@ -252,8 +252,8 @@ func TestLateFailure(t *testing.T) {
 		if moved != (err == nil) || err != nil && !errors.Is(err, errDevice) || moved != (len(s.Setbacks()) == 1) {
 			t.Errorf("moved %t: %v, setbacks %v", moved, err, s.Setbacks())
 		}
-		if moved != (s.Logits() != nil) {
-			t.Errorf("moved %t: %d logits", moved, len(s.Logits()))
+		if moved != (logitsOf(s) != nil) {
+			t.Errorf("moved %t: %d logits", moved, len(logitsOf(s)))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/kvcache"
 )
 
 // Migration tells of a session's move to another device.
@@ -44,76 +45,89 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 		return Migration{}, ErrBusy
 	}
 	defer s.callMu.Unlock()
-	if err := s.lockOpen(); err != nil {
+	c, err := s.lock()
+	if err != nil {
 		return Migration{}, err
 	}
-	defer s.memoryMu.Unlock()
-	m, err := s.moveLocked(ctx, to, s.copyCaches)
-	if err != nil {
-		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(s.tokens), s.model.device.Name(), to.device.Name(), err)
+	defer s.unlock()
+	if to == c.model {
+		return Migration{}, nil
 	}
+	from := c.model
+	err = c.settle()
+	var m Migration
+	if err == nil {
+		m, err = c.move(ctx, to, c.copyCaches)
+	}
+	if err != nil {
+		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(c.tokens), from.device.Name(), to.device.Name(), err)
+	}
+	s.tokenTime = average{}
 	return m, nil
 }
 
-// filler fills moved's caches, which are empty and lie on to's device, with what the session's caches hold.
-type filler func(ctx context.Context, to *Model, moved *memory) error
+// filler fills caches, which are empty and lie on to's device, with what the sequence's caches hold.
+type filler func(ctx context.Context, to *Model, caches []*kvcache.Cache) error
 
-// moveLocked is Move, with memoryMu held and a choice of how the new caches are filled.
-func (s *Session) moveLocked(ctx context.Context, to *Model, fill filler) (Migration, error) {
-	if to == s.model {
-		return Migration{}, nil
-	}
-	if a, b := s.model.Config(), to.Config(); !reflect.DeepEqual(a, b) {
+// move is Move with a choice of how the new caches are filled.
+func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration, error) {
+	if a, b := c.model.Config(), to.Config(); !reflect.DeepEqual(a, b) {
 		return Migration{}, fmt.Errorf("%w: its configuration differs", ErrStateMismatch)
 	}
 	began := time.Now()
-	if err := to.register(s); err != nil { // from here on to.Close closes this session too, and so waits for memoryMu
+	if err := to.register(c.self); err != nil { // from here on to.Close closes this session too, and so waits for the lock
 		return Migration{}, err
 	}
-	moved, err := s.allocate(to)
+	caches, err := c.newCaches(to)
 	if err == nil {
-		if err = fill(ctx, to, &moved); err != nil {
-			moved.free()
+		if err = fill(ctx, to, caches); err != nil {
+			freeCaches(caches)
 		}
 	}
 	if err != nil {
-		to.unregister(s)
+		to.unregister(c.self)
 		return Migration{}, err
 	}
-	if s.logitsAt == onDevice && s.readLogits() != nil {
-		s.logitsAt = nowhere // the last token is computed again when its logits are wanted
+	if c.logits.at == onDevice && c.logits.read(c.model.device) != nil {
+		c.logits.at = nowhere // the last token is computed again when its logits are wanted
 	}
-	s.model.unregister(s)
-	s.memory.free() // an error would be that of a device which the session leaves, and is of no use to the caller
-	s.origin, s.model, s.memory, s.tokenTime = s.model, to, moved, average{}
-	s.workspaceBytes.Store(s.ws.bytes)
+	from := c.model
+	from.unregister(c.self)
+	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
+	c.origin, c.model, c.caches, c.latest = from, to, caches, 0
+	if c.job.member {
+		from.batch.leave(&c.job)
+		to.batch.join(&c.job)
+	}
+	to.batch.want(c.options.Chunk)
+	c.countCache()
 	return Migration{
-		From: s.origin.device.Name(), To: to.device.Name(), Position: len(s.tokens), Bytes: s.countCache(), Duration: time.Since(began),
+		From: from.device.Name(), To: to.device.Name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: time.Since(began),
 	}, nil
 }
 
-// copyCaches copies the session's slots and records into the caches of moved.
-func (s *Session) copyCaches(ctx context.Context, _ *Model, moved *memory) error {
-	for i, c := range s.caches {
+// copyCaches copies the sequence's slots and records into caches.
+func (c *sequence) copyCaches(ctx context.Context, _ *Model, caches []*kvcache.Cache) error {
+	for i, cache := range c.caches {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := copyState(c.WriteState, moved.caches[i].ReadState); err != nil {
-			return fmt.Errorf("layer %d: %w", i, err)
+		if err := copyState(cache.WriteState, caches[i].ReadState); err != nil {
+			return layerError(i, err)
 		}
 	}
 	return nil
 }
 
-// computeCaches fills the caches of moved by computing the session's tokens anew, none of which may have been evicted.
-func (s *Session) computeCaches(ctx context.Context, to *Model, moved *memory) error {
-	for at := 0; at < len(s.tokens); at += moved.ws.chunk {
-		if err := ctx.Err(); err != nil {
+// computeCaches fills caches by computing the sequence's tokens anew, none of which may have been evicted.
+func (c *sequence) computeCaches(ctx context.Context, to *Model, caches []*kvcache.Cache) error {
+	j := job{ctx: ctx, caches: caches}
+	for j.start < len(c.tokens) {
+		j.tokens = c.tokens[j.start:]
+		if err := to.batch.run(&j); err != nil {
 			return err
 		}
-		if err := to.forward(ctx, moved.ws, s.tokens[at:min(at+moved.ws.chunk, len(s.tokens))], at, moved.caches); err != nil {
-			return err
-		}
+		j.start += j.rows
 	}
 	return nil
 }

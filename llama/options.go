@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -51,8 +52,8 @@ const (
 )
 
 // complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
-func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
-	manager, err := eviction.NewManager(o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
+func (o *SessionOptions) complete(c *Config) (*eviction.Manager[*kvcache.Cache], error) {
+	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
 		return nil, fmt.Errorf("SessionOptions: %w", err)
 	}
@@ -72,7 +73,7 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager, error) {
 	need := 0 // slots that each cache must have for the policy to keep it within the budget
 	if budget > 0 && !o.EvictAfterPrompt {
 		o.Chunk = min(o.Chunk, max(budget/4, 1))
-		need = manager.Slots(c.Layers, o.Chunk)
+		need = manager.Slots(c.Layers, c.KVHeads, o.Chunk)
 	}
 	if o.Capacity == 0 {
 		o.Capacity = min(c.ContextLength, defaultCapacity)

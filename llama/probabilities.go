@@ -7,7 +7,6 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/selection"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Where neither a temperature of 0 nor TopK says that a few logits decide, a token is drawn by the probabilities of the whole
@@ -95,68 +94,39 @@ func (r *hostRanking) likeliest(n int) (*choices, error) {
 
 func (r *hostRanking) all() ([]float32, error) { return r.probabilities, nil }
 
-// deviceRanking is the ranking of the logits that a session has on its device. Its methods want memoryMu to be held.
-type deviceRanking Session
+// deviceRanking is the ranking of the logits that a sequence, which is locked, has on its device.
+type deviceRanking struct {
+	sequence *sequence
+	sampler  *sampler
+}
 
 func (r *deviceRanking) likeliest(n int) (*choices, error) {
-	s := (*Session)(r)
-	c := s.sampler.deciding.reserve(n)
-	err := s.await(func() error {
-		p, err := s.temper()
+	c, found := r.sequence, r.sampler.deciding.reserve(n)
+	err := c.useLogits(func() error {
+		p, err := c.logits.temper(c.model.device, r.sampler.Temperature)
 		if err != nil {
 			return err
 		}
-		return s.model.device.choose.Largest(p, c.tokens, c.values)
+		return c.model.device.choose.Largest(p, found.tokens, found.values)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the %d likeliest tokens after token %d: %w", n, len(s.tokens), err)
+		return nil, fmt.Errorf("the %d likeliest tokens after token %d: %w", n, len(c.tokens), err)
 	}
-	return c, nil
+	return found, nil
 }
 
 func (r *deviceRanking) all() ([]float32, error) {
-	s := (*Session)(r)
-	memory := &s.sampler.ranking.probabilities
-	*memory = slices.Grow((*memory)[:0], s.model.config.VocabSize)[:s.model.config.VocabSize]
-	err := s.await(func() error {
-		p, err := s.temper()
+	c, memory := r.sequence, &r.sampler.ranking.probabilities
+	*memory = slices.Grow((*memory)[:0], c.model.config.VocabSize)[:c.model.config.VocabSize]
+	err := c.useLogits(func() error {
+		p, err := c.logits.temper(c.model.device, r.sampler.Temperature)
 		if err != nil {
 			return err
 		}
-		return backend.ReadFloats(s.model.device, p, *memory)
+		return backend.ReadFloats(c.model.device, p, *memory)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the probabilities after token %d: %w", len(s.tokens), err)
+		return nil, fmt.Errorf("read the probabilities after token %d: %w", len(c.tokens), err)
 	}
 	return *memory, nil
-}
-
-// temper returns the probabilities, [1, vocab], of the logits that are on the device. It computes them once for the same logits
-// and temperature.
-func (s *Session) temper() (*tensor.Tensor, error) {
-	ws, d, temperature := s.ws, s.model.device, s.sampler.Temperature
-	if ws.tempered == temperature {
-		return ws.probabilities, nil
-	}
-	if ws.probabilities == nil {
-		p, err := tensor.New(d.Backend, tensor.F32, ws.logits.Shape())
-		if err != nil {
-			return nil, err
-		}
-		ws.probabilities = p
-		ws.bytes += int64(p.Size())
-		s.workspaceBytes.Store(ws.bytes)
-	}
-	p := ws.probabilities
-	if err := d.CopySlice(&ws.logits, p, 0, 0, p.Shape().NumElements()); err != nil {
-		return nil, err
-	}
-	if err := d.Scale(p, 1/temperature); err != nil {
-		return nil, err
-	}
-	if err := d.Softmax(p); err != nil {
-		return nil, err
-	}
-	ws.tempered = temperature
-	return p, nil
 }

@@ -42,6 +42,10 @@ type Params struct {
 	Logprobs int
 	// Mask, when not nil, forbids tokens before each choice: constrained output.
 	Mask LogitMask
+	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
+	Draft Drafter
+	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
+	Template TemplateOptions
 }
 
 // LogitMask constrains what may be generated.
@@ -142,17 +146,21 @@ const maxSearch = 256
 
 // few returns room for the largest logits where a few of them decide the choice, and nil where all logits of the vocabulary do.
 func (s *sampler) few(vocab int) *choices {
-	n := 0
+	if n := s.deciders(vocab); n > 0 {
+		return s.deciding.reserve(n)
+	}
+	return nil
+}
+
+// deciders returns how many of the largest logits decide the choice, 0 where all logits of the vocabulary do.
+func (s *sampler) deciders(vocab int) int {
 	switch {
 	case s.Temperature == 0:
-		n = 1
+		return 1
 	case s.TopK <= maxSearch:
-		n = min(s.TopK, vocab)
+		return min(s.TopK, vocab)
 	}
-	if n == 0 {
-		return nil
-	}
-	return s.deciding.reserve(n)
+	return 0
 }
 
 // changes tells whether a mask or penalties change the model's logits before the choice.

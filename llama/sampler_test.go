@@ -1,7 +1,6 @@
 package llama
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -165,7 +164,7 @@ func TestChoosingDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			one[0] = token
-			if err := s.step(context.Background(), one, true, nil); err != nil {
+			if err := s.append(one[0], true, new(Stats)); err != nil {
 				t.Fatal(err)
 			}
 		}

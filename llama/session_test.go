@@ -34,8 +34,8 @@ func TestSessionLogitsDoNotDependOnChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want == nil {
-				want = slices.Clone(s.Logits())
-			} else if !slices.Equal(s.Logits(), want) {
+				want = slices.Clone(logitsOf(s))
+			} else if !slices.Equal(logitsOf(s), want) {
 				t.Errorf("cache of %v: chunks of %d give other logits than chunks of 1", kv, chunk)
 			}
 			s.Close()
@@ -53,8 +53,8 @@ func TestSessionLogitsDoNotDependOnThreads(t *testing.T) {
 		s := newSession(t, m, nil)
 		chat(t, s, story, llama.Params{MaxTokens: 20})
 		if want == nil {
-			want = slices.Clone(s.Logits())
-		} else if !slices.Equal(s.Logits(), want) {
+			want = slices.Clone(logitsOf(s))
+		} else if !slices.Equal(logitsOf(s), want) {
 			t.Errorf("%d threads give other logits than one", threads)
 		}
 		m.Close()
@@ -75,7 +75,7 @@ func TestSessionChatReusesThePrefix(t *testing.T) {
 	if want, _ := chat(t, fresh, history, llama.Params{}); again != want {
 		t.Errorf("with a reused prefix: %q; without: %q", again, want)
 	}
-	if !slices.Equal(s.Logits(), fresh.Logits()) {
+	if !slices.Equal(logitsOf(s), logitsOf(fresh)) {
 		t.Error("a reused prefix changes the logits")
 	}
 	// The same conversation once more: all of it is in the cache.
@@ -279,10 +279,10 @@ func TestSessionScore(t *testing.T) {
 	for i, token := range tokens {
 		if i > 0 {
 			sum := 0.0
-			for _, l := range one.Logits() {
+			for _, l := range logitsOf(one) {
 				sum += math.Exp(float64(l))
 			}
-			want := float64(one.Logits()[token]) - math.Log(sum)
+			want := float64(logitsOf(one)[token]) - math.Log(sum)
 			if math.Abs(float64(scores[i])-want) > 1e-4 {
 				t.Errorf("token %d: score %.5f, want %.5f", i, scores[i], want)
 			}
@@ -313,14 +313,14 @@ func TestSessionTruncate(t *testing.T) {
 	if err := s.Prefill(ctx, prompt); err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Clone(s.Logits())
+	want := slices.Clone(logitsOf(s))
 	if err := s.Prefill(ctx, prompt[1:]); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Truncate(len(prompt) - 1); err != nil {
 		t.Fatal(err)
 	}
-	if s.Logits() != nil {
+	if logitsOf(s) != nil {
 		t.Error("logits of a forgotten token are still there")
 	}
 	if s.Position() != len(prompt)-1 || s.CacheLen() != len(prompt)-1 {
@@ -329,7 +329,7 @@ func TestSessionTruncate(t *testing.T) {
 	if err := s.Prefill(ctx, prompt[len(prompt)-1:]); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.Logits(), want) {
+	if !slices.Equal(logitsOf(s), want) {
 		t.Error("computing a forgotten token again gives other logits")
 	}
 	for _, n := range []int{-1, len(prompt) + 1} {
@@ -508,7 +508,7 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v
+		return v[0]
 	}
 	cosine := func(a, b []float32) (sum float64) {
 		for i := range a {

@@ -35,54 +35,60 @@ type stateHeader struct {
 	Capacity uint32
 	Logits   uint32 // 1: there are logits; 0: there are none
 	Tokens   uint64 // how many there are
-	Evicted  uint64 // Session.evicted
+	Evicted  uint64 // sequence.evicted
 }
 
 // Save writes the conversation: tokens, cache and logits, not the eviction policy. Restore of the same model goes on from it
 // as the session would have, bit for bit.
-func (s *Session) Save(w io.Writer) (err error) {
+func (s *Session) Save(w io.Writer) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
 	defer s.end()
-	if err := s.lockOpen(); err != nil {
+	c, err := s.lock()
+	if err != nil {
 		return err
 	}
-	defer s.memoryMu.Unlock()
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("save a session of %d tokens: %w", len(s.tokens), err)
-		}
-	}()
-	if err := s.fetchLogits(); err != nil {
+	defer s.unlock()
+	if err := c.save(w); err != nil {
+		return fmt.Errorf("save a session of %d tokens: %w", len(c.tokens), err)
+	}
+	return nil
+}
+
+func (c *sequence) save(w io.Writer) error {
+	if err := c.settle(); err != nil {
 		return err
 	}
-	fingerprint, err := s.model.fingerprint()
+	if err := c.fetchLogits(); err != nil {
+		return err
+	}
+	fingerprint, err := c.model.fingerprint()
 	if err != nil {
 		return err
 	}
 	sum := sha256.New()
 	out := io.MultiWriter(w, sum)
 	header := stateHeader{
-		KV: uint32(s.options.KV), Capacity: uint32(s.options.Capacity),
-		Tokens: uint64(len(s.tokens)), Evicted: uint64(s.evicted),
+		KV: uint32(c.options.KV), Capacity: uint32(c.options.Capacity),
+		Tokens: uint64(len(c.tokens)), Evicted: uint64(c.evicted),
 	}
-	if s.logitsAt == onHost {
+	if c.logits.at == onHost {
 		header.Logits = 1
 	}
-	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, s.tokens} {
+	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, c.tokens} {
 		if err := binary.Write(out, binary.LittleEndian, part); err != nil {
 			return err
 		}
 	}
-	if s.logitsAt == onHost {
-		if err := binary.Write(out, binary.LittleEndian, s.logits); err != nil {
+	if c.logits.at == onHost {
+		if err := binary.Write(out, binary.LittleEndian, c.logits.host); err != nil {
 			return err
 		}
 	}
-	for i, c := range s.caches {
-		if err := c.WriteState(out); err != nil {
-			return fmt.Errorf("layer %d: %w", i, err)
+	for i, cache := range c.caches {
+		if err := cache.WriteState(out); err != nil {
+			return layerError(i, err)
 		}
 	}
 	_, err = w.Write(sum.Sum(nil))
@@ -136,21 +142,17 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 			s.Close()
 		}
 	}()
-	if err := s.read(in, header); err != nil {
+	if err := s.with(func(c *sequence) error { return c.read(in, header) }); err != nil {
 		return nil, err
 	}
-	if s.bounded() { // the session may have been saved without a budget, or with a larger one
+	if s.sequence.bounded() { // the session may have been saved without a budget, or with a larger one
 		return s, s.maybeEvict(true)
 	}
 	return s, nil
 }
 
-// read fills an empty session with what follows the header.
-func (s *Session) read(in *stateReader, header *stateHeader) error {
-	if err := s.lockOpen(); err != nil {
-		return err
-	}
-	defer s.memoryMu.Unlock()
+// read fills an empty sequence with what follows the header.
+func (c *sequence) read(in *stateReader, header *stateHeader) error {
 	const most = 1 << 12 // tokens read at once: memory grows with the tokens that are there, not with a length that may be wrong
 	for left := header.Tokens; left > 0; {
 		part := make([]Token, min(left, most))
@@ -158,39 +160,40 @@ func (s *Session) read(in *stateReader, header *stateHeader) error {
 			return err
 		}
 		for _, t := range part {
-			if t < 0 || int(t) >= s.model.config.VocabSize {
-				return in.damaged(fmt.Errorf("token %d of a vocabulary of %d", t, s.model.config.VocabSize))
+			if t < 0 || int(t) >= c.model.config.VocabSize {
+				return in.damaged(fmt.Errorf("token %d of a vocabulary of %d", t, c.model.config.VocabSize))
 			}
 		}
-		s.tokens = append(s.tokens, part...)
+		c.tokens = append(c.tokens, part...)
 		left -= uint64(len(part))
 	}
 	if header.Logits == 1 {
-		s.logits = make([]float32, s.model.config.VocabSize)
-		if err := in.read(s.logits); err != nil {
+		c.logits.host = make([]float32, c.model.config.VocabSize)
+		if err := in.read(c.logits.host); err != nil {
 			return err
 		}
 	}
-	for i, c := range s.caches {
-		switch err := c.ReadState(in); {
+	for i, cache := range c.caches {
+		switch err := cache.ReadState(in); {
 		case errors.Is(err, kvcache.ErrState):
 			return fmt.Errorf("%w: layer %d: %w", ErrStateMismatch, i, err)
 		case err != nil:
-			return in.damaged(fmt.Errorf("layer %d: %w", i, err))
-		case c.Seen() != len(s.tokens):
-			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, c.Seen(), len(s.tokens)))
-		case c.Len() < c.Seen()-max(int(header.Evicted)-1, 0): // an eviction keeps the latest token and leaves later ones alone
-			return in.damaged(fmt.Errorf("layer %d has %d slots of %d tokens, %d after an eviction", i, c.Len(), c.Seen(), c.Seen()-int(header.Evicted)))
+			return in.damaged(layerError(i, err))
+		case cache.Seen() != len(c.tokens):
+			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, cache.Seen(), len(c.tokens)))
+		case cache.Len() < cache.Seen()-max(int(header.Evicted)-1, 0): // an eviction keeps the latest token and leaves later ones alone
+			return in.damaged(fmt.Errorf("layer %d has %d slots of %d tokens, %d after an eviction", i, cache.Len(), cache.Seen(), cache.Seen()-int(header.Evicted)))
 		}
 	}
 	if err := in.end(); err != nil {
 		return err
 	}
-	s.evicted = int(header.Evicted)
+	c.evicted = int(header.Evicted)
 	if header.Logits == 1 {
-		s.logitsAt = onHost
+		c.logits.at = onHost
 	}
-	s.usage.PeakBytes = s.countCache()
+	c.countCache()
+	c.usage.PeakBytes = c.usage.Bytes
 	return nil
 }
 

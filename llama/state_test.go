@@ -40,7 +40,7 @@ func goOn(t testing.TB, s *llama.Session, n int) (logits []float32) {
 		if err := s.Prefill(t.Context(), []llama.Token{token}); err != nil {
 			t.Fatal(err)
 		}
-		logits = append(logits, s.Logits()...)
+		logits = append(logits, logitsOf(s)...)
 	}
 	return logits
 }
@@ -100,7 +100,7 @@ func TestRestoreWithoutOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer restored.Close()
-	if !slices.Equal(restored.Logits(), s.Logits()) || restored.CacheLen() != s.CacheLen() || restored.Capacity() != 300 {
+	if !slices.Equal(logitsOf(restored), logitsOf(s)) || restored.CacheLen() != s.CacheLen() || restored.Capacity() != 300 {
 		t.Errorf("%d slots of %d, want %d of 300", restored.CacheLen(), restored.Capacity(), s.CacheLen())
 	}
 }
@@ -174,7 +174,7 @@ func TestRestoreIntoOtherOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bounded.Close()
-	if bounded.CacheLen() != 256 || bounded.Position() != 340 || bounded.Logits() == nil {
+	if bounded.CacheLen() != 256 || bounded.Position() != 340 || logitsOf(bounded) == nil {
 		t.Errorf("%d slots at position %d", bounded.CacheLen(), bounded.Position())
 	}
 	if err := bounded.Prefill(t.Context(), stream(500)); err != nil {

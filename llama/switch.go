@@ -186,7 +186,7 @@ func (w *Switch) maybeMove(ctx context.Context) {
 	s := w.session
 	if r.Here = s.tokenTime.mean; w.options.Threshold > 0 {
 		r.Threshold = w.options.Threshold
-		if len(s.tokens) < r.Threshold {
+		if s.Position() < r.Threshold {
 			return
 		}
 	} else {
@@ -210,7 +210,7 @@ func (w *Switch) worth(s *Session) int {
 	}
 	// What a move takes, roughly: allocating memory, and copying the cache through the host at 1 GiB/s.
 	const fixed, perByte = 5 * time.Millisecond, time.Second / (1 << 30)
-	cost := fixed + time.Duration(s.cacheBytes.Load())*perByte
+	cost := fixed + time.Duration(s.sequence.usage.Bytes)*perByte
 	return int(cost/saved) + 1
 }
 

@@ -58,6 +58,12 @@ func (t *Tokenizer) Encode(text string) []Token {
 	return fromInt32(t.vocabulary.Encode(nil, text))
 }
 
+// EncodeContinuation is Encode for a text that goes on after other tokens. It differs where the tokenizer puts a space before the
+// first word of a text.
+func (t *Tokenizer) EncodeContinuation(text string) []Token {
+	return fromInt32(t.vocabulary.EncodeContinuation(nil, text))
+}
+
 // EncodeSpecial returns the tokens of a text in which added tokens are recognised, special or not, as Hugging Face's tokenizers
 // do; bos puts the begin-of-text token first where the model wants one. Never use it on text from outside.
 func (t *Tokenizer) EncodeSpecial(text string, bos bool) []Token {
@@ -84,9 +90,9 @@ func (t *Tokenizer) ID(text string) (Token, bool) {
 // Text returns a token as the vocabulary writes it, "" for an id that is not in use.
 func (t *Tokenizer) Text(token Token) string { return t.vocabulary.Text(int32(token)) }
 
-// bytes returns the bytes of one token.
-func (t *Tokenizer) bytes(token Token) []byte {
-	return t.vocabulary.AppendBytes(nil, int32(token))
+// AppendBytes appends the bytes of one token to dst. A character may be spread over several tokens.
+func (t *Tokenizer) AppendBytes(dst []byte, token Token) []byte {
+	return t.vocabulary.AppendBytes(dst, int32(token))
 }
 
 // leadingSpace tells whether the first token of a text carries a space that the text does not have.

@@ -3,26 +3,23 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// heads is the shape of an attention: the keys of the tokens are the last of the first n slots.
+// heads is the shape of an attention to contiguous keys and values: those of the tokens are the last of the first n slots.
 type heads struct{ tokens, heads, kvHeads, dim, n int }
 
-// Single tokens and chunks: one slot, the sizes around tiles, an odd group of heads; and Llama's.
+// Single tokens: one slot, the sizes around tiles, an odd group of heads; and Llama's.
 var (
 	singleTokens = []heads{
 		{1, 1, 1, 32, 1}, {1, 4, 2, 64, 2}, {1, 4, 4, 32, 63}, {1, 8, 2, 64, 64}, {1, 3, 1, 96, 65}, {1, 6, 2, 128, 129},
 		{1, 32, 8, 64, 300}, {1, 5, 5, 80, 77}, {1, 4, 2, 256, 33},
 	}
 	longSingles = []heads{{1, 32, 8, 64, 4096}, {1, 24, 8, 128, 1000}, {1, 4, 1, 64, 20000}}
-	chunks      = []heads{
-		{1, 2, 1, 32, 5}, {2, 4, 2, 64, 2}, {7, 4, 4, 32, 7}, {33, 8, 2, 64, 100}, {20, 3, 1, 96, 300}, {5, 4, 2, 128, 129}, {9, 5, 5, 80, 40},
-	}
-	longChunks = []heads{{100, 32, 8, 64, 100}, {64, 24, 8, 128, 500}, {512, 4, 2, 64, 1024}}
-	oneHeads   = heads{5, 4, 2, 64, 150}
+	oneHeads    = heads{5, 4, 2, 64, 150}
 )
 
 func (h heads) String() string {
@@ -72,89 +69,58 @@ func headChecks(operation string, shapes []heads, one heads, build func(heads, t
 func attentionChecks(quick bool) []Check {
 	one := oneHeads
 	one.tokens = 1
-	return append(
-		headChecks("AttentionGen", upTo(quick, singleTokens, longSingles...), one, attentionGen),
-		headChecks("Attention", upTo(quick, chunks, longChunks...), oneHeads, attention)...)
+	return headChecks("AttentionGen", upTo(quick, singleTokens, longSingles...), one, attentionGen)
 }
 
-func weighChecks(quick bool) []Check {
-	return headChecks("AccumulateAttention", append(upTo(quick, singleTokens, longSingles...), upTo(quick, chunks, longChunks...)...), oneHeads, weigh)
-}
-
-// attended are the values of an attention.
+// attended are the values of an attention. Row (head, slot) of k and v is number first[head] + slot·step.
 type attended struct {
 	heads
-	dtype      tensor.DType
-	slots      int
-	q, k, v    []float32 // as they are cached, n slots
-	keys, vals []byte    // with poisoned slots after them
+	dtype tensor.DType
+	q     []float32
+	k, v  []float32 // as they are cached
+	first []int     // of each KV head
+	step  int
+	used  []int // slots of each KV head
 }
 
-func (h heads) values(d tensor.DType, in queries, g generator) *attended {
-	a := &attended{heads: h, dtype: d, slots: h.n + 3, q: g.floats(in.q, h.tokens*h.heads*h.dim)}
-	a.keys, a.k = g.cache(d, in.k, a.slots, h.n, h.kvHeads*h.dim)
-	a.vals, a.v = g.cache(d, in.v, a.slots, h.n, h.kvHeads*h.dim)
-	return a
-}
-
-// cached describes the keys or the values.
-func (a *attended) cached(name string, data []byte) operand {
-	return operand{name: name, dtype: a.dtype, dims: []int{a.slots, a.kvHeads, a.dim}, data: data}
+// row returns the key or the value of a slot.
+func (a *attended) row(x []float32, head, slot int) []float32 {
+	return x[(a.first[head]+slot*a.step)*a.dim:][:a.dim]
 }
 
 func attentionGen(h heads, d tensor.DType, in queries, g generator) *trial {
-	a := h.values(d, in, g)
+	slots := h.n + 3 // those after the first n are poisoned
+	a := &attended{heads: h, dtype: d, q: g.floats(in.q, h.heads*h.dim), step: h.kvHeads}
+	keys, k := g.cache(d, in.k, slots, h.n, h.kvHeads*h.dim)
+	vals, v := g.cache(d, in.v, slots, h.n, h.kvHeads*h.dim)
+	a.k, a.v = k, v
+	for head := range h.kvHeads {
+		a.first, a.used = append(a.first, head), append(a.used, h.n)
+	}
+	dims := []int{slots, h.kvHeads, h.dim}
 	return &trial{
 		operands: []operand{
-			f32("q", reading, a.q, h.heads, h.dim), a.cached("k", a.keys), a.cached("v", a.vals),
+			f32("q", reading, a.q, h.heads, h.dim), {name: "k", dtype: d, dims: dims, data: keys}, {name: "v", dtype: d, dims: dims, data: vals},
 			blank("out", output, h.heads, h.dim).within(limit{tolerance: productTolerance(d), magnitude: a.magnitude}),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AttentionGen(t[0], t[1], t[2], t[3], h.n) },
 	}
 }
 
-func attention(h heads, d tensor.DType, in queries, g generator) *trial {
-	a := h.values(d, in, g)
-	return &trial{
-		operands: []operand{
-			f32("q", reading, a.q, h.tokens, h.heads, h.dim), a.cached("k", a.keys), a.cached("v", a.vals),
-			blank("out", output, h.tokens, h.heads, h.dim).within(limit{tolerance: productTolerance(d), magnitude: a.magnitude}),
-		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			return backend.Attender(b).Attention(t[0], t[1], t[2], t[3], h.n)
-		},
-	}
-}
-
-func weigh(h heads, d tensor.DType, in queries, g generator) *trial {
-	a := h.values(d, in, g)
-	width := h.n + 2 // the sums after the first n must stay as they are
-	sums := g.floats(random, h.kvHeads*width)
-	return &trial{
-		operands: []operand{
-			f32("q", reading, a.q, h.tokens, h.heads, h.dim), a.cached("k", a.keys),
-			f32("sums", update, sums, h.kvHeads, width).within(limit{
-				tolerance: productTolerance(d),
-				magnitude: func([]float32) []float64 { return a.weighed(sums, width) },
-			}),
-		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AccumulateAttention(t[0], t[1], t[2], h.n) },
-	}
-}
-
 // each calls f for each query with the weights of the keys that it sees, and with the magnitudes of their scores.
 func (a *attended) each(f func(query, kvHead int, p, scores []float64)) {
 	root := math.Sqrt(float64(a.dim))
-	p, s := make([]float64, a.n), make([]float64, a.n)
+	most := slices.Max(a.used)
+	p, s := make([]float64, most), make([]float64, most)
 	for token := range a.tokens {
-		seen := a.n - a.tokens + token + 1
 		for head := range a.heads.heads {
 			query, kv := token*a.heads.heads+head, head/(a.heads.heads/a.kvHeads)
+			seen := a.used[kv] - a.tokens + token + 1
 			q := a.q[query*a.dim : (query+1)*a.dim]
 			steps := blockMaxima(q, a.dtype.Format().ActivationForm().BlockLen())
 			highest := math.Inf(-1)
 			for j := range seen {
-				k := a.k[(j*a.kvHeads+kv)*a.dim:][:a.dim]
+				k := a.row(a.k, kv, j)
 				p[j], s[j] = dot(q, k)/root, magnitudeOf(a.dtype, k, steps)/root
 				highest = max(highest, p[j])
 			}
@@ -191,7 +157,7 @@ func (a *attended) magnitude([]float32) []float64 {
 	result := make([]float64, len(a.q))
 	a.each(func(query, kv int, p, scores []float64) {
 		for e := range a.dim {
-			value := func(j int) float64 { return float64(a.v[(j*a.kvHeads+kv)*a.dim+e]) }
+			value := func(j int) float64 { return float64(a.row(a.v, kv, j)[e]) }
 			out, size, shift := 0.0, 0.0, 0.0
 			for j, weight := range p {
 				out += weight * value(j)

@@ -11,22 +11,18 @@ import (
 type Device struct {
 	plain
 	fuser    backend.Fuser
-	attender backend.PrefillAttender
 	selector backend.Selector
 }
 
 // NewDevice returns a backend that computes with b. Ahead of each call of the interfaces of package backend, and of Alloc of its
-// memory, before is told the call's name and its first operand, which is nil for Alloc and Synchronize. When it returns an error,
-// the call computes nothing and returns that. Fault.Before is made for it. Where b lacks fused operations, attention of many
-// tokens or selection, the plain operations that stand in for them are calls, too.
+// memory, before is told the call's name and its first tensor, which is nil for Alloc, Synchronize and Compact. When it returns an error,
+// the call computes nothing and returns that. Fault.Before is made for it. Where b lacks fused operations or
+// selection, the plain operations that stand in for them are calls, too.
 func NewDevice(b backend.Backend, before func(call string, operand *tensor.Tensor) error) *Device {
 	p := plain{b, before}
-	d := &Device{plain: p, fuser: backend.Fused(p), attender: backend.Attender(p), selector: backend.Selecting(p)}
+	d := &Device{plain: p, fuser: backend.Fused(p), selector: backend.Selecting(p)}
 	if f, ok := b.(backend.Fuser); ok {
 		d.fuser = f
-	}
-	if a, ok := b.(backend.PrefillAttender); ok {
-		d.attender = a
 	}
 	if s, ok := b.(backend.Selector); ok {
 		d.selector = s
@@ -127,12 +123,32 @@ func (d plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
 	return d.call("AttentionGen", q, func() error { return d.Backend.AttentionGen(q, k, v, out, n) })
 }
 
-func (d plain) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
-	return d.call("AccumulateAttention", q, func() error { return d.Backend.AccumulateAttention(q, k, sums, n) })
+func (d plain) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+	return d.call("RoPEStore", k, func() error { return d.Backend.RoPEStore(q, k, v, table, runs) })
 }
 
-func (d plain) Compact(t *tensor.Tensor, keep []int32) error {
-	return d.call("Compact", t, func() error { return d.Backend.Compact(t, keep) })
+func (d plain) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+	return d.call("Attend", q, func() error { return d.Backend.Attend(q, out, runs) })
+}
+
+func (d plain) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
+	return d.call("AccumulateAttention", q, func() error { return d.Backend.AccumulateAttention(q, sums, run) })
+}
+
+func (d plain) Compact(s *backend.Slots, keep [][]int32) error {
+	return d.call("Compact", nil, func() error { return d.Backend.Compact(s, keep) })
+}
+
+func (d plain) CopyPage(from, to backend.Page) error {
+	return d.call("CopyPage", from.Slab, func() error { return d.Backend.CopyPage(from, to) })
+}
+
+func (d plain) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+	return d.call("ReadSlots", keys, func() error { return d.Backend.ReadSlots(s, head, first, keys, values) })
+}
+
+func (d plain) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+	return d.call("WriteSlots", keys, func() error { return d.Backend.WriteSlots(s, head, first, keys, values) })
 }
 
 func (d plain) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
@@ -166,16 +182,6 @@ func (d *Device) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 // NormSwiGLU is backend.Fuser's.
 func (d *Device) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
 	return d.call("NormSwiGLU", x, func() error { return d.fuser.NormSwiGLU(x, norm, eps, normed, gate, up, product, out) })
-}
-
-// RoPECast is backend.Fuser's.
-func (d *Device) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
-	return d.call("RoPECast", q, func() error { return d.fuser.RoPECast(q, k, v, table, keys, values) })
-}
-
-// Attention is backend.PrefillAttender's.
-func (d *Device) Attention(q, k, v, out *tensor.Tensor, n int) error {
-	return d.call("Attention", q, func() error { return d.attender.Attention(q, k, v, out, n) })
 }
 
 // Largest is backend.Selector's.

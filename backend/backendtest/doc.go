@@ -18,7 +18,7 @@
 //
 //  3. Test it, with one line: backendtest.Run(t, b). It should pass now, and after each of the next steps.
 //
-//  4. Operations, the ones that matter first: MatMulTransposed and AttentionGen, then RMSNorm, RoPE, SiLUMul, AddAssign, Gather,
+//  4. Operations, the ones that matter first: MatMulTransposed, RoPEStore and Attend, then RMSNorm, RoPE, SiLUMul, AddAssign, Gather,
 //     CopySlice, ReadBuffer and Cast, which together keep a token's activations on the device. Begin each with its check, such as
 //     backend.CheckRMSNorm, which returns the dimensions and the error that says what does not fit. Find your buffer by a type
 //     assertion; if an operand is no buffer of yours, or the host has it mapped, hand the call on to Base. Write nothing but the
@@ -29,8 +29,7 @@
 //     backend.ErrUnsupported where they cannot use it. The weights given to Prepare may be a mapped file, which someone may cut
 //     short while you read: copy the bytes in Go, not in a driver.
 //
-//  6. Fewer and larger calls: backend.PrefillAttender, for prompts; backend.Fuser, which makes a layer five calls; and
-//     backend.Selector, which leaves the logits where they are.
+//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls; and backend.Selector, which leaves the logits where they are.
 //
 //  7. Where the device rounds divisions and square roots correctly and computes with denormal numbers, its results can have the
 //     reference's bits, if they are added up in the order that package asm lays down. Implement backend.Exact then: the suite

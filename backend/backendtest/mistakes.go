@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -22,6 +23,67 @@ type odd struct {
 	q     *tensor.Tensor // f32 [1 4 32]
 	cache *tensor.Tensor // f16 [5 2 32]
 	wide  *tensor.Tensor // bf16 [5 2 32]
+	k     *tensor.Tensor // f32 [1 2 32]
+	slab  *tensor.Tensor // f16 [3 2 128 32]
+}
+
+// slots returns a cache of two heads, whose pages are the first two of the slab, with a number of slots in use.
+func (o odd) slots(used int) *backend.Slots {
+	s := &backend.Slots{DType: tensor.F16, HeadDim: 32, Version: 1}
+	for head := range 2 {
+		s.Heads = append(s.Heads, backend.HeadSlots{Pages: []backend.Page{{Slab: o.slab, Index: head}}, Len: used})
+	}
+	return s
+}
+
+// runs returns a run of one token of such a cache, changed by change.
+func (o odd) runs(used int, change func(s *backend.Slots)) []backend.Run {
+	s := o.slots(used)
+	if change != nil {
+		change(s)
+	}
+	return []backend.Run{{Tokens: 1, Slots: s}}
+}
+
+// spoiled are caches that no operation may take.
+var spoiled = []struct {
+	what  string
+	spoil func(s *backend.Slots, o odd)
+}{
+	{"no heads", func(s *backend.Slots, _ odd) { s.Heads = nil }},
+	{"another number of heads", func(s *backend.Slots, _ odd) { s.Heads = append(s.Heads, s.Heads[0]) }},
+	{"slots without pages", func(s *backend.Slots, _ odd) { s.Heads[1].Len = backend.PageSlots + 1 }},
+	{"fewer slots than tokens", func(s *backend.Slots, _ odd) { s.Heads[1].Len = 0 }},
+	{"a negative number of slots", func(s *backend.Slots, _ odd) { s.Heads[1].Len = -1 }},
+	{"a page without a slab", func(s *backend.Slots, _ odd) { s.Heads[1].Pages[0].Slab = nil }},
+	{"a page behind its slab", func(s *backend.Slots, _ odd) { s.Heads[0].Pages[0].Index = 3 }},
+	{"a negative page", func(s *backend.Slots, _ odd) { s.Heads[0].Pages[0].Index = -1 }},
+	{"a slab of another type", func(s *backend.Slots, _ odd) { s.DType = tensor.Q8_0 }},
+	{"a bf16 cache", func(s *backend.Slots, _ odd) { s.DType = tensor.BF16 }},
+	{"an unknown type", func(s *backend.Slots, _ odd) { s.DType = 200 }},
+	{"a slab of another shape", func(s *backend.Slots, o odd) { s.Heads[0].Pages[0].Slab = o.cache }},
+	{"heads of another length", func(s *backend.Slots, _ odd) { s.HeadDim = 64 }},
+	{"heads of no length", func(s *backend.Slots, _ odd) { s.HeadDim = 0 }},
+}
+
+// spoiledMistakes give such caches to each operation that takes one.
+func spoiledMistakes() (list []mistake) {
+	for _, c := range spoiled {
+		spoil := func(o odd) []backend.Run { return o.runs(1, func(s *backend.Slots) { c.spoil(s, o) }) }
+		list = append(list,
+			mistake{"RoPEStore", c.what, func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, spoil(o)) }},
+			mistake{"Attend", c.what, func(b backend.Backend, o odd) error { return b.Attend(o.q, o.q, spoil(o)) }},
+			mistake{"AccumulateAttention", c.what, func(b backend.Backend, o odd) error {
+				sums, err := tensor.New(b, tensor.F32, tensor.ShapeOf(2, 1000))
+				if err != nil {
+					return nil // which the check takes for a failure
+				}
+				defer sums.Free()
+				return b.AccumulateAttention(o.q, sums, spoil(o)[0])
+			}},
+		)
+	}
+	return list
 }
 
 var mistakes = []mistake{
@@ -42,12 +104,55 @@ var mistakes = []mistake{
 	{"AttentionGen", "beyond the slots", func(b backend.Backend, o odd) error { return b.AttentionGen(o.q, o.cache, o.cache, o.q, 6) }},
 	{"AttentionGen", "to no slots", func(b backend.Backend, o odd) error { return b.AttentionGen(o.q, o.cache, o.cache, o.q, 0) }},
 	{"AttentionGen", "a bf16 cache", func(b backend.Backend, o odd) error { return b.AttentionGen(o.q, o.wide, o.wide, o.q, 3) }},
-	{"Attention", "beyond the slots", func(b backend.Backend, o odd) error {
-		return backend.Attender(b).Attention(o.q, o.cache, o.cache, o.q, 6)
+	{"RoPEStore", "no slots", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, make([]backend.Run, 1)) }},
+	{"RoPEStore", "no runs", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, nil) }},
+	{"RoPEStore", "a run of no tokens", func(b backend.Backend, o odd) error {
+		return b.RoPEStore(nil, o.k, o.k, nil, append([]backend.Run{{Slots: o.slots(1)}}, o.runs(1, nil)...))
 	}},
-	{"AccumulateAttention", "too few sums", func(b backend.Backend, o odd) error { return b.AccumulateAttention(o.q, o.cache, o.q, 3) }},
-	{"Compact", "slots out of order", func(b backend.Backend, o odd) error { return b.Compact(o.cache, []int32{1, 0, 0, 1}) }},
-	{"Compact", "beyond the slots", func(b backend.Backend, o odd) error { return b.Compact(o.cache, []int32{0, 5}) }},
+	{"RoPEStore", "too many tokens", func(b backend.Backend, o odd) error {
+		return b.RoPEStore(nil, o.k, o.k, nil, append(o.runs(1, nil), o.runs(1, nil)...))
+	}},
+	{"RoPEStore", "keys of other heads than the cache's", func(b backend.Backend, o odd) error {
+		return b.RoPEStore(nil, o.q, o.q, nil, o.runs(1, nil))
+	}},
+	{"RoPEStore", "values of another shape", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.q, nil, o.runs(1, nil)) }},
+	{"RoPEStore", "f16 keys", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.cache, o.cache, nil, o.runs(5, nil)) }},
+	{"RoPEStore", "a table of other tokens", func(b backend.Backend, o odd) error {
+		return b.RoPEStore(o.q, o.k, o.k, o.short, o.runs(1, nil))
+	}},
+	{"RoPEStore", "a table without queries", func(b backend.Backend, o odd) error {
+		return b.RoPEStore(nil, o.k, o.k, o.short, o.runs(1, nil))
+	}},
+	{"Attend", "to another shape", func(b backend.Backend, o odd) error { return b.Attend(o.q, o.k, o.runs(1, nil)) }},
+	{"Attend", "two dimensions", func(b backend.Backend, o odd) error { return b.Attend(o.short, o.short, o.runs(2, nil)) }},
+	{"Attend", "too few tokens", func(b backend.Backend, o odd) error { return b.Attend(o.q, o.q, nil) }},
+	{"AccumulateAttention", "too few sums", func(b backend.Backend, o odd) error {
+		return b.AccumulateAttention(o.q, o.short, o.runs(33, nil)[0])
+	}},
+	{"AccumulateAttention", "sums of other heads", func(b backend.Backend, o odd) error { return b.AccumulateAttention(o.q, o.w, o.runs(3, nil)[0]) }},
+	{"Compact", "slots out of order", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{1, 0}, {0, 1}}) }},
+	{"Compact", "a slot twice", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{0, 1}, {1, 1}}) }},
+	{"Compact", "beyond the slots", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{0}, {5}}) }},
+	{"Compact", "a negative slot", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{-1}, {0}}) }},
+	{"Compact", "a list too few", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{0}}) }},
+	{"Compact", "slots without pages", func(b backend.Backend, o odd) error { return b.Compact(o.slots(500), [][]int32{{400}, {}}) }},
+	{"Compact", "no slots", func(b backend.Backend, o odd) error { return b.Compact(nil, nil) }},
+	{"CopyPage", "behind the slab", func(b backend.Backend, o odd) error {
+		return b.CopyPage(backend.Page{Slab: o.slab}, backend.Page{Slab: o.slab, Index: 3})
+	}},
+	{"CopyPage", "of what is no slab", func(b backend.Backend, o odd) error {
+		return b.CopyPage(backend.Page{Slab: o.cache}, backend.Page{Slab: o.slab})
+	}},
+	{"CopyPage", "without a slab", func(b backend.Backend, o odd) error { return b.CopyPage(backend.Page{}, backend.Page{Slab: o.slab}) }},
+	{"ReadSlots", "of a head that is not there", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 2, 0, o.short, nil) }},
+	{"ReadSlots", "behind the pages", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, 127, o.short, nil) }},
+	{"ReadSlots", "from a negative slot on", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, -1, o.short, nil) }},
+	{"ReadSlots", "to rows of another length", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, 0, o.x, nil) }},
+	{"ReadSlots", "to another type", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, 0, nil, o.wide) }},
+	{"WriteSlots", "behind the pages", func(b backend.Backend, o odd) error { return b.WriteSlots(o.slots(5), 1, 127, nil, o.short) }},
+	{"WriteSlots", "keys and values of two shapes", func(b backend.Backend, o odd) error {
+		return b.WriteSlots(o.slots(5), 1, 0, o.short, o.x)
+	}},
 	{"Gather", "a negative row", func(b backend.Backend, o odd) error { return b.Gather(o.w, []int32{-1, 0}, o.x) }},
 	{"Gather", "beyond the rows", func(b backend.Backend, o odd) error { return b.Gather(o.w, []int32{0, 32}, o.x) }},
 	{"CopySlice", "beyond the end", func(b backend.Backend, o odd) error { return b.CopySlice(o.x, o.x, 0, 1, 128) }},
@@ -62,8 +167,11 @@ var mistakes = []mistake{
 		}
 		return backend.Selecting(b).Largest(row, make([]int32, 65), make([]float32, 65))
 	}},
-	{"Largest", "two rows", func(b backend.Backend, o odd) error {
-		return backend.Selecting(b).Largest(o.x, make([]int32, 1), make([]float32, 1))
+	{"Largest", "not as many of each row", func(b backend.Backend, o odd) error {
+		return backend.Selecting(b).Largest(o.x, make([]int32, 3), make([]float32, 3))
+	}},
+	{"Largest", "too few values", func(b backend.Backend, o odd) error {
+		return backend.Selecting(b).Largest(o.x, make([]int32, 4), make([]float32, 2))
 	}},
 	{"NormMatMul", "too few outputs", func(b backend.Backend, o odd) error {
 		return backend.Fused(b).NormMatMul(o.x, o.x, epsilon, o.x, []*tensor.Tensor{o.w}, nil)
@@ -72,23 +180,13 @@ var mistakes = []mistake{
 		return backend.Fused(b).NormSwiGLU(o.short, o.short, epsilon, o.short, o.w, o.w, o.short, o.short)
 	}},
 	{"MatMulAdd", "to another shape", func(b backend.Backend, o odd) error { return backend.Fused(b).MatMulAdd(o.x, o.w, o.x, o.x) }},
-	{"RoPECast", "a table of other tokens", func(b backend.Backend, o odd) error {
-		return backend.Fused(b).RoPECast(o.q, o.q, o.q, o.short, o.q, o.q)
-	}},
-	{"RoPECast", "to slots of other tokens", func(b backend.Backend, o odd) error {
-		table, err := o.short.Slice(0, 1)
-		if err != nil {
-			return nil // which the check takes for a failure
-		}
-		return backend.Fused(b).RoPECast(o.q, o.q, o.q, table, o.cache, o.cache)
-	}},
 }
 
 // errAccepted is the error of a mistake that goes unnoticed.
 var errAccepted = errors.New("was accepted, and must be an error")
 
 func mistakeChecks() (checks []Check) {
-	for _, m := range mistakes {
+	for _, m := range slices.Concat(mistakes, spoiledMistakes()) {
 		checks = append(checks, Check{Operation: "Mistakes", Type: m.operation, Shape: m.what, Input: random.name,
 			build: func(g generator) *trial { return m.trial(g) }})
 	}
@@ -104,12 +202,14 @@ func (m mistake) trial(g generator) *trial {
 		{name: "q", dtype: tensor.F32, dims: []int{1, 4, 32}},
 		{name: "cache", dtype: tensor.F16, dims: []int{5, 2, 32}},
 		{name: "wide", dtype: tensor.BF16, dims: []int{5, 2, 32}},
+		{name: "k", dtype: tensor.F32, dims: []int{1, 2, 32}},
+		{name: "slab", dtype: tensor.F16, dims: []int{3, 2, backend.PageSlots, 32}},
 	}
 	for i := range operands {
 		operands[i].data = g.weights(operands[i].dtype, random, elements(operands[i].dims))
 	}
 	return &trial{operands: operands, do: func(b backend.Backend, t []*tensor.Tensor) error {
-		if m.do(b, odd{t[0], t[1], t[2], t[3], t[4], t[5], t[6]}) == nil {
+		if m.do(b, odd{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]}) == nil {
 			return errAccepted
 		}
 		return nil

@@ -180,31 +180,6 @@ func gather(g generator, d tensor.DType, dims []int, in input) *trial {
 	}
 }
 
-// compactChecks keep some slots of each head.
-func compactChecks() (checks []Check) {
-	for _, d := range cacheTypes {
-		for _, c := range []struct{ slots, heads, dim, kept int }{
-			{1, 1, 32, 1}, {9, 2, 64, 4}, {100, 3, 96, 37}, {300, 8, 64, 299}, {300, 8, 128, 1}, {64, 2, 64, 64}, {70, 2, 64, 0}, {1000, 8, 64, 500},
-		} {
-			checks = append(checks, Check{
-				Operation: "Compact", Type: d.String(), Shape: fmt.Sprintf("%d of [%d %d %d]", c.kept, c.slots, c.heads, c.dim), Input: random.name,
-				build: func(g generator) *trial {
-					var keep []int32
-					for range c.heads {
-						keep = append(keep, g.ascending(c.slots, c.kept)...)
-					}
-					t := operand{name: "t", role: update, dtype: d, dims: []int{c.slots, c.heads, c.dim}, data: g.bytesOf(d, c.slots*c.heads*c.dim)}
-					return &trial{
-						operands: []operand{t.within(limit{defined: c.kept * c.heads * c.dim})},
-						do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Compact(t[0], keep) },
-					}
-				},
-			})
-		}
-	}
-	return checks
-}
-
 // ascending draws m different numbers below n, in order.
 func (g generator) ascending(n, m int) []int32 {
 	result := make([]int32, 0, m)

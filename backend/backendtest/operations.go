@@ -17,11 +17,12 @@ var (
 // Checks lists the checks of all operations, those of one operation and type together. Quick leaves out large shapes.
 func Checks(quick bool) []Check {
 	return slices.Concat(
-		readChecks(), copyChecks(), castChecks(), gatherChecks(quick), compactChecks(),
+		readChecks(), copyChecks(), castChecks(), gatherChecks(quick),
 		elementwiseChecks(quick),
 		matMulChecks(quick), transposedChecks(quick), sliceChecks(),
-		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick), ropeCastChecks(quick),
-		attentionChecks(quick), weighChecks(quick),
+		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
+		attentionChecks(quick), storeChecks(quick), attendChecks(quick), weighChecks(quick),
+		compactChecks(), pageChecks(),
 		largestChecks(),
 		mistakeChecks(),
 	)

@@ -21,7 +21,7 @@ func TestDevicePassesOn(t *testing.T) {
 		return nil
 	})
 	for _, c := range backendtest.Checks(true) {
-		if c.Operation != "NormSwiGLU" && c.Operation != "Attention" && c.Operation != "Largest" || c.Type != "q8_0" && c.Type != "f32" {
+		if c.Operation != "NormSwiGLU" && c.Operation != "Attend" && c.Operation != "Largest" || c.Type != "q8_0" && c.Type != "f32" {
 			continue
 		}
 		s := &backendtest.Suite{Backend: d, Exact: true, Seed: 2, Timeout: time.Minute}
@@ -32,7 +32,7 @@ func TestDevicePassesOn(t *testing.T) {
 	if x, err := tensor.New(d, tensor.F32, tensor.ShapeOf(3)); err != nil || x.Free() != nil {
 		t.Error(err)
 	}
-	for _, call := range []string{"NormSwiGLU", "MatMulTransposed", "Attention", "AttentionGen", "Largest", "Alloc", "CopyFrom", "Prepare"} {
+	for _, call := range []string{"NormSwiGLU", "MatMulTransposed", "Attend", "WriteSlots", "Largest", "Alloc", "CopyFrom", "Prepare"} {
 		if !calls[call] {
 			t.Errorf("%s was not asked about", call)
 		}

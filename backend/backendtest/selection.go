@@ -32,27 +32,36 @@ func largestChecks() (checks []Check) {
 				continue
 			}
 			for _, in := range append(slices.Clip(inputs), few, damaged) {
-				checks = append(checks, Check{Operation: "Largest", Type: "f32", Shape: fmt.Sprintf("%d of %d", k, n), Input: in.name,
-					build: func(g generator) *trial { return selectLargest(g, n, k, in) }})
+				for _, rows := range []int{1, 3} {
+					if rows > 1 && n > 4096 {
+						continue
+					}
+					checks = append(checks, Check{Operation: "Largest", Type: "f32", Shape: fmt.Sprintf("%d of each of %d rows of %d", k, rows, n), Input: in.name,
+						build: func(g generator) *trial { return selectLargest(g, rows, n, k, in) }})
+				}
 			}
 		}
 	}
 	return checks
 }
 
-func selectLargest(g generator, n, k int, in input) *trial {
-	x := g.floats(in, n)
-	order := selectiontest.Largest(x)[:k]
+func selectLargest(g generator, rows, n, k int, in input) *trial {
+	x := g.floats(in, rows*n)
+	var order []int32 // of the largest of each row
+	for r := range rows {
+		order = append(order, selectiontest.Largest(x[r*n:][:n])[:k]...)
+	}
 	return &trial{
-		operands: []operand{f32("x", reading, x, 1, n)},
+		operands: []operand{f32("x", reading, x, rows, n)},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			indices, values := make([]int32, k), make([]float32, k)
+			indices, values := make([]int32, rows*k), make([]float32, rows*k)
 			if err := backend.Selecting(b).Largest(t[0], indices, values); err != nil {
 				return err
 			}
-			for i, want := range order {
-				if got := values[i]; indices[i] != want || got != x[want] && (got == got || x[want] == x[want]) {
-					return fmt.Errorf("the largest of number %d is element %d, %g; want element %d, %g", i, indices[i], got, want, x[want])
+			for i, index := range order {
+				want := x[i/k*n+int(index)]
+				if got := values[i]; indices[i] != index || got != want && (got == got || want == want) {
+					return fmt.Errorf("the largest of number %d of row %d is element %d, %g; want element %d, %g", i%k, i/k, indices[i], got, index, want)
 				}
 			}
 			return nil

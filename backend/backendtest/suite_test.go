@@ -20,8 +20,8 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
-		"AccumulateAttention", "Compact", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "RoPECast",
-		"Attention", "Largest",
+		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest",
+		"RoPEStore", "Attend", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
 		if !slices.Contains(checked, want) {
 			t.Errorf("%s is not checked", want)
@@ -56,6 +56,30 @@ type broken struct {
 	matMul       func(a, b, out *tensor.Tensor) error
 	attentionGen func(q, k, v, out *tensor.Tensor, n int) error
 	gather       func(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
+	attend       func(q, out *tensor.Tensor, runs []backend.Run) error
+	compact      func(s *backend.Slots, keep [][]int32) error
+	ropeStore    func(q, k, v, table *tensor.Tensor, runs []backend.Run) error
+}
+
+func (b *broken) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+	if b.attend != nil {
+		return b.attend(q, out, runs)
+	}
+	return b.Backend.Attend(q, out, runs)
+}
+
+func (b *broken) Compact(s *backend.Slots, keep [][]int32) error {
+	if b.compact != nil {
+		return b.compact(s, keep)
+	}
+	return b.Backend.Compact(s, keep)
+}
+
+func (b *broken) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+	if b.ropeStore != nil {
+		return b.ropeStore(q, k, v, table, runs)
+	}
+	return b.Backend.RoPEStore(q, k, v, table, runs)
 }
 
 func (b *broken) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
@@ -173,6 +197,36 @@ func TestFaultsAreFound(t *testing.T) {
 			attentionGen: func(q, k, v, out *tensor.Tensor, n int) error { return c.AttentionGen(q, k, v, out, n+1) }}},
 		{name: "a slot too few", operation: "AttentionGen", want: Wrong, backend: broken{
 			attentionGen: func(q, k, v, out *tensor.Tensor, n int) error { return c.AttentionGen(q, k, v, out, max(1, n-1)) }}},
+		{name: "a slot too many of a head", operation: "Attend", want: Wrong, backend: broken{
+			attend: func(q, out *tensor.Tensor, runs []backend.Run) error {
+				h := &runs[len(runs)-1].Slots.Heads[0]
+				h.Len = min(h.Len+1, len(h.Pages)*backend.PageSlots)
+				return c.Attend(q, out, runs)
+			}}},
+		{name: "the first run alone", operation: "Attend", want: Failed, detail: "rows", backend: broken{
+			attend: func(q, out *tensor.Tensor, runs []backend.Run) error { return c.Attend(q, out, runs[:1]) }}},
+		{name: "one list for all heads", operation: "Compact", exact: true, want: Failed, detail: "in range", backend: broken{
+			compact: func(s *backend.Slots, keep [][]int32) error {
+				return c.Compact(s, slices.Repeat(keep[:1], len(keep)))
+			}}},
+		{name: "a slot of another token", operation: "RoPEStore", want: Wrong, backend: broken{
+			ropeStore: func(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+				h := &runs[0].Slots.Heads[0]
+				if h.Len == runs[0].Tokens {
+					return c.RoPEStore(q, k, v, table, runs)
+				}
+				h.Len--
+				defer func() { h.Len++ }()
+				return c.RoPEStore(q, k, v, table, runs)
+			}}},
+		{name: "a page of someone else's", operation: "RoPEStore", want: Failed, detail: errSpare.Error(), backend: broken{
+			ropeStore: func(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+				slab := runs[0].Slots.Heads[0].Pages[0].Slab
+				for i := range slab.Data() {
+					slab.Data()[i] ^= 1
+				}
+				return c.RoPEStore(q, k, v, table, runs)
+			}}},
 		{name: "no checks of operands", operation: "Mistakes", want: Failed, detail: "accepted", backend: broken{
 			matMul: func(_, _, _ *tensor.Tensor) error { return nil }}},
 		{name: "never returns", operation: "Softmax", want: Hung, backend: broken{
@@ -218,35 +272,84 @@ func (f floating) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.T
 	return nil
 }
 
-func (f floating) attended(q, k *tensor.Tensor, n int) *attended {
-	d := k.Shape()
-	h := heads{q.Shape().NumElements() / q.Shape().Dim(-1) / q.Shape().Dim(-2), q.Shape().Dim(-2), d.Dim(1), d.Dim(2), n}
-	return &attended{heads: h, dtype: k.DType(), q: decode(tensor.F32, q.Data()), k: decode(k.DType(), k.Data())}
-}
-
-func (f floating) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	if _, err := backend.CheckAttention(q, k, v, out, n); err != nil {
-		return err
-	}
-	a, vals := f.attended(q, k, n), decode(v.DType(), v.Data())
+// attend calls out for each element of the attention of some rows to keys and values as floats.
+func (a *attended) attend(out func(i int, v float32)) {
 	a.each(func(query, kv int, p, _ []float64) {
 		for e := range a.dim {
 			sum := 0.0
 			for j, weight := range p {
-				sum += weight * float64(vals[(j*a.kvHeads+kv)*a.dim+e])
+				sum += weight * float64(a.row(a.v, kv, j)[e])
 			}
-			poke(out, query*a.dim+e, float32(sum))
+			out(query*a.dim+e, float32(sum))
 		}
 	})
+}
+
+func (f floating) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
+	d, err := backend.CheckAttention(q, k, v, out, n)
+	if err != nil {
+		return err
+	}
+	a := &attended{heads: heads{1, d.Heads, d.KVHeads, d.HeadDim, n}, dtype: k.DType(), step: d.KVHeads, used: slices.Repeat([]int{n}, d.KVHeads)}
+	a.q, a.k, a.v = decode(tensor.F32, q.Data()), decode(k.DType(), k.Data()), decode(v.DType(), v.Data())
+	for head := range d.KVHeads {
+		a.first = append(a.first, head)
+	}
+	a.attend(func(i int, v float32) { poke(out, i, v) })
 	return nil
 }
 
-func (f floating) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
-	if _, err := backend.CheckAccumulateAttention(q, k, sums, n); err != nil {
+// attended reads what a run attends to with rows of queries [tokens, heads, dim] from the given one on.
+func (f floating) attended(q *tensor.Tensor, row int, r backend.Run) (*attended, error) {
+	s, d := r.Slots, q.Shape()
+	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim, 0}, dtype: s.DType, step: 1}
+	a.q = decode(tensor.F32, q.Data())[row*d.Dim(1)*d.Dim(2):]
+	for head := range s.Heads {
+		n := s.Heads[head].Len
+		a.first, a.used = append(a.first, len(a.k)/s.HeadDim), append(a.used, n)
+		k, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(n, s.HeadDim))
+		if err != nil {
+			return nil, err
+		}
+		v, err := tensor.New(nil, tensor.F32, k.Shape())
+		if err != nil {
+			return nil, err
+		}
+		if err := f.ReadSlots(s, head, 0, k, v); err != nil {
+			return nil, err
+		}
+		a.k, a.v = append(a.k, decode(tensor.F32, k.Data())...), append(a.v, decode(tensor.F32, v.Data())...)
+	}
+	return a, nil
+}
+
+func (f floating) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+	d, err := backend.CheckAttend(q, out, runs)
+	if err != nil {
+		return err
+	}
+	row := 0
+	for _, r := range runs {
+		a, err := f.attended(q, row, r)
+		if err != nil {
+			return err
+		}
+		a.attend(func(i int, v float32) { poke(out, row*d.Heads*d.HeadDim+i, v) })
+		row += r.Tokens
+	}
+	return nil
+}
+
+func (f floating) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
+	if _, err := backend.CheckAccumulateAttention(q, sums, run); err != nil {
+		return err
+	}
+	a, err := f.attended(q, 0, run)
+	if err != nil {
 		return err
 	}
 	width := sums.Shape().Dim(1)
-	f.attended(q, k, n).each(func(_, kv int, p, _ []float64) {
+	a.each(func(_, kv int, p, _ []float64) {
 		for j, weight := range p {
 			poke(sums, kv*width+j, peek(sums, kv*width+j)+float32(weight))
 		}
@@ -256,7 +359,7 @@ func (f floating) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
 
 // TestOtherRoundingIsTolerated checks the tolerances with a device that is right but not the reference.
 func TestOtherRoundingIsTolerated(t *testing.T) {
-	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attention", "AccumulateAttention", "Mistakes"} {
+	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attend", "AccumulateAttention", "Mistakes"} {
 		t.Run(operation, func(t *testing.T) {
 			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute)
 			worst := 0.0

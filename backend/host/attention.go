@@ -10,45 +10,50 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// AttentionGen lets one token attend to the cache.
+// AttentionGen lets one token attend to contiguous keys and values.
 func (b *Base) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	return b.attention(q, k, v, out, n)
-}
-
-// Attention lets the tokens of a chunk attend to the cache.
-func (b Fused) Attention(q, k, v, out *tensor.Tensor, n int) error {
-	return b.attention(q, k, v, out, n)
-}
-
-func (b *Base) attention(q, k, v, out *tensor.Tensor, n int) error {
 	d, err := backend.CheckAttention(q, k, v, out, n)
-	if err != nil || d.Tokens*d.Heads == 0 {
+	if err != nil || d.Heads == 0 {
 		return err
 	}
 	var maps mapped
-	if err := maps.add("Attention", q, k, v, out); err != nil {
+	if err := maps.add("AttentionGen", q, k, v, out); err != nil {
 		return err
 	}
 	defer maps.unmap()
 	a := b.attentions.get()
-	a.held = &b.held
 	defer b.attentions.put(a)
-	a.begin(b.kernels, d, q, k, n)
-	a.out, a.v = floats(out), v.Data()
-	if d.Tokens > 1 || a.tiles == 1 {
-		a.reserve(b.runner.Size())
-		return b.runner.Run(a, a.blocks*d.KVHeads)
-	}
-	// A single token with a long context: the tiles are shared out, and joined afterwards.
-	a.beginSplit(b.runner.Size())
-	if err := b.runner.Run(a, a.pieces); err != nil {
-		return err
-	}
-	a.join()
-	return nil
+	a.begin(b, d, q)
+	a.runs = append(a.runs, attended{
+		format: k.DType().Format(), tokens: 1, k: k.Data(), v: v.Data(), stride: d.KVHeads * k.RowBytes(), headBytes: k.RowBytes(), slots: n,
+	})
+	return a.attend(b.runner, out)
 }
 
-// A block is the tokens of a chunk that are computed together, because they share each tile's keys and values: tokensPerBlock
+// Attend lets the rows of several runs attend to their slots, all in one phase.
+func (b *Base) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+	d, err := backend.CheckAttend(q, out, runs)
+	if err != nil || d.Tokens*d.Heads == 0 {
+		return err
+	}
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("Attend", q, out); err != nil {
+		return err
+	}
+	a := b.attentions.get()
+	defer b.attentions.put(a)
+	a.begin(b, d, q)
+	for i := range runs {
+		if err := maps.addRun("Attend", &runs[i], false); err != nil {
+			return err
+		}
+		a.add(&runs[i])
+	}
+	return a.attend(b.runner, out)
+}
+
+// A block is the tokens of a run that are computed together, because they share each tile's keys and values: tokensPerBlock
 // of them, or fewer where many query heads share a KV head, so that a block has at most rowsPerBlock rows, or one token's. The
 // scratch memory of a block is in proportion to its rows. No result depends on the block.
 const (
@@ -68,37 +73,79 @@ func laneFloats(rows, headDim int) int {
 // any length and for single tokens with so many slots in use: what a model's configuration costs beyond its tensors.
 func AttentionScratch(heads, kvHeads, headDim, slots, workers int) int64 {
 	group := heads / max(kvHeads, 1)
-	chunk := laneFloats(blockTokens(group)*group, headDim)
-	single := kvHeads * laneFloats(group, headDim)
+	lane := laneFloats(blockTokens(group)*group, headDim)
 	partials := (slots/asm.TileKeys + 1) * heads * (headDim + partialBytes/4)
-	return 4 * (int64(workers)*int64(max(chunk, single)) + 2*int64(partials))
+	return 4 * (int64(workers)*int64(lane) + 2*int64(partials))
 }
 
 // partialBytes is the size of a Partial without its values.
 const partialBytes = int(unsafe.Sizeof(asm.Partial{}))
 
-// attention is one attention as a task. A piece is a block of tokens with one KV head, walking the tiles in order; or, when
-// split, a run of tiles with all KV heads of each, which are joined later in the same order.
+// attention is the attention of some runs as a task. A piece is a block of a run's tokens with one KV head, walking that head's tiles
+// in order. Where there are too few blocks for the workers, or tiles that are too many for one of them, the tiles of a block of one
+// token are shared out among several pieces, and who computes the last of these joins the tiles, in the same order.
 type attention struct {
 	backend.AttentionDims
-	kernels           *asm.Kernels
-	held              *atomic.Int64 // counts the scratch memory below; it is the Base's
-	format            quant.Format
-	group             int // query heads that share a KV head
-	n                 int // slots in use
-	tiles             int
-	block, blocks     int // tokens of a block; how many there are
-	split             bool
-	q, out            []float32
-	k, v              []byte // v is nil where only the keys' weights are wanted
-	stride, headBytes int    // bytes of a slot, and of one head's part of it
+	kernels *asm.Kernels
+	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
+	group   int           // query heads that share a KV head
+	q, out  []float32
+	runs    []attended
 
-	lanes []lane // scratch: one for each worker, or when split for each worker and KV head
+	pieces []piece
+	joints []joint
 
-	// When split:
-	pieces   int
-	partials []asm.Partial // [tiles, kvHeads, group]
+	lanes    []lane        // scratch: one for each worker
+	partials []asm.Partial // of the tiles that are joined
 	values   []float32     // their sums of values
+}
+
+// attended is the slots that a run attends to: in pages, or contiguous.
+type attended struct {
+	format    quant.Format
+	tokens    int // of the run
+	row       int // the first of them among all rows
+	headBytes int // of a key, or a value, of one head
+	stride    int // bytes from one slot to the next
+
+	heads []backend.HeadSlots // in pages
+
+	slots int    // contiguous: how many are in use
+	k, v  []byte // contiguous: [slots, kvHeads, headBytes]
+}
+
+// len returns how many slots of a head are in use.
+func (s *attended) len(head int) int {
+	if s.heads != nil {
+		return s.heads[head].Len
+	}
+	return s.slots
+}
+
+// tiles returns in how many tiles the slots of a head lie.
+func (s *attended) tiles(head int) int { return (s.len(head) + asm.TileKeys - 1) / asm.TileKeys }
+
+// tile returns the keys and values of one tile of a head: those of its first slot, and what follows at distances of stride.
+func (s *attended) tile(head, tile int) (k, v []byte) {
+	if s.heads != nil {
+		return pageData(&s.heads[head].Pages[tile], s.headBytes)
+	}
+	at := tile*asm.TileKeys*s.stride + head*s.headBytes
+	return s.k[at:], s.v[at:]
+}
+
+// piece is the attention of tokens [first, last) of a run to tiles [lo, hi) of a head: all that they see, unless there is a joint.
+type piece struct {
+	run, head   int32
+	first, last int32
+	lo, hi      int32
+	joint       int32 // which joint the tiles belong to; -1: none
+}
+
+// joint is where the pieces of a block of one token come together.
+type joint struct {
+	partials int   // where the Partials [tiles, group] begin
+	pieces   int32 // that have not ended
 }
 
 // lane is the scratch of one piece.
@@ -111,145 +158,217 @@ type lane struct {
 	memory  []float32
 }
 
-// begin prepares for an attention of mapped queries to the first n slots of mapped keys.
-func (a *attention) begin(kernels *asm.Kernels, d backend.AttentionDims, q, k *tensor.Tensor, n int) {
-	a.AttentionDims, a.kernels, a.n, a.format, a.split = d, kernels, n, k.DType().Format(), false
-	a.q, a.k, a.stride, a.headBytes = floats(q), k.Data(), d.KVHeads*k.RowBytes(), k.RowBytes()
-	a.group = d.Heads / d.KVHeads
-	a.tiles = (n + asm.TileKeys - 1) / asm.TileKeys
-	a.block = blockTokens(a.group)
-	a.blocks = (d.Tokens + a.block - 1) / a.block
+// begin prepares for an attention of mapped queries.
+func (a *attention) begin(b *Base, d backend.AttentionDims, q *tensor.Tensor) {
+	a.AttentionDims, a.kernels, a.held = d, b.kernels, &b.held
+	a.q, a.group = floats(q), d.Heads/max(d.KVHeads, 1)
+}
+
+// add adds a run with mapped pages.
+func (a *attention) add(r *backend.Run) {
+	row := 0
+	if n := len(a.runs); n > 0 {
+		row = a.runs[n-1].row + a.runs[n-1].tokens
+	}
+	bytes := r.Slots.SlotBytes()
+	a.runs = append(a.runs, attended{
+		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: bytes, stride: bytes,
+	})
 }
 
 // reset forgets the operands, and keeps the scratch.
 func (a *attention) reset() {
-	a.q, a.out, a.k, a.v = nil, nil, nil, nil
+	a.q, a.out = nil, nil
+	clear(a.runs)
+	a.runs, a.pieces, a.joints = a.runs[:0], a.pieces[:0], a.joints[:0]
 	for i := range a.lanes {
 		tile := &a.lanes[i].tile
 		tile.K, tile.V, tile.Next = nil, nil, nil
 	}
 }
 
-// reserve makes scratch for n pieces.
+// attend computes the attention of the runs to mapped out.
+func (a *attention) attend(r Runner, out *tensor.Tensor) error {
+	a.out = floats(out)
+	a.reserve(r.Size())
+	a.plan(r.Size())
+	return r.Run(a, len(a.pieces))
+}
+
+// reserve makes scratch for n pieces at a time.
 func (a *attention) reserve(n int) {
 	if n > len(a.lanes) {
 		a.lanes = append(a.lanes, make([]lane, n-len(a.lanes))...)
 	}
 }
 
-// Do computes one piece.
-func (a *attention) Do(worker, piece int) {
-	if a.split {
-		a.run(a.lanes[worker*a.KVHeads:][:a.KVHeads], piece*a.tiles*a.KVHeads/a.pieces, (piece+1)*a.tiles*a.KVHeads/a.pieces)
-		return
+// What the pieces of a plan cost: a tile's keys and values must be read, whatever the rows, which costs about as much as to
+// compute rowsPerTile rows.
+const rowsPerTile = 8
+
+// tilesPerPiece is about how many tiles a piece has at most where pieces are few: short pieces end together.
+const tilesPerPiece = 16
+
+// plan cuts the attention into pieces for a number of workers: into blocks, smaller ones where these are fewer than the workers; and
+// blocks of one token into runs of tiles, so that no piece is much longer than the others.
+func (a *attention) plan(workers int) {
+	blocks := 0 // of the usual size, times heads
+	for i := range a.runs {
+		blocks += a.blocks(&a.runs[i]) * a.KVHeads
 	}
-	head := piece % a.KVHeads
-	l := &a.lanes[worker]
-	first := piece / a.KVHeads * a.block
-	last := min(first+a.block, a.Tokens)
-	a.load(l, head, first, last)
-	seen := a.n - a.Tokens + last // slots that the block's last token sees
-	for t := 0; t*asm.TileKeys < seen; t++ {
-		a.tile(l, head, t, first, l.results)
-		for r := range l.results {
+	smaller := (workers + blocks - 1) / blocks // by which factor blocks must be smaller to be enough
+	count, cost := 0, 0
+	for i := range a.runs {
+		s := &a.runs[i]
+		n := a.smaller(s, smaller)
+		for head := range a.KVHeads {
+			count += n
+			cost += s.tiles(head) * (n*rowsPerTile + s.tokens*a.group)
+		}
+	}
+	most := max(1, (cost+2*workers-1)/(2*workers)/(rowsPerTile+a.group)) // tiles of a piece
+	if count < 8*workers {
+		most = min(most, tilesPerPiece)
+	}
+	if workers == 1 {
+		most = a.Slots // nobody to share with
+	}
+	partials := 0
+	for _, long := range [2]bool{true, false} { // what takes longest comes first
+		for i := range a.runs {
+			if s := &a.runs[i]; long == (s.tokens > 1) {
+				n := a.smaller(s, smaller)
+				size := (s.tokens + n - 1) / n
+				for first := (s.tokens - 1) / size * size; first >= 0; first -= size {
+					for head := range a.KVHeads {
+						partials = a.cut(i, head, first, min(first+size, s.tokens), most, partials)
+					}
+				}
+			}
+		}
+	}
+	if partials > len(a.partials) || partials*a.HeadDim > len(a.values) {
+		need := 2 * max(partials, len(a.partials)) // a conversation grows
+		a.held.Add(int64(need*(partialBytes+4*a.HeadDim) - len(a.partials)*partialBytes - 4*len(a.values)))
+		a.partials, a.values = make([]asm.Partial, need), make([]float32, need*a.HeadDim)
+	}
+}
+
+// blocks returns how many blocks of the usual size a run has.
+func (a *attention) blocks(s *attended) int {
+	size := blockTokens(a.group)
+	return (s.tokens + size - 1) / size
+}
+
+// smaller returns how many blocks a run has where there shall be the given number of them for each of the usual size.
+func (a *attention) smaller(s *attended, times int) int { return min(a.blocks(s)*times, s.tokens) }
+
+// cut adds the pieces of a block of tokens [first, last) of a run with one KV head, which have at most so many tiles each where the block
+// is one token's. partials is how many Partials the pieces before need for their joints; it returns how many with these.
+func (a *attention) cut(run, head, first, last, most, partials int) int {
+	s := &a.runs[run]
+	seen := s.len(head) - s.tokens + last // slots that the block's last token sees
+	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
+	p := piece{run: int32(run), head: int32(head), first: int32(first), last: int32(last), hi: int32(tiles), joint: -1}
+	if last-first > 1 || tiles <= most {
+		a.pieces = append(a.pieces, p)
+		return partials
+	}
+	parts := (tiles + most - 1) / most
+	p.joint = int32(len(a.joints))
+	a.joints = append(a.joints, joint{partials, int32(parts)})
+	for i := range parts {
+		p.lo, p.hi = int32(i*tiles/parts), int32((i+1)*tiles/parts)
+		a.pieces = append(a.pieces, p)
+	}
+	return partials + tiles*a.group
+}
+
+// Do computes one piece.
+func (a *attention) Do(worker, number int) {
+	p, l := &a.pieces[number], &a.lanes[worker]
+	s := &a.runs[p.run]
+	head, first, rows := int(p.head), int(p.first), int(p.last-p.first)*a.group
+	a.load(l, s, head, first, rows)
+	var partials []asm.Partial // of the block's tiles, where these are joined
+	var values []float32
+	if p.joint >= 0 {
+		at := a.joints[p.joint].partials
+		partials, values = a.partials[at:], a.values[at*a.HeadDim:]
+	}
+	for t := int(p.lo); t < int(p.hi); t++ {
+		results := l.results
+		if partials != nil {
+			results = partials[t*rows:][:rows]
+			for r := range results {
+				results[r].Out = values[(t*rows+r)*a.HeadDim:][:a.HeadDim]
+			}
+		}
+		if l.tile.Next = nil; t+1 < int(p.hi) {
+			l.tile.Next, _ = s.tile(head, t+1)
+		}
+		k, v := s.tile(head, t)
+		a.tile(l, s, head, t, first, k, v, results)
+		if partials != nil {
+			continue
+		}
+		for r := range results {
 			if t == 0 {
 				l.total[r].Sum = 0
 			}
-			a.kernels.Merge(&l.total[r], &l.results[r])
+			a.kernels.Merge(&l.total[r], &results[r])
 		}
 	}
-	for r := range l.total {
-		l.total[r].Finish(a.row(a.out, head, first, r))
+	switch {
+	case partials == nil:
+		for r := range l.total {
+			l.total[r].Finish(a.row(a.out, s, head, first, r))
+		}
+	case atomic.AddInt32(&a.joints[p.joint].pieces, -1) == 0:
+		for r := range rows {
+			total := &partials[r]
+			for t := 1; t < s.tiles(head); t++ {
+				a.kernels.Merge(total, &partials[t*rows+r])
+			}
+			total.Finish(a.row(a.out, s, head, first, r))
+		}
 	}
 }
 
-// row returns row r of a block in q or out: rows are tokens by query heads of the group.
-func (a *attention) row(x []float32, head, first, r int) []float32 {
-	at := ((first+r/a.group)*a.Heads + head*a.group + r%a.group) * a.HeadDim
+// row returns row r of a block in q or out: rows are tokens, from the run's first on, by query heads of the group.
+func (a *attention) row(x []float32, s *attended, head, first, r int) []float32 {
+	at := ((s.row+first+r/a.group)*a.Heads + head*a.group + r%a.group) * a.HeadDim
 	return x[at : at+a.HeadDim]
 }
 
-// load prepares the queries of tokens [first, last) for one KV head.
-func (a *attention) load(l *lane, head, first, last int) {
-	rows := (last - first) * a.group
+// load prepares the queries of a block of rows, whose first token is given, for one KV head.
+func (a *attention) load(l *lane, s *attended, head, first, rows int) {
 	l.reserve(rows, a.HeadDim, a.held)
 	had := cap(l.queries.Q)
-	l.queries.Reserve(a.format.ActivationForm(), rows, a.HeadDim)
+	l.queries.Reserve(s.format.ActivationForm(), rows, a.HeadDim)
 	if grown := cap(l.queries.Q) - had; grown != 0 { // the scales and sums are few beside the elements
 		a.held.Add(int64(grown))
 	}
 	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
+	l.tile.Format, l.tile.HeadDim, l.tile.Stride = s.format, a.HeadDim, s.stride
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
 		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
-		copy(scaled, a.row(a.q, head, first, r))
+		copy(scaled, a.row(a.q, s, head, first, r))
 		a.kernels.Scale(scaled, scale)
 		a.kernels.Prepare(&l.queries, r, scaled)
 	}
 }
 
-// tilesPerPiece is about how many tiles of a KV head a piece of a split attention has: to ask for memory ahead wants some.
-const tilesPerPiece = 16
-
-// beginSplit prepares for sharing out the tiles of a single token.
-func (a *attention) beginSplit(workers int) {
-	units := a.tiles * a.KVHeads
-	a.split, a.pieces = true, min(units, max(workers, units/tilesPerPiece))
-	a.reserve(workers * a.KVHeads)
-	if need := units * a.group; need > len(a.partials) || need*a.HeadDim > len(a.values) {
-		need = 2 * max(need, len(a.partials)) // a conversation grows
-		a.held.Add(int64(need*(partialBytes+4*a.HeadDim) - len(a.partials)*partialBytes - 4*len(a.values)))
-		a.partials, a.values = make([]asm.Partial, need), make([]float32, need*a.HeadDim)
-	}
-	for i := range units * a.group {
-		a.partials[i].Out = a.values[i*a.HeadDim:][:a.HeadDim]
-	}
-}
-
-// run computes units [lo, hi) of a split attention: unit u is tile u/kvHeads with KV head u%kvHeads, so that a run reads the
-// cache from front to back.
-func (a *attention) run(lanes []lane, lo, hi int) {
-	for head := range lanes {
-		a.load(&lanes[head], head, 0, 1)
-	}
-	for u := lo; u < hi; u++ {
-		head, next := u%a.KVHeads, u+1
-		l := &lanes[head]
-		if l.tile.Next = nil; next < hi {
-			l.tile.Next = a.k[next/a.KVHeads*asm.TileKeys*a.stride+next%a.KVHeads*a.headBytes : a.n*a.stride]
-		}
-		a.tile(l, head, u/a.KVHeads, 0, a.partials[u*a.group:][:a.group])
-	}
-}
-
-// tile computes one tile for the loaded queries, of which the first belongs to token first.
-func (a *attention) tile(l *lane, head, tile, first int, results []asm.Partial) {
-	begin := tile * asm.TileKeys
+// tile computes one tile, of the given keys and values, for the loaded queries, of which the first belongs to token first. v is nil where
+// only the keys' weights are wanted.
+func (a *attention) tile(l *lane, s *attended, head, tile, first int, k, v []byte, results []asm.Partial) {
+	seen := s.len(head) - s.tokens + first + 1 - tile*asm.TileKeys // slots of the tile that the first token sees
 	for r := range l.tile.Visible {
-		seen := a.n - a.Tokens + first + r/a.group + 1
-		l.tile.Visible[r] = min(max(seen-begin, 0), asm.TileKeys)
+		l.tile.Visible[r] = min(max(seen+r/a.group, 0), asm.TileKeys)
 	}
-	at := begin*a.stride + head*a.headBytes
-	l.tile.Format, l.tile.HeadDim, l.tile.Stride = a.format, a.HeadDim, a.stride
-	l.tile.K, l.tile.V = a.k[at:], nil
-	if a.v != nil {
-		l.tile.V = a.v[at:]
-	}
-	l.tile.Results = results
+	l.tile.K, l.tile.V, l.tile.Results = k, v, results
 	a.kernels.Attend(&l.tile)
-}
-
-// join merges the tiles of a split attention.
-func (a *attention) join() {
-	for head := range a.KVHeads {
-		for r := range a.group {
-			total := &a.partials[head*a.group+r]
-			for t := 1; t < a.tiles; t++ {
-				a.kernels.Merge(total, &a.partials[(t*a.KVHeads+head)*a.group+r])
-			}
-			total.Finish(a.row(a.out, head, 0, r))
-		}
-	}
 }
 
 // reserve makes room for rows of headDim elements, and counts it.

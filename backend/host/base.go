@@ -38,6 +38,7 @@ type Base struct {
 	attentions  pool[attention, *attention]
 	weighings   pool[weighing, *weighing]
 	compactions pool[compaction, *compaction]
+	selections  pool[choice, *choice]
 	held        atomic.Int64 // bytes that lent tasks keep to work in, as far as they grow with a model's sizes
 }
 

@@ -40,11 +40,25 @@ func TestOperandsAreNotCollected(t *testing.T) {
 		runtime.KeepAlive(x)
 		return x
 	}
+	cache := func(used int) *backend.Slots {
+		s := &backend.Slots{DType: tensor.F32, HeadDim: 64}
+		for range 2 {
+			h := backend.HeadSlots{Len: used}
+			for len(h.Pages)*backend.PageSlots < used {
+				h.Pages = append(h.Pages, backend.Page{Slab: ones(1, 2, backend.PageSlots, 64)})
+			}
+			s.Heads = append(s.Heads, h)
+		}
+		return s
+	}
 	const n, k = 2000, 512
 	for range 2 {
 		for _, err := range []error{
-			b.Attention(ones(32, 4, 64), ones(n, 2, 64), ones(n, 2, 64), ones(32, 4, 64), n),
-			b.AccumulateAttention(ones(32, 4, 64), ones(n, 2, 64), ones(2, n), n),
+			b.AttentionGen(ones(4, 64), ones(n, 2, 64), ones(n, 2, 64), ones(4, 64), n),
+			b.Attend(ones(32, 4, 64), ones(32, 4, 64), []backend.Run{{Tokens: 32, Slots: cache(n)}}),
+			b.AccumulateAttention(ones(32, 4, 64), ones(2, n), backend.Run{Tokens: 32, Slots: cache(n)}),
+			b.RoPEStore(nil, ones(32, 2, 64), ones(32, 2, 64), nil, []backend.Run{{Tokens: 32, Slots: cache(n)}}),
+			b.Compact(cache(n), [][]int32{{3, 500}, {0, 1700}}),
 			b.MatMulTransposed(ones(64, k), ones(n, k), ones(64, n)),
 			backend.Fused(b).MatMulAdd(ones(64, k), ones(n, k), ones(64, n), ones(64, n)),
 			backend.Fused(b).NormSwiGLU(ones(64, k), ones(k), 1e-5, ones(64, k), ones(n, k), ones(n, k), ones(64, n), ones(64, n)),
@@ -69,18 +83,23 @@ func TestScratchForgetsOperands(t *testing.T) {
 		return x
 	}
 	f32 := func(dims ...int) *tensor.Tensor { return on(tensor.F32, dims...) }
-	cache := func() *tensor.Tensor { return on(tensor.F16, 40, 2, 64) }
+	runs := func() []backend.Run {
+		s := &backend.Slots{DType: tensor.F16, HeadDim: 64}
+		for range 2 {
+			s.Heads = append(s.Heads, backend.HeadSlots{Pages: []backend.Page{{Slab: on(tensor.F16, 1, 2, backend.PageSlots, 64)}}, Len: 30})
+		}
+		return []backend.Run{{Tokens: 3, Slots: s}}
+	}
 	for name, run := range map[string]func() error{
 		"rows":       func() error { return b.AddAssign(f32(3, 64), f32(3, 64)) },
 		"gather":     func() error { return b.Gather(on(tensor.Q8_0, 8, 64), []int32{1, 2}, f32(2, 64)) },
 		"product":    func() error { return b.MatMulTransposed(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32)) },
 		"fused":      func() error { return b.MatMulAdd(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32), f32(3, 32)) },
-		"attention":  func() error { return b.Attention(f32(3, 4, 64), cache(), cache(), f32(3, 4, 64), 30) },
-		"weighing":   func() error { return b.AccumulateAttention(f32(3, 4, 64), cache(), f32(2, 40), 30) },
-		"compaction": func() error { return b.Compact(cache(), []int32{3, 5}) },
-		"rotation": func() error {
-			return b.RoPECast(f32(3, 4, 64), f32(3, 2, 64), f32(3, 2, 64), f32(3, 64), on(tensor.F16, 3, 2, 64), on(tensor.F16, 3, 2, 64))
-		},
+		"attention":  func() error { return b.Attend(f32(3, 4, 64), f32(3, 4, 64), runs()) },
+		"weighing":   func() error { return b.AccumulateAttention(f32(3, 4, 64), f32(2, 40), runs()[0]) },
+		"compaction": func() error { return b.Compact(runs()[0].Slots, [][]int32{{3}, {5, 7}}) },
+		"rotation":   func() error { return b.RoPEStore(f32(3, 4, 64), f32(3, 2, 64), f32(3, 2, 64), f32(3, 64), runs()) },
+		"selection":  func() error { return b.Largest(f32(3, 64), make([]int32, 6), make([]float32, 6)) },
 	} {
 		if err := run(); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -1,43 +1,53 @@
 package host
 
-import (
-	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
-)
+import "github.com/antigravity-go/antigravity/backend"
 
 // Compact moves kept slots to the front.
-func (b *Base) Compact(t *tensor.Tensor, keep []int32) error {
-	if kept, err := backend.CheckCompact(t, keep); err != nil || kept == 0 {
+func (b *Base) Compact(s *backend.Slots, keep [][]int32) error {
+	if err := backend.CheckCompact(s, keep); err != nil {
 		return err
 	}
 	var m mapped
-	if err := m.add("Compact", t); err != nil {
-		return err
-	}
 	defer m.unmap()
+	for head, list := range keep {
+		if n := len(list); n > 0 {
+			if err := m.addPages("Compact", s, head, 0, int(list[n-1])+1); err != nil {
+				return err
+			}
+		}
+	}
 	task := b.compactions.get()
 	defer b.compactions.put(task)
-	heads := t.Shape().Dim(1)
-	*task = compaction{data: t.Data(), keep: keep, rowBytes: t.RowBytes(), heads: heads}
-	return b.runner.Run(task, heads)
+	*task = compaction{s, keep, s.SlotBytes()}
+	return b.runner.Run(task, len(keep))
 }
 
 // compaction is a Compact as a task. A piece is a head.
 type compaction struct {
-	data            []byte // [slots, heads, rowBytes]
-	keep            []int32
-	rowBytes, heads int
+	slots     *backend.Slots
+	keep      [][]int32
+	slotBytes int
 }
 
 // reset forgets the operation.
 func (c *compaction) reset() { *c = compaction{} }
 
-// Do moves one head's rows.
+// Do moves one head's slots: neighbours that stay neighbours, of one page both before and after, at once.
 func (c *compaction) Do(_, head int) {
-	kept, stride := len(c.keep)/c.heads, c.heads*c.rowBytes
-	for i, slot := range c.keep[head*kept:][:kept] {
-		if int(slot) != i {
-			copy(c.data[i*stride+head*c.rowBytes:][:c.rowBytes], c.data[int(slot)*stride+head*c.rowBytes:][:c.rowBytes])
+	keep, pages := c.keep[head], c.slots.Heads[head].Pages
+	for i, n := 0, 1; i < len(keep); i += n {
+		slot := int(keep[i])
+		n = 1
+		for i+n < len(keep) && int(keep[i+n]) == slot+n && (i+n)%backend.PageSlots != 0 && (slot+n)%backend.PageSlots != 0 {
+			n++
 		}
+		if slot == i {
+			continue
+		}
+		fromKeys, fromValues := pageData(&pages[slot/backend.PageSlots], c.slotBytes)
+		toKeys, toValues := pageData(&pages[i/backend.PageSlots], c.slotBytes)
+		from, to, bytes := slot%backend.PageSlots*c.slotBytes, i%backend.PageSlots*c.slotBytes, n*c.slotBytes
+		copy(toKeys[to:to+bytes], fromKeys[from:])
+		copy(toValues[to:to+bytes], fromValues[from:])
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Fused is Base with the fused operations, the attention of many tokens, and panels of weights: for backends whose tensors are
-// host memory, which is always mapped.
+// Fused is Base with the fused operations and panels of weights: for backends whose tensors are host memory, which is always
+// mapped.
 type Fused struct{ *Base }
 
 // NormMatMul normalises x and multiplies with several weights.

@@ -184,10 +184,15 @@ func TestMistakesAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, cache := s.floats(1, 4, 32), s.as(tensor.F16, 5, 2, 32)
-	k, angles, slot, quantised := s.floats(1, 2, 32), s.floats(1, 32), s.as(tensor.F16, 1, 2, 32), s.as(tensor.Q8_0, 1, 2, 32)
-	fixed, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, make([]byte, 2*32*2), nil, true), tensor.ShapeOf(1, 2, 32))
+	k, angles, slot := s.floats(1, 2, 32), s.floats(1, 32), s.as(tensor.F16, 1, 2, 32)
+	runs, fixed := []backend.Run{{Tokens: 1, Slots: s.slots(tensor.F16, 32, 3, 3)}}, []backend.Run{{Tokens: 1, Slots: s.slots(tensor.F16, 32, 3, 3)}}
+	shape := tensor.ShapeOf(2, 2, backend.PageSlots, 32)
+	slab, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, make([]byte, 2*shape.NumElements()), nil, true), shape)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for head := range fixed[0].Slots.Heads {
+		fixed[0].Slots.Heads[head].Pages[0].Slab = slab
 	}
 	for _, b := range []backend.Backend{host.NewReference(), c} {
 		for name, err := range map[string]error{
@@ -224,23 +229,20 @@ func TestMistakesAreErrors(t *testing.T) {
 			"Cast to a K-quant":                  b.Cast(s.floats(1, 256), s.as(tensor.Q4_K, 1, 256)),
 			"Cast to constant memory":            b.Cast(half, constant),
 			"Largest of more than there are":     selecting(b, s.floats(1, 3), 4, 4),
-			"Largest of two rows":                selecting(b, x, 1, 1),
+			"Largest of an odd number of two":    selecting(b, x, 3, 3),
 			"Largest of f16":                     selecting(b, s.as(tensor.F16, 1, 64), 1, 1),
 			"Largest to fewer values":            selecting(b, s.floats(64), 2, 1),
 			"NormMatMul with too few outputs":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, x, []*tensor.Tensor{w}, nil),
 			"NormMatMul with a small scratch":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, small, []*tensor.Tensor{w}, []*tensor.Tensor{small}),
-			"RoPECast of two dimensions":         backend.Fused(b).RoPECast(x, k, k, angles, slot, slot),
-			"RoPECast with another table":        backend.Fused(b).RoPECast(q, k, k, s.floats(1, 30), slot, slot),
-			"RoPECast with a table of two":       backend.Fused(b).RoPECast(q, k, k, s.floats(2, 32), slot, slot),
-			"RoPECast of keys of other tokens":   backend.Fused(b).RoPECast(q, s.floats(2, 2, 32), k, angles, slot, slot),
-			"RoPECast of keys of another size":   backend.Fused(b).RoPECast(q, s.floats(1, 2, 64), k, angles, slot, slot),
-			"RoPECast of values of other heads":  backend.Fused(b).RoPECast(q, k, s.floats(1, 4, 32), angles, slot, slot),
-			"RoPECast of f16":                    backend.Fused(b).RoPECast(q, slot, k, angles, slot, slot),
-			"RoPECast to more slots":             backend.Fused(b).RoPECast(q, k, k, angles, cache, cache),
-			"RoPECast to two types":              backend.Fused(b).RoPECast(q, k, k, angles, slot, quantised),
-			"RoPECast to bf16":                   backend.Fused(b).RoPECast(q, k, k, angles, s.as(tensor.BF16, 1, 2, 32), s.as(tensor.BF16, 1, 2, 32)),
-			"RoPECast to constant memory":        backend.Fused(b).RoPECast(q, k, k, angles, slot, fixed),
-			"Attention of more tokens than used": backend.Attender(b).Attention(s.floats(4, 4, 32), cache, cache, s.floats(4, 4, 32), 3),
+			"RoPEStore of two dimensions":        b.RoPEStore(q, x, x, angles, runs),
+			"RoPEStore with another table":       b.RoPEStore(q, k, k, s.floats(1, 30), runs),
+			"RoPEStore with a table of two":      b.RoPEStore(q, k, k, s.floats(2, 32), runs),
+			"RoPEStore of keys of other tokens":  b.RoPEStore(q, s.floats(2, 2, 32), s.floats(2, 2, 32), angles, runs),
+			"RoPEStore of keys of another size":  b.RoPEStore(q, s.floats(1, 2, 64), s.floats(1, 2, 64), angles, runs),
+			"RoPEStore of values of other heads": b.RoPEStore(q, k, s.floats(1, 4, 32), angles, runs),
+			"RoPEStore of f16":                   b.RoPEStore(q, slot, k, angles, runs),
+			"RoPEStore to constant memory":       b.RoPEStore(q, k, k, angles, fixed),
+			"Attend of more tokens than used":    b.Attend(s.floats(4, 4, 32), s.floats(4, 4, 32), []backend.Run{{Tokens: 4, Slots: runs[0].Slots}}),
 		} {
 			if err == nil {
 				t.Errorf("%s: %s is no error", b.Name(), name)

@@ -93,3 +93,31 @@ func TestLargestDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// TestLargestOfRows selects from several rows at once, as from each.
+func TestLargestOfRows(t *testing.T) {
+	s := newSource(t)
+	c := cpu.New(2)
+	defer c.Close()
+	const rows, n, k = 5, 300, 7
+	x := s.floats(rows, n)
+	for _, b := range []backend.Backend{host.NewReference(), c, least{c}} {
+		indices, found := make([]int32, rows*k), make([]float32, rows*k)
+		if err := backend.Selecting(b).Largest(x, indices, found); err != nil {
+			t.Fatal(err)
+		}
+		for r := range rows {
+			row, err := x.Slice(r, r+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantIndices, want := make([]int32, k), make([]float32, k)
+			if err := c.Largest(row, wantIndices, want); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(indices[r*k:][:k], wantIndices) || !slices.Equal(found[r*k:][:k], want) {
+				t.Errorf("%T: row %d: %v, want %v", b, r, indices[r*k:][:k], wantIndices)
+			}
+		}
+	}
+}

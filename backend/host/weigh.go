@@ -8,20 +8,23 @@ import (
 
 // AccumulateAttention adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
 // cut into chunks.
-func (b *Base) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
-	d, err := backend.CheckAccumulateAttention(q, k, sums, n)
+func (b *Base) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
+	d, err := backend.CheckAccumulateAttention(q, sums, run)
 	if err != nil {
 		return err
 	}
 	var maps mapped
-	if err := maps.add("AccumulateAttention", q, k, sums); err != nil {
+	defer maps.unmap()
+	if err := maps.add("AccumulateAttention", q, sums); err != nil {
 		return err
 	}
-	defer maps.unmap()
+	if err := maps.addRun("AccumulateAttention", &run, false); err != nil {
+		return err
+	}
 	w := b.weighings.get()
-	w.held = &b.held
 	defer b.weighings.put(w)
-	w.begin(b.kernels, d, q, k, n)
+	w.begin(b, d, q)
+	w.add(&run)
 	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
 	w.reserve(b.runner.Size())
 	for len(w.kept) < len(w.lanes) {
@@ -30,7 +33,7 @@ func (b *Base) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
 	return b.runner.Run(w, d.KVHeads)
 }
 
-// weighing is an attention that stops at the weights, as a task. A piece is a KV head.
+// weighing is an attention of one run that stops at the weights, as a task. A piece is a KV head.
 type weighing struct {
 	attention
 	sums  []float32 // [kvHeads, width]
@@ -53,15 +56,17 @@ type keptTiles struct {
 
 // Do computes one KV head.
 func (w *weighing) Do(worker, head int) {
-	for first := 0; first < w.Tokens; first += w.block {
-		w.weigh(&w.lanes[worker], &w.kept[worker], head, first, min(first+w.block, w.Tokens))
+	block := blockTokens(w.group)
+	for first := 0; first < w.Tokens; first += block {
+		w.weigh(&w.lanes[worker], &w.kept[worker], head, first, min(first+block, w.Tokens))
 	}
 }
 
 // weigh adds the weights of tokens [first, last).
 func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
-	w.load(l, head, first, last)
-	rows, seen := len(l.results), w.n-w.Tokens+last
+	s, rows := &w.runs[0], (last-first)*w.group
+	w.load(l, s, head, first, rows)
+	seen := s.len(head) - w.Tokens + last
 	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
 	if need := tiles * rows; need > len(kept.partials) {
 		w.held.Add(int64((need - len(kept.partials)) * (partialBytes + 4*asm.TileKeys)))
@@ -72,7 +77,8 @@ func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 	}
 	for t := range tiles {
 		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
-		w.tile(l, head, t, first, l.results)
+		k, _ := s.tile(head, t)
+		w.tile(l, s, head, t, first, k, nil, l.results)
 		for r, p := range l.results {
 			kept.partials[t*rows+r] = asm.Partial{Max: p.Max, Sum: p.Sum}
 		}

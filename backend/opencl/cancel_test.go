@@ -74,8 +74,8 @@ func TestCancelledOnDevice(t *testing.T) {
 			t.Errorf("a prompt, at look %d: %v after %d tokens", looks, err, len(s.Tokens()))
 		}
 		must(t, s.Prefill(t.Context(), prompt[len(s.Tokens()):]))
-		for i, want := range whole.Logits() {
-			if got := s.Logits()[i]; got != want {
+		for i, want := range logitsOf(whole) {
+			if got := logitsOf(s)[i]; got != want {
 				t.Fatalf("a prompt cancelled at look %d gives logit %d as %v, not %v", looks, i, got, want)
 			}
 		}

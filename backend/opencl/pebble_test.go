@@ -125,7 +125,7 @@ func TestPebbleLogits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !slices.Equal(both[0].Logits(), both[1].Logits()) {
+			if !slices.Equal(logitsOf(both[0]), logitsOf(both[1])) {
 				t.Errorf("weights %v, cache %v: after %d more tokens the logits are others", c.weights, c.cache, len(part))
 			}
 		}
@@ -201,7 +201,7 @@ func TestPebbleEviction(t *testing.T) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
-			logits[i], slots[i] = slices.Clone(s.Logits()), s.CacheLen()
+			logits[i], slots[i] = slices.Clone(logitsOf(s)), s.CacheLen()
 		}
 		if slots[0] != slots[1] || !slices.Equal(logits[0], logits[1]) {
 			t.Errorf("%s: %d slots, want %d, or other logits", name, slots[0], slots[1])

@@ -32,22 +32,19 @@ func search(ctx context.Context, query string, w io.Writer) error {
 		return err
 	}
 	defer model.Close()
-	wanted, err := model.Embed(ctx, query)
-	if err != nil {
-		return err
-	}
 	sentences := []string{
 		"What is the capital of Japan?", "What sound does a cow make?", "How do you say water in Spanish?", "Spell the word rabbit.",
 		"Which day comes after Friday?", "Sort these numbers: 7, 3, 9.", "Tell me a story about a fox.", "Thank you for your help.",
 	}
+	vectors, err := model.Embed(ctx, append(sentences, query)...)
+	if err != nil {
+		return err
+	}
+	wanted := vectors[len(sentences)]
 	likeness := map[string]float32{} // the cosine of the angle between two vectors, whose lengths are 1
-	for _, sentence := range sentences {
-		vector, err := model.Embed(ctx, sentence)
-		if err != nil {
-			return err
-		}
-		for i := range vector {
-			likeness[sentence] += wanted[i] * vector[i]
+	for i, sentence := range sentences {
+		for j, x := range vectors[i] {
+			likeness[sentence] += wanted[j] * x
 		}
 	}
 	slices.SortFunc(sentences, func(a, b string) int { return cmp.Compare(likeness[b], likeness[a]) })

@@ -21,10 +21,10 @@ func (longestKeys) Name() string               { return "longest keys" }
 func (longestKeys) Tracking() kvcache.Tracking { return kvcache.Tracking{} } // the cache need not record who attended to what
 func (longestKeys) Recent(slots int) int       { return slots / 4 }          // the latest tokens stay whatever their keys
 
-func (longestKeys) Score(c *kvcache.Cache) ([][]float32, error) {
-	scores := make([]float32, c.Len())
-	for head := range c.KVHeads() {
-		err := c.EachKey(head, func(slot int, key []float32) {
+func (longestKeys) Score(v eviction.View) ([][]float32, error) {
+	scores := make([]float32, v.Len())
+	for head := range v.KVHeads() {
+		err := v.EachKey(head, func(slot int, key []float32) {
 			for _, x := range key {
 				scores[slot] += x * x
 			}

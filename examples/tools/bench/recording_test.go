@@ -35,7 +35,7 @@ func TestRecordingChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return slices.Clone(session.Logits())
+		return slices.Clone(logitsOf(session))
 	}
 	for _, weights := range []tensor.DType{0, tensor.Q8_0} {
 		want := logits(func(b backend.Backend) backend.Backend { return b }, weights)

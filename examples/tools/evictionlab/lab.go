@@ -236,7 +236,7 @@ func (t *turns) add(p eviction.Policy) {
 func (*turns) Budget() int { return never }
 
 // ShouldEvict says no.
-func (*turns) ShouldEvict(*kvcache.Cache, int64) bool { return false }
+func (*turns) ShouldEvict(eviction.View, int64) bool { return false }
 
 // Tracking implements eviction.Tracker.
 func (t *turns) Tracking() kvcache.Tracking { return t.tracking }

@@ -61,7 +61,7 @@ func TestEveryKindLoadsAndGenerates(t *testing.T) {
 			if stop == 0 {
 				t.Error("the answer has no end")
 			}
-			deviation(t, s.Logits())
+			deviation(t, logitsOf(s))
 		})
 	}
 }

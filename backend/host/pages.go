@@ -1,0 +1,135 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// slabPages is the number of pages of a slab. Memory counts against the process only once it is touched, so that a slab may be larger
+// than what is needed of it; with 64 pages of 16-bit floats and heads of 64 it has 2 MB.
+const slabPages = 64
+
+// SlabPages returns the same number for every slab: the host's memory comes as easily in small parts as in large ones.
+func (b *Base) SlabPages(int) int { return slabPages }
+
+// pageData returns the keys and the values of a mapped page, whose slots have slotBytes each.
+func pageData(p *backend.Page, slotBytes int) (keys, values []byte) {
+	half := backend.PageSlots * slotBytes
+	page := p.Slab.Data()[2*half*p.Index:][:2*half]
+	return page[:half], page[half:]
+}
+
+// addRun maps the pages of a run: of the slots of its tokens, or of all slots in use.
+func (m *mapped) addRun(op string, r *backend.Run, latest bool) error {
+	for head := range r.Slots.Heads {
+		n, first := r.Slots.Heads[head].Len, 0
+		if latest {
+			first = n - r.Tokens
+		}
+		if err := m.addPages(op, r.Slots, head, first, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPages maps the slabs of a head's slots [lo, hi). Slots keep their slabs from being collected, so that those of host memory, which
+// is always mapped, need not be noted.
+func (m *mapped) addPages(op string, s *backend.Slots, head, lo, hi int) error {
+	if lo == hi {
+		return nil
+	}
+	for i := lo / backend.PageSlots; i <= (hi-1)/backend.PageSlots; i++ {
+		slab := s.Heads[head].Pages[i].Slab
+		if b, host := slab.Buffer().(*tensor.SharedBuffer); host && b.Mapped() || m.has(slab) {
+			continue
+		}
+		if err := m.add(op, slab); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has tells whether a tensor has been added.
+func (m *mapped) has(t *tensor.Tensor) bool {
+	return slices.Contains(m.few[:m.n], t) || slices.Contains(m.more, t)
+}
+
+// CopyPage copies a page.
+func (b *Base) CopyPage(from, to backend.Page) (err error) {
+	defer mmap.Catch(&err)()
+	if err := backend.CheckCopyPage(from, to); err != nil {
+		return err
+	}
+	var m mapped
+	defer m.unmap()
+	if err := m.add("CopyPage", from.Slab, to.Slab); err != nil {
+		return err
+	}
+	bytes := from.Slab.RowBytes()
+	fromKeys, fromValues := pageData(&from, bytes)
+	toKeys, toValues := pageData(&to, bytes)
+	copy(toKeys, fromKeys)
+	copy(toValues, fromValues)
+	return nil
+}
+
+// ReadSlots copies keys and values of a head's slots.
+func (b *Base) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+	return b.moveSlots("ReadSlots", s, head, first, keys, values, false)
+}
+
+// WriteSlots replaces keys and values of a head's slots.
+func (b *Base) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+	return b.moveSlots("WriteSlots", s, head, first, keys, values, true)
+}
+
+// moveSlots copies slots of a head, from first on, to the rows of keys and values, or the other way where it writes.
+func (b *Base) moveSlots(op string, s *backend.Slots, head, first int, keys, values *tensor.Tensor, write bool) (err error) {
+	defer mmap.Catch(&err)()
+	n, err := backend.CheckSlots(s, head, first, keys, values, write)
+	if err != nil || n == 0 {
+		return err
+	}
+	var m mapped
+	defer m.unmap()
+	if err := m.addPages(op, s, head, first, first+n); err != nil {
+		return err
+	}
+	for side, t := range [2]*tensor.Tensor{keys, values} {
+		if t == nil {
+			continue
+		}
+		if err := m.add(op, t); err != nil {
+			return err
+		}
+		count := 0
+		for row := 0; row < n; row += count {
+			slot := (first + row) % backend.PageSlots
+			count = min(n-row, backend.PageSlots-slot)
+			var sides [2][]byte
+			sides[0], sides[1] = pageData(&s.Heads[head].Pages[(first+row)/backend.PageSlots], s.SlotBytes())
+			b.convert(t, row, count, s.DType, sides[side][slot*s.SlotBytes():][:count*s.SlotBytes()], write)
+		}
+	}
+	return nil
+}
+
+// convert copies slots of type d to rows [row, row+n) of t, or the other way where it writes.
+func (b *Base) convert(t *tensor.Tensor, row, n int, d tensor.DType, slots []byte, write bool) {
+	dim, bytes := t.Shape().Dim(1), t.RowBytes()
+	switch {
+	case t.DType() == d && write:
+		copy(slots, t.Data()[row*bytes:])
+	case t.DType() == d:
+		copy(t.Data()[row*bytes:], slots)
+	case write:
+		b.kernels.Quantize(d.Format(), slots, floats(t)[row*dim:(row+n)*dim])
+	default:
+		b.kernels.Dequantize(d.Format(), floats(t)[row*dim:(row+n)*dim], slots)
+	}
+}

@@ -1,0 +1,285 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
+
+// slots makes a cache with random keys and values, whose heads have the given numbers of slots in use, in pages that lie in disorder.
+func (s source) slots(d tensor.DType, dim int, used ...int) *backend.Slots {
+	s.t.Helper()
+	pages := 0
+	for _, n := range used {
+		pages += (n + backend.PageSlots - 1) / backend.PageSlots
+	}
+	slab := s.as(d, max(pages, 1), 2, backend.PageSlots, dim)
+	order := s.Perm(pages)
+	result := &backend.Slots{DType: d, HeadDim: dim, Version: 1}
+	for _, n := range used {
+		h := backend.HeadSlots{Len: n}
+		for ; n > 0; n -= backend.PageSlots {
+			h.Pages, order = append(h.Pages, backend.Page{Slab: slab, Index: order[0]}), order[1:]
+		}
+		result.Heads = append(result.Heads, h)
+	}
+	return result
+}
+
+// read returns the keys and values of a head in the cache's type.
+func (s source) read(c *backend.Slots, head int) (keys, values []byte) {
+	s.t.Helper()
+	n := c.Heads[head].Len
+	if n == 0 {
+		return nil, nil
+	}
+	k, v := s.as(c.DType, n, c.HeadDim), s.as(c.DType, n, c.HeadDim)
+	if err := host.NewReference().ReadSlots(c, head, 0, k, v); err != nil {
+		s.t.Fatal(err)
+	}
+	defer runtime.KeepAlive([2]*tensor.Tensor{k, v})
+	return slices.Clone(k.Data()), slices.Clone(v.Data())
+}
+
+// contiguous returns the keys and values [slots, kvHeads, dim] of a cache whose heads have the same number of slots.
+func (s source) contiguous(c *backend.Slots) (keys, values *tensor.Tensor) {
+	s.t.Helper()
+	n, heads := c.Heads[0].Len, len(c.Heads)
+	keys, values = s.as(c.DType, n, heads, c.HeadDim), s.as(c.DType, n, heads, c.HeadDim)
+	for head := range heads {
+		k, v := s.read(c, head)
+		row := len(k) / n
+		for slot := range n {
+			copy(keys.Data()[(slot*heads+head)*row:], k[slot*row:][:row])
+			copy(values.Data()[(slot*heads+head)*row:], v[slot*row:][:row])
+		}
+	}
+	return keys, values
+}
+
+// TestAttendIsAttentionGen holds Attend, with numbers of workers that cut it differently, against AttentionGen of each row by the
+// portable reference, bit for bit.
+func TestAttendIsAttentionGen(t *testing.T) {
+	s, reference := newSource(t), host.NewReference()
+	const heads, kvHeads, dim = 6, 3, 64
+	for _, d := range cacheTypes {
+		for name, shape := range map[string][][2]int{ // of each run the tokens and the slots
+			"one": {{1, 1}}, "a page": {{1, 128}}, "long": {{1, 5000}}, "two rows": {{2, 3000}}, "draft": {{9, 700}}, "prompt": {{70, 70}},
+			"decode and prompt": {{1, 3000}, {40, 200}, {1, 20}},
+			"sixteen":           slices.Repeat([][2]int{{1, 150}, {1, 90}, {1, 400}, {1, 129}}, 4),
+		} {
+			rows := 0
+			var runs []backend.Run
+			for _, r := range shape {
+				rows += r[0]
+				runs = append(runs, backend.Run{Tokens: r[0], Slots: s.slots(d, dim, slices.Repeat([]int{r[1]}, kvHeads)...)})
+			}
+			q, want := s.floats(rows, heads, dim), s.floats(rows, heads, dim)
+			row := 0
+			for _, r := range runs {
+				k, v := s.contiguous(r.Slots)
+				for i := range r.Tokens {
+					query, err := q.Slice(row, row+1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					out, err := want.Slice(row, row+1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := reference.AttentionGen(query, k, v, out, r.Slots.Heads[0].Len-r.Tokens+i+1); err != nil {
+						t.Fatal(err)
+					}
+					row++
+				}
+			}
+			for _, workers := range []int{0, 1, 2, 3, 16, 100} {
+				var b backend.Backend = reference
+				if workers > 0 {
+					b = cpu.New(workers)
+				}
+				out := s.floats(rows, heads, dim)
+				if err := b.Attend(q, out, runs); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(values(t, out), values(t, want)) {
+					t.Errorf("%v, %s, %d workers: not the bits of AttentionGen", d, name, workers)
+				}
+				b.Close()
+			}
+		}
+	}
+}
+
+// TestPagesDoNotAllocate covers what a decoded token does.
+func TestPagesDoNotAllocate(t *testing.T) {
+	s, b := newSource(t), cpu.New(2)
+	defer b.Close()
+	const heads, kvHeads, dim = 8, 2, 64
+	for name, shape := range map[string][]int{"one": {2000}, "several": {300, 20, 128, 700}} {
+		rows := len(shape)
+		q, k, v, table, out := s.floats(rows, heads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, dim), s.floats(rows, heads, dim)
+		var runs []backend.Run
+		for i, n := range shape {
+			runs = append(runs, backend.Run{Tokens: 1, Slots: s.slots(cacheTypes[i], dim, n, n)})
+		}
+		step := func() {
+			if err := errors.Join(b.RoPEStore(q, k, v, table, runs), b.Attend(q, out, runs)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := testing.AllocsPerRun(50, step); n > 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// TestRoPEStoreIsRoPEAndCast holds RoPEStore against RoPE and Cast of each row, and sees that slots before the tokens' stay.
+func TestRoPEStoreIsRoPEAndCast(t *testing.T) {
+	s, b := newSource(t), cpu.New(3)
+	defer b.Close()
+	const heads, kvHeads, dim = 4, 2, 64
+	for _, d := range cacheTypes {
+		for _, rotates := range []bool{true, false} {
+			var runs []backend.Run
+			var before [][2][]byte
+			rows := 0
+			for _, r := range [][3]int{{1, 1, 300}, {200, 210, 250}, {3, 128, 3}} { // tokens, and slots of the two heads
+				rows += r[0]
+				c := s.slots(d, dim, r[1], r[2])
+				runs = append(runs, backend.Run{Tokens: r[0], Slots: c})
+				for head := range kvHeads {
+					k, v := s.read(c, head)
+					before = append(before, [2][]byte{k, v})
+				}
+			}
+			q, k, v := s.floats(rows, heads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, kvHeads, dim)
+			table, keys, vals := s.floats(rows, dim), s.as(d, rows, kvHeads, dim), s.as(d, rows, kvHeads, dim)
+			rotatedQ, rotatedK := s.floats(rows, heads, dim), s.floats(rows, kvHeads, dim)
+			copy(values(t, rotatedQ), values(t, q))
+			copy(values(t, rotatedK), values(t, k))
+			if rotates {
+				if err := errors.Join(b.RoPE(rotatedQ, table), b.RoPE(rotatedK, table), b.RoPEStore(q, k, v, table, runs)); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := b.RoPEStore(nil, k, v, nil, runs); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(b.Cast(rotatedK, keys), b.Cast(v, vals)); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(values(t, q), values(t, rotatedQ)) {
+				t.Errorf("%v, rotates %v: other queries", d, rotates)
+			}
+			first := 0
+			for i, r := range runs {
+				for head := range kvHeads {
+					gotK, gotV := s.read(r.Slots, head)
+					bytes := r.Slots.SlotBytes()
+					want := before[i*kvHeads+head]
+					at := (r.Slots.Heads[head].Len - r.Tokens) * bytes
+					for row := range r.Tokens {
+						from := ((first+row)*kvHeads + head) * bytes
+						copy(want[0][at+row*bytes:], keys.Data()[from:][:bytes])
+						copy(want[1][at+row*bytes:], vals.Data()[from:][:bytes])
+					}
+					if !slices.Equal(gotK, want[0]) || !slices.Equal(gotV, want[1]) {
+						t.Errorf("%v, rotates %v: other slots of head %d of run %d", d, rotates, head, i)
+					}
+				}
+				first += r.Tokens
+			}
+		}
+	}
+}
+
+func TestCompact(t *testing.T) {
+	s := newSource(t)
+	for _, d := range cacheTypes {
+		for _, b := range []backend.Backend{host.NewReference(), cpu.New(2)} {
+			c := s.slots(d, 64, 300, 9, 200)
+			keep := [][]int32{nil, {0, 1, 5, 8}, {}}
+			for i := int32(0); i < 300; i += 1 + i/100 {
+				keep[0] = append(keep[0], i)
+			}
+			var before [3][2][]byte
+			for head := range keep {
+				before[head][0], before[head][1] = s.read(c, head)
+			}
+			if err := b.Compact(c, keep); err != nil {
+				t.Fatal(err)
+			}
+			for head, list := range keep {
+				c.Heads[head].Len = len(list)
+				k, v := s.read(c, head)
+				for i, slot := range list {
+					bytes := c.SlotBytes()
+					from, to := int(slot)*bytes, i*bytes
+					if !slices.Equal(k[to:][:bytes], before[head][0][from:][:bytes]) || !slices.Equal(v[to:][:bytes], before[head][1][from:][:bytes]) {
+						t.Errorf("%s, %v: slot %d of head %d is not what was slot %d", b.Name(), d, i, head, slot)
+					}
+				}
+			}
+			b.Close()
+		}
+	}
+}
+
+// TestCompactLeavesWhatStays keeps slots so that the first page does not change: it may be shared with another cache.
+func TestCompactLeavesWhatStays(t *testing.T) {
+	s, b := newSource(t), cpu.New(1)
+	defer b.Close()
+	c := s.slots(tensor.F16, 64, 300)
+	readOnly := c.Heads[0].Pages[0].Slab
+	memory, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, slices.Clone(readOnly.Data()), nil, true), readOnly.Shape())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Heads[0].Pages[0].Slab = memory
+	list := make([]int32, 0, 200)
+	for i := range int32(200) {
+		list = append(list, i+i/backend.PageSlots*50)
+	}
+	if err := b.Compact(c, [][]int32{list}); err != nil {
+		t.Error(err)
+	}
+	list[100]++
+	for i := 101; i < len(list); i++ {
+		list[i] = list[i-1] + 1
+	}
+	if err := b.Compact(c, [][]int32{list}); !errors.Is(err, tensor.ErrReadOnly) {
+		t.Errorf("a page that changes and cannot be written: %v", err)
+	}
+}
+
+// BenchmarkAttend lets one row, several sessions' rows, and chunks attend.
+func BenchmarkAttend(b *testing.B) {
+	s := newSource(b)
+	s.Rand = rand.New(rand.NewPCG(5, 6))
+	device := cpu.New(0)
+	defer device.Close()
+	for _, c := range []struct{ runs, tokens, slots int }{{1, 1, 300}, {1, 1, 1000}, {1, 1, 4096}, {16, 1, 300}, {1, 8, 1000}, {1, 256, 512}} {
+		b.Run(fmt.Sprintf("%dx%d to %d", c.runs, c.tokens, c.slots), func(b *testing.B) {
+			q, out := s.floats(c.runs*c.tokens, 32, 64), s.floats(c.runs*c.tokens, 32, 64)
+			var runs []backend.Run
+			for range c.runs {
+				runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s.slots(tensor.F16, 64, slices.Repeat([]int{c.slots}, 8)...)})
+			}
+			for b.Loop() {
+				if err := device.Attend(q, out, runs); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

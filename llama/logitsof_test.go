@@ -1,0 +1,12 @@
+package llama_test
+
+import "github.com/antigravity-go/antigravity/llama"
+
+// logitsOf returns a session's logits, nil where there are none or the session is closed.
+func logitsOf(s *llama.Session) []float32 {
+	l, err := s.Logits()
+	if err != nil {
+		return nil
+	}
+	return l
+}

@@ -1,0 +1,45 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Rank returns how likely the model finds each of several continuations of the prompt: the natural logarithm of each one's
+// probability, the sum of its tokens'. Of labels for a text, the likeliest is the classification. A longer continuation is less
+// likely for its length alone; divide by the number of its tokens where that matters.
+//
+// The conversation afterwards is the prompt, of which the beginning that the cache held already was not computed again. The
+// options are computed together. An option without tokens is a *ParamError.
+func (s *Session) Rank(ctx context.Context, prompt []Token, options ...string) ([]float64, error) {
+	if _, err := s.Sync(ctx, prompt); err != nil {
+		return nil, err
+	}
+	result := make([]float64, len(options))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.sequence.model.batch.most)
+	for i, option := range options {
+		tokens := s.sequence.model.tokenizer.EncodeContinuation(option)
+		if len(tokens) == 0 {
+			return nil, &ParamError{fmt.Sprintf("option %d", i), fmt.Sprintf("%q", option), "a text that has tokens"}
+		}
+		g.Go(func() error {
+			f, err := s.fork(len(prompt))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			scores, err := f.Score(ctx, tokens)
+			for _, v := range scores {
+				result[i] += float64(v)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("rank %d options: %w", len(options), err)
+	}
+	return result, nil
+}

@@ -1,0 +1,87 @@
+package llama
+
+import (
+	"math/bits"
+	"time"
+)
+
+// rowCosts estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may
+// go beside those of answers, and how many drafts pay, is measured on this machine and not assumed.
+//
+// The zero value has measured nothing. latest is how long the latest pass took.
+type rowCosts struct {
+	latest  time.Duration
+	buckets [40]average // one for each number of rows up to 8, and then four for each doubling
+}
+
+// bucketOf returns the bucket of a number of rows.
+func bucketOf(rows int) int {
+	if rows < 8 {
+		return rows
+	}
+	top := bits.Len(uint(rows)) - 3 // rows>>top is 4 to 7
+	return min(4*top+rows>>top, len(rowCosts{}.buckets)-1)
+}
+
+// rowsOf returns the fewest rows of a bucket.
+func rowsOf(bucket int) int {
+	if bucket < 8 {
+		return bucket
+	}
+	return (4 + bucket%4) << (bucket/4 - 1)
+}
+
+// note notes how long a pass of some rows took.
+func (c *rowCosts) note(rows int, d time.Duration) {
+	c.latest = d
+	c.buckets[bucketOf(rows)].add(d)
+}
+
+// unmeasuredShare says what a further row is taken to cost beyond the largest pass that was measured: this share of the mean row of
+// that pass. It errs on the side of trying, and is replaced by a measurement at once.
+const unmeasuredShare = 4
+
+// of returns how long a pass of some rows takes, in proportion between the measured passes of fewer and of more rows; 0 where
+// nothing was measured.
+func (c *rowCosts) of(rows int) time.Duration {
+	below, above := 0, 0 // buckets that were measured
+	for b := range c.buckets {
+		switch {
+		case c.buckets[b].count == 0:
+		case rowsOf(b) <= rows:
+			below = b
+		case above == 0:
+			above = b
+		}
+	}
+	low, high := c.buckets[below].mean, c.buckets[above].mean
+	lowRows, highRows := rowsOf(below), rowsOf(above)
+	switch {
+	case below == 0 && above == 0:
+		return 0
+	case below == 0:
+		return high * time.Duration(rows) / time.Duration(highRows)
+	case above == 0:
+		return low + low*time.Duration(rows-lowRows)/time.Duration(unmeasuredShare*lowRows)
+	}
+	return low + (high-low)*time.Duration(rows-lowRows)/time.Duration(highRows-lowRows)
+}
+
+// While somebody waits for the next token of an answer, rows of prompts are added to the pass until it takes besideShare/4 times as
+// long as without them, and leastBeside at least, so that prompts go on.
+const (
+	besideShare = 9
+	leastBeside = 4
+)
+
+// beside returns how many rows of prompts, at most most, go into a pass with some rows of answers.
+func (c *rowCosts) beside(answers, most int) int {
+	limit := c.of(answers) * besideShare / 4
+	n := min(leastBeside, most)
+	for step := 1; n+step <= most && c.of(answers+n+step) <= limit; {
+		if n += step; n >= 32 {
+			step = 8
+		}
+	}
+	return n
+}
