@@ -36,9 +36,7 @@ func (b *Backend) ReadSlots(s *backend.Slots, head, first int, keys, values *ten
 	if err != nil || n == 0 {
 		return err
 	}
-	return b.moveSlots("ReadSlots", s, head, first, n, keys, values, b.readSlots, func() error {
-		return b.Base.ReadSlots(s, head, first, keys, values)
-	})
+	return b.moveSlots("ReadSlots", s, head, first, n, keys, values, false)
 }
 
 // WriteSlots copies slots of a head into its pages.
@@ -47,29 +45,17 @@ func (b *Backend) WriteSlots(s *backend.Slots, head, first int, keys, values *te
 	if err != nil || n == 0 {
 		return err
 	}
-	return b.moveSlots("WriteSlots", s, head, first, n, keys, values, b.writeSlots, func() error {
-		return b.Base.WriteSlots(s, head, first, keys, values)
-	})
+	return b.moveSlots("WriteSlots", s, head, first, n, keys, values, true)
 }
 
-// slotRange is slots of a head that lie one after the other in a page: keys or values.
-type slotRange struct {
-	what  string
-	cache *backend.Slots
-	place operand
-	rows  int
-}
-
-// moveSlots calls move for the keys and the values of n slots, piece by piece, with the rows of the tensor that they go to or come
-// from. Slabs or tensors that the device does not have now go the host's way.
-func (b *Backend) moveSlots(what string, s *backend.Slots, head, first, n int, keys, values *tensor.Tensor,
-	move func(slotRange, *tensor.Tensor, int) error, onHost func() error) error {
+// moveSlots reads or writes n slots of a head. Slabs or tensors that neither the device nor the host has now are for the
+// reference, which maps them.
+func (b *Backend) moveSlots(what string, s *backend.Slots, head, first, n int, keys, values *tensor.Tensor, write bool) error {
 	if err := b.lockOpen(what); err != nil {
 		return err
 	}
-	pages := s.Heads[head].Pages[first/backend.PageSlots : (first+n-1)/backend.PageSlots+1]
 	usable := true
-	for _, page := range pages {
+	for _, page := range s.Heads[head].Pages[first/backend.PageSlots : (first+n-1)/backend.PageSlots+1] {
 		usable = usable && b.operand(page.Slab).ok
 	}
 	for _, t := range [...]*tensor.Tensor{keys, values} {
@@ -77,84 +63,94 @@ func (b *Backend) moveSlots(what string, s *backend.Slots, head, first, n int, k
 	}
 	if !usable {
 		b.mu.Unlock()
-		return b.onHost(onHost)
+		return b.onHost(func() error {
+			if write {
+				return b.Base.WriteSlots(s, head, first, keys, values)
+			}
+			return b.Base.ReadSlots(s, head, first, keys, values)
+		})
 	}
 	defer b.mu.Unlock()
-	half := s.SlotBytes() * backend.PageSlots // bytes of a page's keys
-	for which, t := range [...]*tensor.Tensor{keys, values} {
-		for done := 0; t != nil && done < n; {
-			slot := first + done
-			page := s.Heads[head].Pages[slot/backend.PageSlots]
-			r := slotRange{what, s, b.operand(page.Slab), min(backend.PageSlots-slot%backend.PageSlots, n-done)}
-			r.place.at += (2*page.Index+which)*half + slot%backend.PageSlots*s.SlotBytes()
-			if err := move(r, t, done); err != nil {
+	for half, t := range [...]*tensor.Tensor{keys, values} { // of a page
+		if t == nil {
+			continue
+		}
+		c := slotCopy{what, s, &s.Heads[head], half, t.DType(), write}
+		if err := b.copySlots(c, t, first, n); err != nil {
+			return b.fail(fmt.Sprintf("%s of %v", what, t), err)
+		}
+		runtime.KeepAlive(t)
+	}
+	return nil
+}
+
+// slotCopy is a copy from or to the keys (half 0) or the values (half 1) of a head's slots.
+type slotCopy struct {
+	what  string
+	slots *backend.Slots
+	head  *backend.HeadSlots
+	half  int
+	dtype tensor.DType // of the rows outside the cache
+	write bool
+}
+
+// copySlots copies n slots from or to the rows of t: those of the host by way of scratch memory.
+func (b *Backend) copySlots(c slotCopy, t *tensor.Tensor, first, n int) error {
+	if rows := b.operand(t); rows.ok {
+		return b.copyRows(c, rows, first, n)
+	}
+	rowBytes := t.RowBytes()
+	batch := min(n, max(1, maxMove/rowBytes))
+	scratch, err := b.scratchOf(moveScratch, batch*rowBytes)
+	if err != nil {
+		return err
+	}
+	for done := 0; done < n; done += batch {
+		rows := min(batch, n-done)
+		data := t.Data()[done*rowBytes : (done+rows)*rowBytes]
+		if c.write {
+			if err := b.staging.write(b.context, scratch, 0, data); err != nil {
 				return err
 			}
-			done += r.rows
+		}
+		if err := b.copyRows(c, operand{mem: scratch}, first+done, rows); err != nil {
+			return err
+		}
+		if !c.write {
+			b.pending = 0
+			if err := b.staging.read(b.context, scratch, 0, data); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// readSlots copies a range to rows of t, from row on.
-func (b *Backend) readSlots(r slotRange, t *tensor.Tensor, row int) error {
-	size, at := r.rows*t.RowBytes(), row*t.RowBytes()
-	to := b.operand(t)
-	if to.ok {
-		to.at += at
-	} else if t.DType() == r.cache.DType {
-		return b.failed(r.what, t, b.staging.read(b.context, r.place.mem, r.place.at, t.Data()[at:at+size]))
-	} else {
-		scratch, err := b.scratchOf(moveScratch, size)
+// copyRows enqueues the copy of n slots from or to rows that lie one after the other on the device, a page at a time.
+func (b *Backend) copyRows(c slotCopy, rows operand, first, n int) error {
+	slotBytes := c.slots.SlotBytes()
+	for end := first + n; first < end; {
+		page := c.head.Pages[first/backend.PageSlots]
+		count := min(backend.PageSlots-first%backend.PageSlots, end-first)
+		place := b.operand(page.Slab)
+		place.at += ((2*page.Index+c.half)*backend.PageSlots + first%backend.PageSlots) * slotBytes
+		var err error
+		switch bytes := count * slotBytes; {
+		case c.dtype == c.slots.DType && c.write:
+			err = b.enqueued(c.what, b.context.Copy(rows.mem, place.mem, rows.at, place.at, bytes))
+		case c.dtype == c.slots.DType:
+			err = b.enqueued(c.what, b.context.Copy(place.mem, rows.mem, place.at, rows.at, bytes))
+		case c.write:
+			err = b.narrowTo(c.what, rows, place, c.slots.DType, count*c.slots.HeadDim)
+		default:
+			w := weights{format: format{widen: wideners[c.slots.DType]}, rowBytes: slotBytes, parts: []part{{quants: place.mem, at: place.at, rows: count}}}
+			err = b.widenRows(c.what, &w, &w.parts[0], choice{count: count}, rows, c.slots.HeadDim)
+		}
 		if err != nil {
 			return err
 		}
-		to = operand{mem: scratch}
+		rows.at += count * c.dtype.Format().Bytes(c.slots.HeadDim)
+		first += count
 	}
-	if t.DType() == r.cache.DType {
-		return b.enqueued(r.what, b.context.Copy(r.place.mem, to.mem, r.place.at, to.at, size))
-	}
-	format := plainFormat("", 0)
-	format.widen = wideners[r.cache.DType]
-	w := weights{format: format, rowBytes: r.cache.SlotBytes(), parts: []part{{quants: r.place.mem, at: r.place.at, rows: r.rows}}}
-	if err := b.widenRows(r.what, &w, &w.parts[0], choice{count: r.rows}, to, r.cache.HeadDim); err != nil {
-		return err
-	}
-	if b.operand(t).ok {
-		return nil
-	}
-	return b.failed(r.what, t, b.staging.read(b.context, to.mem, 0, t.Data()[at:at+size]))
-}
-
-// writeSlots copies rows of t, from row on, to a range.
-func (b *Backend) writeSlots(r slotRange, t *tensor.Tensor, row int) error {
-	size, at := r.rows*t.RowBytes(), row*t.RowBytes()
-	from := b.operand(t)
-	if from.ok {
-		from.at += at
-	} else if t.DType() == r.cache.DType {
-		return b.failed(r.what, t, b.staging.write(b.context, r.place.mem, r.place.at, t.Data()[at:at+size]))
-	} else {
-		scratch, err := b.scratchOf(moveScratch, size)
-		if err != nil {
-			return err
-		}
-		from = operand{mem: scratch}
-		if err := b.failed(r.what, t, b.staging.write(b.context, scratch, 0, t.Data()[at:at+size])); err != nil {
-			return err
-		}
-	}
-	if t.DType() == r.cache.DType {
-		return b.enqueued(r.what, b.context.Copy(from.mem, r.place.mem, from.at, r.place.at, size))
-	}
-	return b.narrowTo(r.what, from, r.place, r.cache.DType, r.rows*r.cache.HeadDim)
-}
-
-// failed says which tensor could not be moved; the tensor is reachable until then.
-func (b *Backend) failed(what string, t *tensor.Tensor, err error) error {
-	runtime.KeepAlive(t)
-	if err == nil {
-		return nil
-	}
-	return b.fail(fmt.Sprintf("%s of %v", what, t), err)
+	return nil
 }
