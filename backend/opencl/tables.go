@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // tables keep the lists of pages of all caches in one buffer of the device, as pages.cl describes them, each in a region of
@@ -82,23 +83,20 @@ func (b *Backend) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error)
 		list = append(list, int32(at), int32(n-h.Len))
 		at += len(h.Pages)
 	}
-	known, number := (*Buffer)(nil), 0
+	var slab *tensor.Tensor // the page's, and those before: neighbours often share it
+	number, begin := 0, 0   // of the slab; which page of its buffer is its first
 	for i := range s.Heads {
 		for _, page := range s.Heads[i].Pages {
-			if page.Slab == nil || page.Slab.Offset() != 0 {
-				return nil, false, nil
-			}
-			slab, _ := page.Slab.Buffer().(*Buffer)
-			if slab == nil || slab.backend != b {
-				return nil, false, nil
-			}
-			if slab != known {
-				if number, ok = b.slabsOf(pageShape{s.DType, s.HeadDim}).number(slab); !ok {
+			if page.Slab != slab || slab == nil {
+				if slab = page.Slab; slab == nil {
 					return nil, false, nil
 				}
-				known, t.slabs = slab, t.slabs|1<<number
+				if number, begin, ok = b.slabNumber(s, slab); !ok {
+					return nil, false, nil
+				}
+				t.slabs |= 1 << number
 			}
-			list = append(list, int32(uint32(page.Index)*maxSlabs+uint32(number)))
+			list = append(list, int32(uint32(begin+page.Index)*maxSlabs+uint32(number)))
 		}
 	}
 	b.tables.list = list
@@ -107,6 +105,18 @@ func (b *Backend) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error)
 	}
 	t.version, t.written = s.Version, true
 	return t, true, nil
+}
+
+// slabNumber returns a slab's number among those of its shape, and with which page of its buffer it begins; ok is false where
+// kernels cannot use it.
+func (b *Backend) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begin int, ok bool) {
+	buffer, _ := slab.Buffer().(*Buffer)
+	pageBytes := 2 * backend.PageSlots * s.SlotBytes()
+	if buffer == nil || buffer.backend != b || slab.Offset()%pageBytes != 0 {
+		return 0, 0, false
+	}
+	number, ok = b.slabsOf(pageShape{s.DType, s.HeadDim}).number(buffer)
+	return number, slab.Offset() / pageBytes, ok
 }
 
 // writeTable enqueues a copy of a list to its region, which is replaced where it is too small.
