@@ -11,11 +11,17 @@ import (
 // maxSlabs is how many slabs kernels take: SLABS in pages.cl.
 const maxSlabs = 16
 
-// firstSlab is how many pages the first slab of a type has.
-const firstSlab = 64
+// firstSlab is how many pages the first slab of a type has, and largePage the bytes of a page that is larger than most.
+const (
+	firstSlab = 64
+	largePage = 256 << 10
+)
 
-// SlabPages doubles what there is, so that few slabs make a large cache: kernels take maxSlabs of them.
-func (b *Backend) SlabPages(pages int) int { return max(firstSlab, pages) }
+// SlabPages doubles what there is, so that few slabs make a large cache: kernels take maxSlabs of them. A slab is no larger than a
+// buffer may be.
+func (b *Backend) SlabPages(pages int) int {
+	return max(firstSlab, min(pages, int(b.maxAlloc/largePage)))
+}
 
 // pageShape is what slabs have in common.
 type pageShape struct {
