@@ -9,94 +9,191 @@ import (
 
 // Batch is what one layer does in a step for several conversations at once: their rows lie one after the other in the step's
 // tensors, and each conversation has a cache of its own. It keeps its memory from step to step and is not safe for concurrent
-// use.
+// use. Caches of one store whose keys are turned share the memory for turned rows: of the batches that have such caches one at a time may
+// be in use.
 type Batch struct {
-	attend backend.PrefillAttender
-	b      backend.Backend
-	runs   []batchRun
-	// views of a run's rows
-	q, k, v, table, out tensor.Tensor
-}
-
-// batchRun is the rows of one conversation.
-type batchRun struct {
-	cache  *Cache
-	lo, hi int // rows of the step's tensors
+	backend backend.Backend
+	caches  []*Cache
+	runs    []backend.Run // of the caches, in their order
+	rows    int           // of all runs
+	turned  *hadamard     // that of the caches whose keys are turned; nil if there are none
+	view    tensor.Tensor // some rows
 }
 
 // NewBatch makes an empty batch for caches on a device.
-func NewBatch(b backend.Backend) *Batch {
-	return &Batch{b: b, attend: backend.Attender(b)}
-}
+func NewBatch(b backend.Backend) *Batch { return &Batch{backend: b} }
 
 // Reset empties the batch.
 func (b *Batch) Reset() {
+	clear(b.caches)
 	clear(b.runs)
-	b.runs = b.runs[:0]
+	b.caches, b.runs, b.rows, b.turned = b.caches[:0], b.runs[:0], 0, nil
 }
 
-// Add adds a cache, to which the next tokens rows of the step belong. Cache.Reserve must have made room for them.
+// Add adds a cache, to which the next tokens rows of the step belong. Cache.Reserve should have made room for them, so that Append cannot
+// fail for want of it. No cache is added twice.
 func (b *Batch) Add(c *Cache, tokens int) {
-	lo := 0
-	if n := len(b.runs); n > 0 {
-		lo = b.runs[n-1].hi
+	b.caches = append(b.caches, c)
+	b.runs = append(b.runs, backend.Run{Tokens: tokens, Slots: &c.slots})
+	b.rows += tokens
+	if c.hadamard != nil {
+		b.turned = c.hadamard
 	}
-	b.runs = append(b.runs, batchRun{c, lo, lo + tokens})
 }
 
-// Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim] and appends keys and
-// values v, of k's shape, to the caches. After an error call TakeBack of all caches.
+// Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim], as backend.Backend's RoPE
+// does, and appends keys and values v, of k's shape, to the caches, converting them to their types; all are F32. Caches record the keys of
+// the first tokens if Tracking.Anchors asks for that. A table that is nil is for keys that have been rotated: nothing is rotated nor
+// recorded, and q may be nil. What k holds afterwards is undefined. When the tokens of a cache do not fit, the error wraps ErrFull, and q and k are as they were; whatever the error, the
+// caches are unchanged.
 func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
-	for _, r := range b.runs {
-		if err := b.cut(r, q, k, v, table); err != nil {
-			return err
+	if err := b.append(q, k, v, table); err != nil {
+		for _, c := range b.caches {
+			c.forgetAnchors()
 		}
-		if err := r.cache.Append(&b.q, &b.k, &b.v, &b.table); err != nil {
-			return err
-		}
+		return err
+	}
+	for i, c := range b.caches {
+		c.appended(b.runs[i].Tokens)
 	}
 	return nil
 }
 
-// Attend lets the rows of q [rows, heads, headDim] attend to their caches and records their queries where a cache tracks:
-// out [rows, heads, headDim].
-func (b *Batch) Attend(q, out *tensor.Tensor) error {
-	for _, r := range b.runs {
-		if err := b.cut(r, q, nil, nil, nil); err != nil {
+// append is Append without what is done afterwards.
+func (b *Batch) append(q, k, v, table *tensor.Tensor) error {
+	if k.Shape().Dim(0) != b.rows {
+		return fmt.Errorf("kvcache: append keys %v: the caches have %d rows", k, b.rows)
+	}
+	row := 0
+	for i, c := range b.caches {
+		n := b.runs[i].Tokens
+		if err := c.Reserve(n); err != nil {
 			return err
 		}
-		if err := out.SliceInto(&b.out, r.lo, r.hi); err != nil {
-			return err
+		if table != nil && c.anchors() {
+			if err := k.SliceInto(&b.view, row, row+n); err != nil {
+				return fmt.Errorf("kvcache: append rows %d to %d: %w", row, row+n, err)
+			}
+			if err := c.anchor(&b.view); err != nil {
+				return err
+			}
 		}
-		query, err := r.cache.Query(&b.q)
-		if err != nil {
-			return err
+		row += n
+	}
+	b.grow(1)
+	if err := b.store(q, k, v, table); err != nil {
+		b.grow(-1)
+		return fmt.Errorf("kvcache: append %d rows to %d caches: %w", b.rows, len(b.caches), err)
+	}
+	return nil
+}
+
+// grow counts the runs' tokens among the slots in use, sign times.
+func (b *Batch) grow(sign int) {
+	for i := range b.runs {
+		heads := b.runs[i].Slots.Heads
+		for head := range heads {
+			heads[head].Len += sign * b.runs[i].Tokens
 		}
-		k, v := r.cache.View()
-		if r.hi-r.lo == 1 {
-			err = b.b.AttentionGen(query, k, v, &b.out, r.cache.Len())
+	}
+}
+
+// store rotates queries and keys, and stores keys and values. Where some keys are to be turned that is done in between.
+func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
+	if b.turned == nil {
+		return b.backend.RoPEStore(q, k, v, table, b.runs)
+	}
+	if table != nil {
+		for _, x := range [2]*tensor.Tensor{q, k} {
+			if err := b.backend.RoPE(x, table); err != nil {
+				return err
+			}
+		}
+	}
+	keys, err := b.turn(&b.turned.keys, k)
+	if err != nil {
+		return fmt.Errorf("turn keys: %w", err)
+	}
+	return b.backend.RoPEStore(nil, keys, v, nil, b.runs)
+}
+
+// turn returns x [rows, heads, headDim] in which the rows of caches whose keys are turned are turned, in the memory of side, which is valid
+// until the next call for the same side. Rows that lie one after the other are turned together.
+func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error) {
+	if b.turned == nil {
+		return x, nil
+	}
+	if err := side.full.SliceInto(&side.view, 0, x.Shape().Dim(0)); err != nil {
+		return nil, err
+	}
+	width := x.Shape().Dim(1) * x.Shape().Dim(2)
+	for i, lo := 0, 0; i < len(b.caches); {
+		turns, hi := b.caches[i].hadamard != nil, lo
+		for ; i < len(b.caches) && (b.caches[i].hadamard != nil) == turns; i++ {
+			hi += b.runs[i].Tokens
+		}
+		if !turns {
+			if err := b.backend.CopySlice(x, &side.view, lo*width, lo*width, (hi-lo)*width); err != nil {
+				return nil, err
+			}
 		} else {
-			err = b.attend.Attention(query, k, v, &b.out, r.cache.Len())
+			if err := x.SliceInto(&side.from, lo, hi); err != nil {
+				return nil, err
+			}
+			if err := side.view.SliceInto(&side.to, lo, hi); err != nil {
+				return nil, err
+			}
+			if err := b.backend.MatMulTransposed(&side.from, b.turned.matrix, &side.to); err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		if err := r.cache.Observe(query); err != nil {
-			return err
-		}
+		lo = hi
 	}
-	return nil
+	return &side.view, nil
 }
 
-// cut makes the views of a run's rows.
-func (b *Batch) cut(r batchRun, q, k, v, table *tensor.Tensor) error {
-	for _, t := range [...]struct{ from, to *tensor.Tensor }{{q, &b.q}, {k, &b.k}, {v, &b.v}, {table, &b.table}} {
-		if t.from == nil {
-			continue
+// Attend lets the rows of q [rows, heads, headDim], to which RoPE has been applied, attend to their caches and records queries, and the
+// attention that they give, as far as the caches' Tracking asks for it: out [rows, heads, headDim].
+func (b *Batch) Attend(q, out *tensor.Tensor) error {
+	if q.Shape().Dim(0) != b.rows {
+		return fmt.Errorf("kvcache: attend with queries %v: the caches have %d rows", q, b.rows)
+	}
+	q, err := b.turnQueries(q)
+	if err != nil {
+		return err
+	}
+	if err := b.backend.Attend(q, out, b.runs); err != nil {
+		return fmt.Errorf("kvcache: attend with %d rows to %d caches: %w", b.rows, len(b.caches), err)
+	}
+	return b.observe(q)
+}
+
+// turnQueries returns the queries in the form in which their products with the keys of the caches are right.
+func (b *Batch) turnQueries(q *tensor.Tensor) (*tensor.Tensor, error) {
+	if b.turned == nil {
+		return q, nil
+	}
+	q, err := b.turn(&b.turned.queries, q)
+	if err != nil {
+		return nil, fmt.Errorf("kvcache: turn queries: %w", err)
+	}
+	return q, nil
+}
+
+// observe records queries as turnQueries returned them.
+func (b *Batch) observe(q *tensor.Tensor) error {
+	row := 0
+	for i, c := range b.caches {
+		n := b.runs[i].Tokens
+		if c.record != nil {
+			if err := q.SliceInto(&b.view, row, row+n); err != nil {
+				return fmt.Errorf("kvcache: record rows %d to %d: %w", row, row+n, err)
+			}
+			if err := c.observe(&b.view); err != nil {
+				return err
+			}
 		}
-		if err := t.from.SliceInto(t.to, r.lo, r.hi); err != nil {
-			return fmt.Errorf("kvcache: rows %d to %d: %w", r.lo, r.hi, err)
-		}
+		row += n
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestBroken(t *testing.T) {
 			for calls := 0; ; calls++ {
 				a := newAccount(t, tensor.F16, 32, kvcache.Tracking{Queries: 4, Attention: true})
 				fault := &backendtest.Fault{Err: errDevice, In: []string{"CopySlice", "Compact", "ReadBuffer"}, Once: true}
-				cache, err := kvcache.New(backendtest.NewDevice(a.backend, fault.Before), tensor.F16, 32, kvHeads, headDim)
+				cache, err := kvcache.NewPlain(backendtest.NewDevice(a.backend, fault.Before), tensor.F16, 32, heads, kvHeads, headDim)
 				a.ok(err)
 				defer cache.Free()
 				a.ok(cache.Track(a.track, heads, angles))

@@ -1,117 +1,205 @@
 // Package kvcache holds the keys and values of the tokens that a model has seen.
 //
-// A Cache holds the keys and values of one layer: two tensors of the layout [capacity, kvHeads, headDim], of which the first Len
-// slots are in use. Slots are physical: an eviction moves the rows that stay to the front and Len shrinks, while the position
-// that RoPE wrote into a key stays what it was. Which slots to give up is the business of package eviction; a Cache never sees a
-// policy. For policies it can keep a record of which query attended to which slot (Tracking): the record has to be the cache's,
-// because it is of use only as long as it moves with the slots.
+// A Store is the memory of a model's caches on one device, in pages, and a Cache holds the keys and values of one layer of one
+// conversation: for each KV head a list of pages, of which the first HeadLen slots are in use. Slots are what a Cache shows: an eviction
+// moves those that stay to the front and HeadLen shrinks, while the position that RoPE wrote into a key stays what it was. Which slots to
+// give up is the business of package eviction; a Cache never sees a policy. For policies it can keep a record of which query attended to
+// which slot (Tracking): the record has to be the cache's, because it is of use only as long as it moves with the slots.
 //
-// For each chunk of tokens a layer calls Append with queries, keys and values before RoPE; then Query, which returns the queries
-// in the form that attention to this cache needs; and then Observe with the queries that Query returned. Without a record
-// Observe does nothing. Update is for keys that RoPE has been applied to already. Between chunks Keep, PrunePrefix and
-// Truncate give slots up, and the memory of these slots goes back to the system. Clone and WriteState copy everything, record
-// included.
+// A Batch is what a layer does for the caches of several conversations at once: Reserve makes room in each cache, Batch.Append rotates
+// queries and keys and appends keys and values, and Batch.Attend lets the queries attend and has them recorded. Between steps Keep,
+// PrunePrefix and Truncate give slots up, whose pages go back to the store. Clone shares all pages with the copy, and whoever writes
+// to a shared page writes to a copy of it. WriteState copies everything, record included.
 package kvcache
 
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 var (
-	// ErrFull is wrapped by the error of an Append or Update that does not fit.
+	// ErrFull is wrapped by the error of a Reserve or Batch.Append of tokens for which the cache's capacity has no room.
 	ErrFull = errors.New("the cache is full")
 	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were being moved, so that the slots no
 	// longer hold what they should. Only Reset makes the cache usable again.
 	ErrBroken = errors.New("the cache was broken by a failed move of its slots")
 )
 
-// Cache is one layer's keys and values. It is not safe for concurrent use.
+// Cache is one layer's keys and values. It is not safe for concurrent use, but caches that share pages are independent of each other.
 //
 // Between calls:
-//   - 0 ≤ len ≤ capacity and len ≤ seen; len == seen as long as nothing was evicted.
-//   - Unless broken is set, slots [0, len) of keys and values hold tokens, and in each KV head the tokens are in the order of
-//     their positions. What slots [len, capacity) hold does not count.
-//   - record is nil, or has a position for each of the len slots in each KV head.
+//   - 0 ≤ HeadLen ≤ capacity and HeadLen ≤ seen; HeadLen is seen for all heads as long as nothing was evicted.
+//   - Unless broken is set, the slots in use of each head hold tokens in the order of their positions, the latest tokens last. What the
+//     slots behind them hold does not count.
+//   - The cache has one reference to each page in its lists. If shared is not set, nobody else has one.
+//   - record is nil, or has a position for each slot in use.
 //   - hadamard is nil, or every key in use was turned by its matrix.
 type Cache struct {
-	backend       backend.Backend
-	fused         backend.Fuser
-	keys, values  *tensor.Tensor   // [capacity, kvHeads, headDim]
-	slots         [2]tensor.Tensor // views of keys and values being written or read, kept to spare an allocation per token
-	len, capacity int              // slots in use, and slots
-	seen          int              // tokens so far, evicted ones included
-	record        *record          // nil unless tracking
-	hadamard      *Hadamard        // nil unless keys are turned
-	broken        error            // why slots do not hold what they should, nil if they do
+	*pages
+	forgotten runtime.Cleanup // gives back pages of a cache that nobody refers to
+	backend   backend.Backend
+	capacity  int       // slots of a head, at most
+	seen      int       // tokens so far, evicted ones included
+	shared    bool      // other caches may have some of the pages too
+	tailOwned bool      // but not those in which each head's next slot lies, or there are none
+	record    *record   // nil unless tracking
+	hadamard  *hadamard // nil unless keys are turned
+	broken    error     // why slots do not hold what they should, nil if they do
 }
 
-// New makes an empty cache of type F32, F16, Q8_0 or Q4_0 on a device. Memory is reserved for the whole capacity; on the
-// host it counts against the process only as slots are used.
-func New(b backend.Backend, d tensor.DType, capacity, kvHeads, headDim int) (*Cache, error) {
-	if !backend.CacheType(d) {
-		return nil, fmt.Errorf("kvcache: a cache of type %v: the types are f32, f16, q8_0 and q4_0", d)
-	}
-	shape, err := tensor.NewShape(capacity, kvHeads, headDim)
-	if err != nil {
-		return nil, fmt.Errorf("kvcache: %w", err)
-	}
-	c := &Cache{backend: b, fused: backend.Fused(b), capacity: capacity}
-	if c.keys, err = tensor.New(b, d, shape); err != nil {
-		return nil, fmt.Errorf("kvcache: keys: %w", err)
-	}
-	if c.values, err = tensor.New(b, d, shape); err != nil {
-		c.keys.Free()
-		return nil, fmt.Errorf("kvcache: values: %w", err)
-	}
-	return c, nil
+// pages are a cache's lists of pages. They are apart from the Cache so that pages of a cache that was forgotten can be given back.
+type pages struct {
+	store *Store
+	slots backend.Slots
 }
 
-// Len returns the number of slots in use.
-func (c *Cache) Len() int { return c.len }
+// free gives all pages back.
+func (p *pages) free() error {
+	var errs []error
+	for head := range p.slots.Heads {
+		h := &p.slots.Heads[head]
+		errs = append(errs, p.store.give(p.slots.DType, h.Pages))
+		h.Pages, h.Len = nil, 0
+	}
+	p.slots.Version++
+	if d, ok := p.slots.Device.(interface{ Free() error }); ok {
+		errs = append(errs, d.Free())
+	}
+	p.slots.Device = nil
+	return errors.Join(errs...)
+}
 
-// HeadLen returns the number of slots that a KV head has in use: Len, for all heads.
-func (c *Cache) HeadLen(int) int { return c.len }
+// Len returns the number of slots in use, of the head that has most.
+func (c *Cache) Len() int { return c.slots.Len() }
+
+// HeadLen returns the number of slots in use of a KV head.
+func (c *Cache) HeadLen(head int) int { return c.slots.Heads[head].Len }
 
 // Seen returns the number of tokens so far, evicted ones included: the position of the next token.
 func (c *Cache) Seen() int { return c.seen }
 
 // KVHeads returns the number of heads that keys and values have.
-func (c *Cache) KVHeads() int { return c.keys.Shape().Dim(1) }
+func (c *Cache) KVHeads() int { return len(c.slots.Heads) }
 
 // HeadDim returns the number of elements of a head's key.
-func (c *Cache) HeadDim() int { return c.keys.Shape().Dim(2) }
+func (c *Cache) HeadDim() int { return c.slots.HeadDim }
 
-// Cap returns the number of slots.
+// DType returns the type of keys and values.
+func (c *Cache) DType() tensor.DType { return c.slots.DType }
+
+// Cap returns the most slots that a head can have.
 func (c *Cache) Cap() int { return c.capacity }
 
 // Backend returns the device on which keys and values live, for policies that have arithmetic to do.
 func (c *Cache) Backend() backend.Backend { return c.backend }
 
-// MemoryUsage returns the bytes of the slots in use, keys and values together.
-func (c *Cache) MemoryUsage() int64 { return 2 * int64(c.len) * int64(c.slotBytes()) }
-
-// View returns the keys and values, [Cap, kvHeads, headDim] each, of which the first Len slots count. The tensors stay the
-// cache's own.
-func (c *Cache) View() (keys, values *tensor.Tensor) { return c.keys, c.values }
-
-// slotBytes returns the bytes of one slot of keys, or of values.
-func (c *Cache) slotBytes() int { return c.keys.Shape().Dim(1) * c.keys.RowBytes() }
-
-// sides returns keys and values.
-func (c *Cache) sides() [2]*tensor.Tensor { return [2]*tensor.Tensor{c.keys, c.values} }
-
-// Free releases the memory of the keys, the values and the record.
-func (c *Cache) Free() error {
-	errs := []error{c.keys.Free(), c.values.Free()}
-	if c.record != nil {
-		errs = append(errs, c.record.free())
+// MemoryUsage returns the bytes of the slots in use, keys and values of all heads together. Slots that are shared with other caches count
+// in each; Store.Bytes counts them once.
+func (c *Cache) MemoryUsage() int64 {
+	slots := 0
+	for head := range c.slots.Heads {
+		slots += c.HeadLen(head)
 	}
-	return errors.Join(errs...)
+	return 2 * int64(slots) * int64(c.slots.SlotBytes())
 }
 
-// DType returns the type of keys and values.
-func (c *Cache) DType() tensor.DType { return c.keys.DType() }
+// Free gives up the pages and the memory of the record.
+func (c *Cache) Free() error {
+	c.forgotten.Stop()
+	err := c.pages.free()
+	if c.record != nil {
+		err = errors.Join(err, c.record.free())
+	}
+	return err
+}
+
+// Reserve makes sure that there is room for so many further tokens of each head, and that nobody else sees them written: the error wraps
+// ErrFull where the capacity is too small. What a Batch appends afterwards does not fail for want of memory.
+func (c *Cache) Reserve(tokens int) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	if n := c.Len(); tokens > c.capacity-n {
+		return fmt.Errorf("kvcache: %d tokens after %d of %d slots: %w", tokens, n, c.capacity, ErrFull)
+	}
+	if c.shared && !c.tailOwned {
+		for head := range c.slots.Heads {
+			if n := c.HeadLen(head); n < len(c.slots.Heads[head].Pages)*backend.PageSlots {
+				if err := c.own(head, n, len(c.slots.Heads[head].Pages)*backend.PageSlots); err != nil {
+					return fmt.Errorf("kvcache: room for %d tokens after %d slots: %w", tokens, c.Len(), err)
+				}
+			}
+		}
+		c.tailOwned = true
+	}
+	for head := range c.slots.Heads {
+		if err := c.extend(head, c.HeadLen(head)+tokens); err != nil {
+			return fmt.Errorf("kvcache: room for %d tokens after %d slots: %w", tokens, c.Len(), err)
+		}
+	}
+	return nil
+}
+
+// extend makes sure that a head has pages for so many slots.
+func (c *Cache) extend(head, slots int) (err error) {
+	h := &c.slots.Heads[head]
+	if n := pagesFor(slots) - len(h.Pages); n > 0 {
+		h.Pages, err = c.store.take(c.slots.DType, h.Pages, n)
+		c.slots.Version++
+	}
+	return err
+}
+
+// pagesFor returns the number of pages that slots take.
+func pagesFor(slots int) int { return (slots + backend.PageSlots - 1) / backend.PageSlots }
+
+// own makes the pages of a head's slots [lo, hi) the cache's own, so that it can write there: it replaces those that other caches have too
+// by copies.
+func (c *Cache) own(head, lo, hi int) error {
+	if !c.shared || lo >= hi {
+		return nil
+	}
+	list := c.slots.Heads[head].Pages
+	for i := lo / backend.PageSlots; i <= (hi-1)/backend.PageSlots; i++ {
+		old := list[i]
+		if !c.store.shared(c.slots.DType, old) {
+			continue
+		}
+		fresh, err := c.store.take(c.slots.DType, nil, 1)
+		if err != nil {
+			return err
+		}
+		if err := c.backend.CopyPage(old, fresh[0]); err != nil {
+			return errors.Join(err, c.store.give(c.slots.DType, fresh))
+		}
+		list[i] = fresh[0]
+		c.slots.Version++
+		if err := c.store.give(c.slots.DType, []backend.Page{old}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trim sets the number of slots in use of a head and gives back the pages behind them.
+func (c *Cache) trim(head, n int) error {
+	h := &c.slots.Heads[head]
+	h.Len = n
+	keep := pagesFor(n)
+	c.tailOwned = false
+	if keep >= len(h.Pages) {
+		return nil
+	}
+	gone := h.Pages[keep:]
+	h.Pages = h.Pages[:keep]
+	c.slots.Version++
+	if err := c.store.give(c.slots.DType, gone); err != nil {
+		return fmt.Errorf("kvcache: give %d pages of head %d back: %w", len(gone), head, err)
+	}
+	clear(gone)
+	return nil
+}

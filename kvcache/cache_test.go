@@ -32,34 +32,23 @@ func rows(t testing.TB, first, n int) *tensor.Tensor {
 	return x
 }
 
-// tokens returns which token each slot holds, read from the keys and the values.
-func tokens(t testing.TB, b *cpu.Backend, c *kvcache.Cache) (list []int) {
+// tokens returns which token each slot holds, read from the keys and the values of all heads.
+func tokens(t testing.TB, c *kvcache.Cache) (list []int) {
 	t.Helper()
-	keys, values := c.View()
-	for slot := range c.Len() {
-		var token [2]int
-		for i, side := range []*tensor.Tensor{keys, values} {
-			row, err := side.Slice(slot, slot+1)
-			if err != nil {
-				t.Fatal(err)
+	list = make([]int, c.Len())
+	for head := range kvHeads {
+		if err := c.Each(head, func(slot int, key, value []float32) {
+			k, v := int(math.Round(float64(key[0]-float32(head)/4))), int(math.Round(float64(value[0]-float32(head)/4)))
+			if k != v {
+				t.Fatalf("slot %d of head %d has the key of %d and the value of %d", slot, head, k, v)
 			}
-			wide, err := tensor.New(b, tensor.F32, row.Shape())
-			if err != nil {
-				t.Fatal(err)
+			if head > 0 && k != list[slot] {
+				t.Fatalf("slot %d has token %d for head 0 and %d for head %d", slot, list[slot], k, head)
 			}
-			if err := b.Cast(row, wide); err != nil {
-				t.Fatal(err)
-			}
-			v, err := tensor.As[float32](wide)
-			if err != nil {
-				t.Fatal(err)
-			}
-			token[i] = int(math.Round(float64(v[0])))
+			list[slot] = k
+		}); err != nil {
+			t.Fatal(err)
 		}
-		if token[0] != token[1] {
-			t.Fatalf("slot %d has the key of %d and the value of %d", slot, token[0], token[1])
-		}
-		list = append(list, token[0])
 	}
 	return list
 }
@@ -68,7 +57,7 @@ func TestCache(t *testing.T) {
 	b := cpu.New(2)
 	defer b.Close()
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
-		c, err := kvcache.New(b, d, 10, kvHeads, headDim)
+		c, err := kvcache.NewPlain(b, d, 10, heads, kvHeads, headDim)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +66,7 @@ func TestCache(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v, %s: %v", d, step, err)
 			}
-			if got := tokens(t, b, c); !slices.Equal(got, want) {
+			if got := tokens(t, c); !slices.Equal(got, want) {
 				t.Errorf("%v, %s: slots hold %v, want %v", d, step, got, want)
 			}
 			bytes, _ := d.Bytes(kvHeads * headDim)
@@ -124,7 +113,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{tensor.BF16, 4, 1, 32}, {0, 4, 1, 32}, {tensor.F16, -1, 1, 32}, {tensor.Q8_0, 4, 1, 16}, {tensor.F32, math.MaxInt / 4, 1 << 10, 1 << 10},
 	} {
-		if _, err := kvcache.New(b, c.d, c.capacity, c.kvHeads, c.headDim); err == nil {
+		if _, err := kvcache.NewStore(b, 1, c.kvHeads, c.kvHeads, c.headDim).New(c.d, c.capacity); err == nil {
 			t.Errorf("%+v was made", c)
 		}
 	}
@@ -151,7 +140,7 @@ func TestPruningGivesMemoryBack(t *testing.T) {
 	b := cpu.New(1)
 	defer b.Close()
 	const slots = 100_000
-	c, err := kvcache.New(b, tensor.F32, slots, kvHeads, headDim)
+	c, err := kvcache.NewPlain(b, tensor.F32, slots, heads, kvHeads, headDim)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,43 +1,43 @@
 package kvcache
 
-import "fmt"
+import (
+	"fmt"
 
-// Clone returns a copy with memory of its own, on the same device. A Hadamard matrix is shared: give the copy another one
-// (UseHadamard) before another session uses it.
+	"github.com/antigravity-go/antigravity/backend"
+)
+
+// Clone returns a copy, of the same store, which shares the pages of all slots in use: who writes to one of them first, the cache or
+// its copy, makes a copy of that page.
 func (c *Cache) Clone() (*Cache, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	n, err := New(c.backend, c.keys.DType(), c.capacity, c.KVHeads(), c.HeadDim())
-	if err != nil {
-		return nil, err
+	total := 0
+	for head := range c.slots.Heads {
+		total += pagesFor(c.HeadLen(head))
 	}
-	if err := n.copyFrom(c); err != nil {
-		n.Free()
-		return nil, fmt.Errorf("kvcache: clone %d slots: %w", c.len, err)
+	list, heads := make([]backend.Page, 0, total), make([]backend.HeadSlots, c.KVHeads())
+	for head := range heads {
+		h := &c.slots.Heads[head]
+		first := len(list)
+		list = append(list, h.Pages[:pagesFor(h.Len)]...)
+		heads[head] = backend.HeadSlots{Pages: list[first:len(list):len(list)], Len: h.Len}
+	}
+	c.store.mu.Lock()
+	c.store.pools[c.slots.DType].share(list)
+	c.store.mu.Unlock()
+	n := c.store.newCache(c.slots.DType, c.capacity, heads)
+	n.seen, n.hadamard = c.seen, c.hadamard
+	n.shared, c.shared, c.tailOwned = true, true, false
+	if r := c.record; r != nil {
+		var err error
+		if n.record, err = newRecord(n, r.Tracking, r.heads, r.rotation); err == nil {
+			err = n.record.copyFrom(r)
+		}
+		if err != nil {
+			n.Free()
+			return nil, fmt.Errorf("kvcache: clone the record of %d slots: %w", c.Len(), err)
+		}
 	}
 	return n, nil
-}
-
-// copyFrom fills c, an empty cache, with what another cache of the same shape and type holds.
-func (c *Cache) copyFrom(from *Cache) error {
-	if r := from.record; r != nil {
-		if err := c.Track(r.Tracking, r.heads, r.rotation); err != nil {
-			return err
-		}
-		if err := c.record.copyFrom(r); err != nil {
-			return err
-		}
-	}
-	row := c.KVHeads() * c.HeadDim()
-	for i, t := range c.sides() {
-		if from.len == 0 {
-			break
-		}
-		if err := c.backend.CopySlice(from.sides()[i], t, 0, 0, from.len*row); err != nil {
-			return err
-		}
-	}
-	c.len, c.seen, c.hadamard = from.len, from.seen, from.hadamard
-	return nil
 }

@@ -11,31 +11,33 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Hadamard turns queries and keys after RoPE: it multiplies each head's row by the Hadamard matrix. The products of queries and
+// hadamard turns queries and keys after RoPE: it multiplies each head's row by the Hadamard matrix. The products of queries and
 // keys stay what they are, but a key's outliers spread over all of its elements, so that rounding to 4 bits loses much less
-// (QuaRot, arXiv 2404.00456). The caches of a session share one Hadamard; it is not safe for concurrent use.
-type Hadamard struct {
-	backend       backend.Backend
+// (QuaRot, arXiv 2404.00456). The caches of a store share one; of the batches that have them one at a time may use the memory for turned
+// rows.
+type hadamard struct {
 	matrix        *tensor.Tensor // [headDim, headDim], symmetric and its own inverse, as the device wants weights
 	queries, keys turnedRows
 }
 
-// turnedRows is memory for the turned rows of one chunk, and the part of it that the latest chunk used.
+// turnedRows is memory for the turned rows of one step, and the parts of it and of the step's rows that are in use.
 type turnedRows struct {
-	full *tensor.Tensor // [tokens, heads, headDim]
-	view tensor.Tensor  // the first rows of full
+	full           *tensor.Tensor // [rows, heads, headDim]
+	view, from, to tensor.Tensor
 }
 
-// NewHadamard makes a Hadamard for chunks of up to the given number of tokens. It returns nil where turning does not help: for
-// caches of other types than Q4_0, whose rounding loses little, and for heads whose size is no power of two.
-func NewHadamard(b backend.Backend, d tensor.DType, tokens, heads, kvHeads, headDim int) (h *Hadamard, err error) {
-	if d != tensor.Q4_0 || bits.OnesCount(uint(headDim)) != 1 {
-		return nil, nil
-	}
-	h = &Hadamard{backend: b}
+// turns tells whether the keys of a cache are turned. That helps caches of type Q4_0, whose rounding loses much, and needs heads whose size
+// is a power of two.
+func turns(d tensor.DType, headDim int) bool {
+	return d == tensor.Q4_0 && bits.OnesCount(uint(headDim)) == 1
+}
+
+// newHadamard makes a hadamard for steps of up to the given number of rows.
+func newHadamard(b backend.Backend, rows, heads, kvHeads, headDim int) (h *hadamard, err error) {
+	h = &hadamard{}
 	defer func() {
 		if err != nil {
-			h.Free()
+			h.free()
 			h, err = nil, fmt.Errorf("kvcache: a Hadamard matrix of %d: %w", headDim, err)
 		}
 	}()
@@ -58,23 +60,23 @@ func NewHadamard(b backend.Backend, d tensor.DType, tokens, heads, kvHeads, head
 		to    *turnedRows
 		heads int
 	}{{&h.queries, heads}, {&h.keys, kvHeads}} {
-		if t.to.full, err = tensor.New(b, tensor.F32, tensor.ShapeOf(tokens, t.heads, headDim)); err != nil {
+		if t.to.full, err = tensor.New(b, tensor.F32, tensor.ShapeOf(rows, t.heads, headDim)); err != nil {
 			return h, err
 		}
 	}
 	return h, nil
 }
 
-// Bytes returns the bytes of the matrix and of the memory for turned rows; a nil Hadamard has none.
-func (h *Hadamard) Bytes() int64 {
+// bytes returns the bytes of the matrix and of the memory for turned rows; a nil hadamard has none.
+func (h *hadamard) bytes() int64 {
 	if h == nil {
 		return 0
 	}
 	return int64(h.matrix.Size() + h.queries.full.Size() + h.keys.full.Size())
 }
 
-// Free releases the memory. A nil Hadamard has none.
-func (h *Hadamard) Free() error {
+// free releases the memory. A nil hadamard has none.
+func (h *hadamard) free() error {
 	if h == nil {
 		return nil
 	}
@@ -87,40 +89,7 @@ func (h *Hadamard) Free() error {
 	return errors.Join(errs...)
 }
 
-// turn returns x [tokens, heads, headDim] turned, in the memory of side, queries or keys, which is valid until the next call for
-// the same side.
-func (h *Hadamard) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := side.full.SliceInto(&side.view, 0, x.Shape().Dim(0)); err != nil {
-		return nil, err
-	}
-	return &side.view, h.backend.MatMulTransposed(x, h.matrix, &side.view)
-}
-
-// UseHadamard makes the empty cache turn its keys by h from now on, or, with nil, keep them as they are. A cache with slots in use
-// can change only from one matrix to another of the same size, as a clone does that goes to another session.
-func (c *Cache) UseHadamard(h *Hadamard) error {
-	if c.len > 0 && (h == nil) != (c.hadamard == nil) {
-		return fmt.Errorf("kvcache: whether keys are turned cannot change in a cache with %d slots in use", c.len)
-	}
-	c.hadamard = h
-	return nil
-}
-
-// Query returns the queries of a chunk [tokens, heads, headDim], to which RoPE has been applied, in the form in which their
-// products with the cache's keys are right: q itself, or, where keys are turned, turned queries in memory that is valid until the
-// next call for any cache that shares the Hadamard.
-func (c *Cache) Query(q *tensor.Tensor) (*tensor.Tensor, error) {
-	if c.hadamard == nil {
-		return q, nil
-	}
-	q, err := c.hadamard.turn(&c.hadamard.queries, q)
-	if err != nil {
-		return nil, fmt.Errorf("kvcache: turn queries: %w", err)
-	}
-	return q, nil
-}
-
-// unturn undoes Query, and what the cache does to keys, for rows of HeadDim elements on the host.
+// unturn undoes for rows of HeadDim elements on the host what is done to the cache's keys, and to queries.
 func (c *Cache) unturn(x []float32) {
 	if c.hadamard != nil {
 		transform(x, c.HeadDim())

@@ -39,34 +39,40 @@ func floatsOf(t *testing.T, x *tensor.Tensor) []float32 {
 	return v
 }
 
-// worst returns the largest error of the products of a query with the keys that a cache keeps.
-func worst(t *testing.T, b *cpu.Backend, h *kvcache.Hadamard) (products, keys float64) {
+// worst returns the largest error of the products of a query with the keys that a cache keeps, turned or not.
+func worst(t *testing.T, b *cpu.Backend, turns bool) (products, keys float64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	const n = 40
-	c, err := kvcache.New(b, tensor.Q4_0, n, kvHeads, headDim)
+	c, err := kvcache.NewPlain(b, tensor.Q4_0, n, heads, kvHeads, headDim)
+	if turns {
+		c, err = kvcache.NewStore(b, 64, kvHeads, kvHeads, headDim).New(tensor.Q4_0, n)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Free()
-	if err := c.UseHadamard(h); err != nil {
-		t.Fatal(err)
+	if c.Turned() != turns {
+		t.Fatalf("keys are turned: %v", c.Turned())
 	}
 	k, q := outlying(t, r, n, kvHeads), rows(t, 1, 1)
 	if err := c.Update(k, k); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := c.Query(q)
+	asked, err := c.TurnQueries(q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := tensor.New(b, tensor.F32, k.Shape())
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, _ := c.View()
-	if err := b.Cast(stored, kept); err != nil {
-		t.Fatal(err)
+	var stored [kvHeads][]float32 // as they are in the pages
+	for head := range stored {
+		kept, err := tensor.New(b, tensor.F32, tensor.ShapeOf(n, headDim))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.ReadSlots(c.Slots(), head, 0, kept, nil); err != nil {
+			t.Fatal(err)
+		}
+		stored[head] = floatsOf(t, kept)
 	}
 	inner := func(q, k []float32) (sum float64) {
 		for i := range q {
@@ -74,12 +80,12 @@ func worst(t *testing.T, b *cpu.Backend, h *kvcache.Hadamard) (products, keys fl
 		}
 		return sum
 	}
-	original, query, turned, key := floatsOf(t, k), floatsOf(t, q), floatsOf(t, asked), floatsOf(t, kept)
+	original, query, turned := floatsOf(t, k), floatsOf(t, q), floatsOf(t, asked)
 	for slot := range n {
 		for head := range kvHeads {
 			at := (slot*kvHeads + head) * headDim
 			want := inner(query[head*headDim:][:headDim], original[at:][:headDim])
-			got := inner(turned[head*headDim:][:headDim], key[at:][:headDim])
+			got := inner(turned[head*headDim:][:headDim], stored[head][slot*headDim:][:headDim])
 			products = max(products, math.Abs(got-want))
 		}
 	}
@@ -98,43 +104,37 @@ func worst(t *testing.T, b *cpu.Backend, h *kvcache.Hadamard) (products, keys fl
 func TestHadamardKeepsProducts(t *testing.T) {
 	b := cpu.New(2)
 	defer b.Close()
-	h, err := kvcache.NewHadamard(b, tensor.Q4_0, 64, kvHeads, kvHeads, headDim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Free()
-	plain, _ := worst(t, b, nil)
-	turned, keys := worst(t, b, h)
+	plain, _ := worst(t, b, false)
+	turned, keys := worst(t, b, true)
 	if turned > plain*0.6 {
 		t.Errorf("products are off by %v with turned keys, by %v without", turned, plain)
 	}
 	if keys > 10 { // of about 90: they come back as they were, within rounding
 		t.Errorf("keys read are off by %v", keys)
 	}
-	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0} {
-		if h, err := kvcache.NewHadamard(b, d, 1, 1, 1, headDim); h != nil || err != nil {
-			t.Errorf("%v: a matrix that does not help, %v", d, err)
+	for _, x := range []struct {
+		d       tensor.DType
+		headDim int
+	}{{tensor.F32, 32}, {tensor.F16, 32}, {tensor.Q8_0, 32}, {tensor.Q4_0, 96}} {
+		s := kvcache.NewStore(b, 1, 1, 1, x.headDim)
+		if c, err := s.New(x.d, 9); err != nil || c.Turned() || s.Bytes() != 0 {
+			t.Errorf("%v heads of %d: a matrix that does not help, %v", x.d, x.headDim, err)
 		}
-	}
-	if h, err := kvcache.NewHadamard(b, tensor.Q4_0, 1, 1, 1, 96); h != nil || err != nil {
-		t.Errorf("heads of 96: %v", err)
 	}
 }
 
 // TestRecentQueriesAreUnturned reads the queries that a cache with turned keys recorded: they come as they were before.
 func TestRecentQueriesAreUnturned(t *testing.T) {
-	a := newAccount(t, tensor.Q4_0, 10, kvcache.Tracking{Queries: 3})
-	h, err := kvcache.NewHadamard(a.backend, tensor.Q4_0, 5, heads, kvHeads, headDim)
+	a := newAccount(t, tensor.Q4_0, 10, kvcache.Tracking{})
+	c, err := kvcache.NewStore(a.backend, 5, heads, kvHeads, headDim).New(tensor.Q4_0, 10)
 	a.ok(err)
-	defer h.Free()
-	a.ok(a.cache.UseHadamard(h))
+	defer c.Free()
+	a.ok(c.Track(kvcache.Tracking{Queries: 3}, heads, angles))
 	k, _ := a.normal(5, kvHeads)
 	q, want := a.normal(5, heads)
-	a.ok(a.cache.Update(k, k))
-	turned, err := a.cache.Query(q)
-	a.ok(err)
-	a.ok(a.cache.Observe(turned))
-	got, err := a.cache.RecentQueries(3)
+	a.ok(c.Update(k, k))
+	a.ok(c.Observe(q))
+	got, err := c.RecentQueries(3)
 	a.ok(err)
 	for i, row := range got {
 		for j, v := range row {

@@ -1,131 +1,154 @@
 package kvcache
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
-// Truncate forgets all but the first n slots, and counts their tokens as never seen: the next token gets the position of the
-// first that was forgotten. The attention that the forgotten queries gave to the slots that stay is taken back at its mean; see
-// Received.
+// Truncate forgets the latest Len-n slots of each head, and counts as many tokens as never seen: the next token gets the position of the
+// first that was forgotten. A head that has fewer slots loses all. The attention that the forgotten queries gave to the slots that stay is
+// taken back at its mean; see Received.
 func (c *Cache) Truncate(n int) error {
-	if n < 0 || n > c.len {
-		return fmt.Errorf("kvcache: truncate to %d slots: 0 to %d are possible", n, c.len)
+	used := c.Len()
+	if n < 0 || n > used {
+		return fmt.Errorf("kvcache: truncate to %d slots: 0 to %d are possible", n, used)
 	}
-	used := c.len
-	c.len, c.seen = n, c.seen-(used-n)
+	err := c.shorten(used - n)
 	if c.record != nil {
-		if err := c.record.truncate(n, c.seen); err != nil {
+		if err := c.record.truncate(c.seen); err != nil {
 			return c.markBroken(fmt.Errorf("truncate to %d slots: %w", n, err))
 		}
 	}
-	return c.release(n, used)
+	return err
 }
 
 // TakeBack undoes the latest chunk, which was computed as a whole or in part, and after which nothing else was done to the cache:
 // the cache and its record become exactly what they were when Seen was the given number. It does not need the device, which may
 // be lost.
 func (c *Cache) TakeBack(seen int) error {
-	n := c.len - (c.seen - seen)
-	if n < 0 || n > c.len {
-		return fmt.Errorf("kvcache: take back to %d tokens: the cache has seen %d and has %d slots", seen, c.seen, c.len)
+	gone := c.seen - seen
+	for head := range c.slots.Heads {
+		if n := c.HeadLen(head); gone < 0 || gone > n {
+			return fmt.Errorf("kvcache: take back to %d tokens: the cache has seen %d, and head %d has %d slots", seen, c.seen, head, n)
+		}
 	}
-	if c.record != nil && !c.record.takeBack(n, seen) {
+	if c.record != nil && !c.record.canTakeBack(seen) {
 		return fmt.Errorf("kvcache: take back to %d tokens: the latest chunk does not begin there", seen)
 	}
-	used := c.len
-	c.len, c.seen = n, seen
-	return c.release(n, used)
+	err := c.shorten(gone)
+	if c.record != nil {
+		c.record.takeBack(seen)
+	}
+	return err
+}
+
+// shorten takes the latest slots off each head, as many as are said, and their tokens off those seen.
+func (c *Cache) shorten(gone int) error {
+	var errs []error
+	for head := range c.slots.Heads {
+		errs = append(errs, c.trim(head, max(0, c.HeadLen(head)-gone)))
+	}
+	c.seen -= gone
+	return errors.Join(errs...)
 }
 
 // Reset forgets all slots and all tokens: the cache is as New made it, but keeps recording if it did. It makes a broken cache
 // usable again.
 func (c *Cache) Reset() error {
-	used := c.len
-	c.len, c.seen, c.broken = 0, 0, nil
+	err := c.shorten(c.Len())
+	c.seen, c.shared, c.broken = 0, false, nil
 	if c.record != nil {
 		if err := c.record.reset(); err != nil {
 			return c.markBroken(fmt.Errorf("reset: %w", err))
 		}
 	}
-	return c.release(0, used)
+	return err
 }
 
-// PrunePrefix forgets the first n slots and moves the others to the front.
+// PrunePrefix forgets the first n slots of each head and moves the others to the front. A head that has fewer slots loses all.
 func (c *Cache) PrunePrefix(n int) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if n < 0 || n > c.len {
-		return fmt.Errorf("kvcache: prune the first %d slots: 0 to %d are possible", n, c.len)
+	if used := c.Len(); n < 0 || n > used {
+		return fmt.Errorf("kvcache: prune the first %d slots: 0 to %d are possible", n, used)
 	}
-	if err := c.move(n, 0, c.len-n); err != nil {
-		return err
+	slots := make([][]int, c.KVHeads())
+	for head := range slots {
+		for slot := n; slot < c.HeadLen(head); slot++ {
+			slots[head] = append(slots[head], slot)
+		}
 	}
-	return c.kept(c.len-n, func(_, i int) int { return n + i })
+	return c.Keep(slots)
 }
 
 // Keep forgets all slots but those listed, in strictly ascending order, and moves them to the front: slots is one list for all KV
-// heads, or a list for each KV head, all of one length; without any list all slots stay. After lists that differ a slot holds the
-// keys of different tokens for different heads. Attention stays right, because each key carries its own position: RoPE was applied
-// when it was written.
+// heads, or a list for each KV head; without any list all slots stay. After lists that differ heads may have different numbers of slots,
+// and a slot holds the keys of different tokens for different heads. Attention stays right, because each key carries its own position:
+// RoPE was applied when it was written.
 func (c *Cache) Keep(slots [][]int) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if err := c.checkKeep(slots); err != nil || len(slots) == 0 {
+	if len(slots) == 0 {
+		return nil
+	}
+	keep, err := c.lists(slots)
+	if err != nil {
 		return err
 	}
-	move := c.moveTokens
-	if len(slots) > 1 {
-		move = c.moveHeads
+	if err := c.ownChanged(keep); err != nil {
+		return fmt.Errorf("kvcache: keep slots: %w", err)
 	}
-	if err := move(slots); err != nil {
-		return err
+	if err := c.backend.Compact(&c.slots, keep); err != nil {
+		return c.markBroken(fmt.Errorf("keep some of %d slots: %w", c.Len(), err))
 	}
-	return c.kept(len(slots[0]), func(head, i int) int { return slots[head%len(slots)][i] })
+	var errs []error
+	same := true
+	for head, list := range keep {
+		same = same && len(list) == c.HeadLen(head)
+		errs = append(errs, c.trim(head, len(list)))
+	}
+	if c.record != nil && !same {
+		if err := c.record.keep(keep); err != nil {
+			return c.markBroken(fmt.Errorf("keep %d slots: %w", c.Len(), err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// checkKeep returns an error if lists of slots are not what Keep takes.
-func (c *Cache) checkKeep(slots [][]int) error {
+// lists returns what Keep is given as a list for each head, and an error if that is not what Keep takes.
+func (c *Cache) lists(slots [][]int) ([][]int32, error) {
 	if len(slots) > 1 && len(slots) != c.KVHeads() {
-		return fmt.Errorf("kvcache: keep slots of %d heads: give 1 list for all heads, or 1 for each of the %d KV heads", len(slots), c.KVHeads())
+		return nil, fmt.Errorf("kvcache: keep slots of %d heads: give 1 list for all heads, or 1 for each of the %d KV heads", len(slots), c.KVHeads())
 	}
-	for head, list := range slots {
-		if len(list) != len(slots[0]) {
-			return fmt.Errorf("kvcache: keep %d slots of head 0 and %d of head %d: all heads must keep the same number", len(slots[0]), len(list), head)
+	keep := make([][]int32, c.KVHeads())
+	for head := range keep {
+		list := slots[head%len(slots)]
+		if err := ascending(list, c.HeadLen(head)); err != nil {
+			return nil, fmt.Errorf("kvcache: head %d: %w", head, err)
 		}
-		if err := ascending(list, c.len); err != nil {
-			return fmt.Errorf("kvcache: head %d: %w", head, err)
+		if head > 0 && len(slots) == 1 {
+			keep[head] = keep[0]
+			continue
+		}
+		keep[head] = make([]int32, len(list))
+		for i, slot := range list {
+			keep[head][i] = int32(slot)
 		}
 	}
-	return nil
+	return keep, nil
 }
 
-// moveTokens moves the slots of one list to the front, for all heads.
-func (c *Cache) moveTokens(lists [][]int) error {
-	slots := lists[0]
-	for lo := 0; lo < len(slots); { // runs of neighbouring slots are moved by one copy
-		hi := lo + 1
-		for hi < len(slots) && slots[hi] == slots[hi-1]+1 {
-			hi++
+// ownChanged makes the pages of slots that do not stay what they are the cache's own.
+func (c *Cache) ownChanged(keep [][]int32) error {
+	for head, list := range keep {
+		same := 0 // slots at the front that stay
+		for same < len(list) && int(list[same]) == same {
+			same++
 		}
-		if err := c.move(slots[lo], lo, hi-lo); err != nil {
+		if err := c.own(head, same, len(list)); err != nil {
 			return err
-		}
-		lo = hi
-	}
-	return nil
-}
-
-// moveHeads moves the slots of each head's list to the front, for that head.
-func (c *Cache) moveHeads(lists [][]int) error {
-	var flat []int32 // [kvHeads·n]
-	for _, list := range lists {
-		for _, slot := range list {
-			flat = append(flat, int32(slot))
-		}
-	}
-	for _, t := range c.sides() {
-		if err := c.backend.Compact(t, flat); err != nil {
-			return c.markBroken(fmt.Errorf("keep %d of %d slots: %w", len(lists[0]), c.len, err))
 		}
 	}
 	return nil
@@ -139,36 +162,6 @@ func ascending(slots []int, n int) error {
 		}
 	}
 	return nil
-}
-
-// move copies n slots, keys and values, from slot from on to slot to on. The two ranges may overlap.
-func (c *Cache) move(from, to, n int) error {
-	if from == to || n == 0 {
-		return nil
-	}
-	row := c.KVHeads() * c.HeadDim()
-	for _, t := range c.sides() {
-		if err := c.backend.CopySlice(t, t, from*row, to*row, n*row); err != nil {
-			return c.markBroken(fmt.Errorf("move %d slots from %d to %d: %w", n, from, to, err))
-		}
-	}
-	return nil
-}
-
-// kept makes everything else agree after n slots of keys and values were moved to the front: slot i of a head is now what slot
-// from(head, i) was. It sets Len, moves the record likewise, and releases the memory of the slots behind.
-func (c *Cache) kept(n int, from func(head, i int) int) error {
-	used := c.len
-	if n == used {
-		return nil
-	}
-	c.len = n
-	if c.record != nil {
-		if err := c.record.keep(n, from); err != nil {
-			return c.markBroken(fmt.Errorf("keep %d of %d slots: %w", n, used, err))
-		}
-	}
-	return c.release(n, used)
 }
 
 // Break makes the cache a broken one. It is for a caller that changes the caches of several layers together and fails half-way:
@@ -187,22 +180,4 @@ func (c *Cache) usable() error {
 		return nil
 	}
 	return fmt.Errorf("%w: begin anew: %w", ErrBroken, c.broken)
-}
-
-// discarder is a buffer that can give the memory pages of a part back to the system, as tensor.SharedBuffer does.
-type discarder interface {
-	Discard(off, n int) error
-}
-
-// release gives the memory of slots [lo, hi), which are no longer in use, back to the system where the buffer can do that.
-func (c *Cache) release(lo, hi int) error {
-	slot := c.slotBytes()
-	for _, t := range c.sides() {
-		if b, ok := t.Buffer().(discarder); ok && lo < hi {
-			if err := b.Discard(t.Offset()+lo*slot, (hi-lo)*slot); err != nil {
-				return fmt.Errorf("kvcache: release slots %d to %d: %w", lo, hi, err)
-			}
-		}
-	}
-	return nil
 }

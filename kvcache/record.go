@@ -11,28 +11,28 @@ import (
 // record is what a cache keeps beside keys and values. It moves with the slots.
 //
 // Tensors are nil where the Tracking does not ask for them. Between calls of the cache's methods:
-//   - positions has Cache.len entries for each KV head, which ascend and are below Cache.seen.
+//   - positions has an entry for each slot in use of each KV head; they ascend and are below Cache.seen.
 //   - 0 ≤ recent ≤ 2·Queries, and the rows [0, recent) of queries are those of the tokens before observed, the latest last.
 //   - observed ≤ Cache.seen; received counts the queries of the tokens before observed.
-//   - 0 ≤ anchored ≤ Anchors, and anchored ≤ Cache.seen; the rows [0, anchored) of anchors are the first tokens' keys.
+//   - 0 ≤ anchored ≤ Anchors, and anchored ≤ Cache.seen; the first anchored of each head's anchors are the first tokens' keys.
 type record struct {
 	Tracking
 	backend   backend.Backend
-	heads     int // of queries
+	slots     *backend.Slots // the cache's
+	heads     int            // of queries
 	rotation  Rotation
-	positions [][]int32        // [kvHeads][len]: of the token in each slot
+	positions [][]int32        // [kvHeads][HeadLen]: of the token in each slot
 	queries   *tensor.Tensor   // [2·Queries, heads, headDim]: twice the room, so that rows are moved only once in Queries tokens
 	recent    int              // rows of queries in use, of which the last Queries count
 	received  *tensor.Tensor   // [kvHeads, capacity], 0 behind the slots in use
 	observed  int              // Cache.seen when the latest queries were recorded
 	before    checkpoint       // what the record was before the latest chunk's queries
 	previous  *tensor.Tensor   // received as it was at the checkpoint before
-	anchors   *tensor.Tensor   // [Anchors, kvHeads, headDim], before RoPE
+	anchors   *tensor.Tensor   // [kvHeads·Anchors, 1, headDim]: those of each head, before RoPE
 	rotated   *tensor.Tensor   // anchors with RoPE: what rotatedAnchors returns
-	table     *tensor.Tensor   // [Anchors, headDim] on the host: the angles with which rotated was made
+	table     *tensor.Tensor   // [kvHeads·Anchors, headDim] on the host: the angles with which rotated was made
 	angles    *tensor.Tensor   // table on the device
-	anchored  int              // rows of anchors that are known
-	view      tensor.Tensor    // the part of rotated that rotatedAnchors returns
+	anchored  int              // tokens whose keys are among anchors
 	tensors   []*tensor.Tensor // all tensors above, which the record owns
 }
 
@@ -52,7 +52,7 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 	if t.Attention {
 		attended = kvHeads
 	}
-	r = &record{Tracking: t, backend: c.backend, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads)}
+	r = &record{Tracking: t, backend: c.backend, slots: &c.slots, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads)}
 	defer func() {
 		if err != nil {
 			r.free()
@@ -64,10 +64,10 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 		dims []int
 	}{
 		{&r.queries, c.backend, []int{2 * t.Queries, heads, headDim}},
-		{&r.anchors, c.backend, []int{t.Anchors, kvHeads, headDim}},
-		{&r.rotated, c.backend, []int{t.Anchors, kvHeads, headDim}},
-		{&r.table, nil, []int{t.Anchors, headDim}},
-		{&r.angles, c.backend, []int{t.Anchors, headDim}},
+		{&r.anchors, c.backend, []int{kvHeads * t.Anchors, 1, headDim}},
+		{&r.rotated, c.backend, []int{kvHeads * t.Anchors, 1, headDim}},
+		{&r.table, nil, []int{kvHeads * t.Anchors, headDim}},
+		{&r.angles, c.backend, []int{kvHeads * t.Anchors, headDim}},
 		{&r.received, c.backend, []int{attended, c.capacity}},
 		{&r.previous, c.backend, []int{attended, c.capacity}},
 	} {
@@ -130,27 +130,27 @@ func (r *record) append(position, tokens int) {
 	}
 }
 
-// rotatedAnchors returns the first n anchors with RoPE for positions start, start+1, …, in memory that is valid until the
-// next call.
-func (r *record) rotatedAnchors(n, start int) (*tensor.Tensor, error) {
+// rotatedAnchors returns the anchors [kvHeads·Anchors, headDim] with RoPE for positions start, start+1, … of each head, in memory that
+// is valid until the next call.
+func (r *record) rotatedAnchors(start int) (*tensor.Tensor, error) {
 	rows, err := tensor.Mut[float32](r.table)
 	if err != nil {
 		return nil, err
 	}
 	d := r.table.Shape().Dim(1)
-	for i := range r.Anchors {
-		r.rotation(rows[i*d:][:d], start+i)
+	for i := range r.table.Shape().Dim(0) {
+		r.rotation(rows[i*d:][:d], start+i%r.Anchors)
 	}
 	if err := r.backend.CopySlice(r.table, r.angles, 0, 0, len(rows)); err != nil {
 		return nil, err
 	}
-	if err := r.backend.CopySlice(r.anchors, r.rotated, 0, 0, r.anchors.Shape().NumElements()); err != nil {
+	if err := r.backend.CopySlice(r.anchors, r.rotated, 0, 0, len(rows)); err != nil {
 		return nil, err
 	}
 	if err := r.backend.RoPE(r.rotated, r.angles); err != nil {
 		return nil, err
 	}
-	return &r.view, r.rotated.SliceInto(&r.view, 0, n)
+	return r.rotated.Reshape(r.table.Shape().Dim(0), d)
 }
 
 // setCheckpoint notes what the record is before the queries of the tokens from seen on are recorded.
@@ -208,31 +208,32 @@ func (r *record) dropQueries(n int) error {
 // queryElements returns the number of elements of one token's queries, heads·headDim.
 func (r *record) queryElements() int { return r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2) }
 
-// forgetFrom forgets the positions of the slots from n on, and the anchors of tokens from seen on.
-func (r *record) forgetFrom(n, seen int) {
+// forgetFrom forgets the positions of slots that are no longer in use, and the anchors of tokens from seen on.
+func (r *record) forgetFrom(seen int) {
 	for h := range r.positions {
-		r.positions[h] = r.positions[h][:n]
+		r.positions[h] = r.positions[h][:r.slots.Heads[h].Len]
 	}
 	r.anchored = min(r.anchored, seen)
 }
 
-// takeBack undoes the latest chunk exactly; before the chunk there were n slots and seen tokens. It returns false, and changes
-// nothing, where the chunk's queries have been recorded and the checkpoint is not the one before the chunk.
-func (r *record) takeBack(n, seen int) bool {
-	switch {
-	case r.before.valid && r.before.seen == seen:
-		r.restore()
-	case r.observed > seen:
-		return false
-	}
-	r.forgetFrom(n, seen)
-	return true
+// canTakeBack tells whether takeBack can undo the latest chunk, before which there were seen tokens: unless the chunk's queries have been
+// recorded and the checkpoint is not the one before the chunk.
+func (r *record) canTakeBack(seen int) bool {
+	return r.before.valid && r.before.seen == seen || r.observed <= seen
 }
 
-// truncate forgets the slots from n on and the tokens from seen on. The result does not depend on how the tokens were cut into
+// takeBack undoes the latest chunk exactly, before which there were seen tokens. The chunk's slots are no longer in use.
+func (r *record) takeBack(seen int) {
+	if r.before.valid && r.before.seen == seen {
+		r.restore()
+	}
+	r.forgetFrom(seen)
+}
+
+// truncate forgets the tokens from seen on, whose slots are no longer in use. The result does not depend on how the tokens were cut into
 // chunks.
-func (r *record) truncate(n, seen int) error {
-	r.forgetFrom(n, seen)
+func (r *record) truncate(seen int) error {
+	r.forgetFrom(seen)
 	gone, observed := r.observed-seen, r.observed
 	r.before.valid = false
 	if gone <= 0 {
@@ -245,7 +246,7 @@ func (r *record) truncate(n, seen int) error {
 		}
 		r.recent = max(0, r.recent-gone)
 	}
-	return r.rewriteReceived(n, func(head, i int, sums []float32) float32 {
+	return r.rewriteReceived(func(head, i int, sums []float32) float32 {
 		position := int(r.positions[head][i])
 		return sums[i] * (float32(seen-position) / float32(observed-position))
 	})
@@ -263,21 +264,21 @@ func (r *record) reset() error {
 	return r.writeReceived(make([]float32, r.received.Shape().NumElements()))
 }
 
-// keep leaves n slots: slot i of a head becomes what slot from(head, i) was.
-func (r *record) keep(n int, from func(head, i int) int) error {
+// keep leaves the slots that are now in use: slot i of a head is what slot keep[head][i] was.
+func (r *record) keep(keep [][]int32) error {
 	r.before.valid = false
 	for h, p := range r.positions {
-		for i := range n {
-			p[i] = p[from(h, i)]
+		for i, slot := range keep[h] {
+			p[i] = p[slot]
 		}
-		r.positions[h] = p[:n]
+		r.positions[h] = p[:len(keep[h])]
 	}
-	return r.rewriteReceived(n, func(head, i int, sums []float32) float32 { return sums[from(head, i)] })
+	return r.rewriteReceived(func(head, i int, sums []float32) float32 { return sums[keep[head][i]] })
 }
 
-// rewriteReceived replaces the attention of slots 0 … n-1, in this order, by sum(head, i, sums of the head), and clears that of
+// rewriteReceived replaces the attention of the slots in use, in their order, by sum(head, i, sums of the head), and clears that of
 // the slots behind. Sums of slots before i have been replaced when sum is called for i.
-func (r *record) rewriteReceived(n int, sum func(head, i int, sums []float32) float32) error {
+func (r *record) rewriteReceived(sum func(head, i int, sums []float32) float32) error {
 	if r.received == nil {
 		return nil
 	}
@@ -287,7 +288,7 @@ func (r *record) rewriteReceived(n int, sum func(head, i int, sums []float32) fl
 	}
 	width := r.received.Shape().Dim(1)
 	for h := range r.positions {
-		row := sums[h*width : (h+1)*width]
+		row, n := sums[h*width:(h+1)*width], r.slots.Heads[h].Len
 		for i := range n {
 			row[i] = sum(h, i, row)
 		}

@@ -6,24 +6,33 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // ErrState is wrapped by the errors of ReadState about a state that is damaged or does not fit the cache.
 var ErrState = errors.New("the state does not fit the cache")
 
-// stateHeader begins a cache's state. After it come, all numbers little-endian: the keys and the values of the slots in use, in the
-// cache's type, and then, if there is a record, for each KV head the positions (int32), the queries, the anchors, and for each KV
-// head the attention received (float32 all of them).
+// stateHeader begins a cache's state. After it come, all numbers little-endian: where heads have different numbers of slots in use, these
+// numbers (uint32); the keys and then the values of the slots in use, in the cache's type, slot by slot and within a slot head by head,
+// without the heads that have fewer slots; and then, if there is a record, for each KV head the positions (int32), the queries, the
+// anchors, token by token, and for each KV head the attention received (float32 all of them).
 type stateHeader struct {
-	Len, Seen        uint32
-	Tracked          uint8  // 1: there is a record
+	Len, Seen        uint32 // Len is that of the head that has most slots
+	Tracked          uint8  // trackedAlike, trackedUnlike: there is a record
 	Attention        uint8  // 1: the record has the attention received
 	Queries, Anchors uint32 // the Tracking's: how many tokens' queries and keys are recorded at most
 	Recent, Anchored uint32 // how many tokens' queries and keys follow
 	Heads            uint32 // of queries; 0 without a record
 }
+
+// The values of Tracked beside 0. States from before heads could have different numbers of slots have 0 or trackedAlike.
+const (
+	trackedAlike  = 1 // all heads have Len slots in use
+	trackedUnlike = 3 // the numbers of the heads' slots follow
+)
 
 // maxRecordRows is the most queries or anchors that a state may hold, so that a damaged header cannot ask for much: far more than
 // any policy wants.
@@ -35,23 +44,38 @@ func (c *Cache) WriteState(w io.Writer) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	header := stateHeader{Len: uint32(c.len), Seen: uint32(c.seen)}
+	header := stateHeader{Len: uint32(c.Len()), Seen: uint32(c.seen)}
 	r := c.record
+	lens := make([]uint32, c.KVHeads())
+	alike := true
+	for head := range lens {
+		lens[head] = uint32(c.HeadLen(head))
+		alike = alike && lens[head] == header.Len
+	}
 	if r != nil {
-		header.Tracked, header.Heads = 1, uint32(r.heads)
+		header.Tracked, header.Heads = trackedAlike, uint32(r.heads)
 		header.Queries, header.Anchors = uint32(r.Queries), uint32(r.Anchors)
 		header.Recent, header.Anchored = uint32(min(r.recent, r.Queries)), uint32(r.anchored)
 		if r.received != nil {
 			header.Attention = 1
 		}
 	}
+	if !alike {
+		if r == nil {
+			return fmt.Errorf("kvcache: write a state of heads with %v slots: without a record of their positions they must have the same number", lens)
+		}
+		header.Tracked = trackedUnlike
+	}
 	if err := binary.Write(w, binary.LittleEndian, &header); err != nil {
 		return err
 	}
-	for _, t := range c.sides() {
-		if err := c.writeRows(w, t, 0, c.len); err != nil {
+	if !alike {
+		if err := binary.Write(w, binary.LittleEndian, lens); err != nil {
 			return err
 		}
+	}
+	if err := c.writeSlots(w); err != nil {
+		return err
 	}
 	if r == nil {
 		return nil
@@ -67,7 +91,7 @@ func (c *Cache) WriteState(w io.Writer) error {
 		}
 	}
 	if r.anchors != nil {
-		if err := c.writeRows(w, r.anchors, 0, r.anchored); err != nil {
+		if err := r.writeAnchors(w); err != nil {
 			return err
 		}
 	}
@@ -89,8 +113,8 @@ func (c *Cache) WriteState(w io.Writer) error {
 // ReadState fills an empty cache from what WriteState wrote for a cache of the same shape and type. The cache may record less than
 // the state has, not more. When ReadState fails the cache must not be used any more.
 func (c *Cache) ReadState(reader io.Reader) error {
-	if c.len != 0 || c.seen != 0 {
-		return fmt.Errorf("kvcache: read a state into a cache with %d slots in use: it must be empty", c.len)
+	if c.Len() != 0 || c.seen != 0 {
+		return fmt.Errorf("kvcache: read a state into a cache with %d slots in use: it must be empty", c.Len())
 	}
 	var header stateHeader
 	if err := binary.Read(reader, binary.LittleEndian, &header); err != nil {
@@ -99,22 +123,42 @@ func (c *Cache) ReadState(reader io.Reader) error {
 	if err := c.checkHeader(&header); err != nil {
 		return fmt.Errorf("kvcache: %w: %w", ErrState, err)
 	}
-	n := int(header.Len)
-	for _, t := range c.sides() {
-		if err := c.readRows(reader, t, n); err != nil {
-			return err
-		}
+	lens, err := c.readLens(reader, &header)
+	if err != nil {
+		return err
 	}
-	if header.Tracked == 1 {
+	if err := c.readSlots(reader, lens); err != nil {
+		return err
+	}
+	c.seen = int(header.Seen)
+	if header.Tracked != 0 {
 		if err := c.readRecord(reader, &header); err != nil {
 			return err
 		}
 	}
-	c.len, c.seen = n, int(header.Seen)
 	if c.record != nil {
 		c.record.observed = c.seen
 	}
 	return nil
+}
+
+// readLens returns how many slots each head has.
+func (c *Cache) readLens(reader io.Reader, h *stateHeader) ([]int, error) {
+	lens := slices.Repeat([]int{int(h.Len)}, c.KVHeads())
+	if h.Tracked != trackedUnlike {
+		return lens, nil
+	}
+	list := make([]uint32, len(lens))
+	if err := binary.Read(reader, binary.LittleEndian, list); err != nil {
+		return nil, err
+	}
+	if slices.Max(list) != h.Len {
+		return nil, fmt.Errorf("kvcache: %w: heads of %v slots, of which the longest has %d", ErrState, list, h.Len)
+	}
+	for head, n := range list {
+		lens[head] = int(n)
+	}
+	return lens, nil
 }
 
 // checkHeader returns an error if the header contradicts itself or the state does not fit the cache.
@@ -124,20 +168,23 @@ func (c *Cache) checkHeader(h *stateHeader) error {
 		return fmt.Errorf("%d slots of %d tokens", h.Len, h.Seen)
 	case int64(h.Len) > int64(c.capacity):
 		return fmt.Errorf("it has %d slots, and the cache's capacity is %d: it must be at least as many", h.Len, c.capacity)
-	case h.Tracked > 1 || h.Attention > 1 || h.Recent > min(h.Queries, maxRecordRows) || h.Anchored > min(h.Anchors, maxRecordRows):
+	case h.Tracked != 0 && h.Tracked != trackedAlike && h.Tracked != trackedUnlike || h.Attention > 1 || h.Recent > min(h.Queries, maxRecordRows) || h.Anchored > min(h.Anchors, maxRecordRows):
 		return fmt.Errorf("header %+v", *h)
-	case r == nil || h.Len == 0 || h.Tracked == 1 && int(h.Heads) == r.heads && (h.Attention == 1 || r.received == nil) &&
+	case r == nil && h.Tracked != trackedUnlike || h.Len == 0 || r != nil && h.Tracked != 0 && int(h.Heads) == r.heads && (h.Attention == 1 || r.received == nil) &&
 		(h.Queries > 0 || r.queries == nil) && int64(h.Anchors) >= int64(r.Anchors):
 		return nil
+	}
+	if c.record == nil {
+		return fmt.Errorf("its heads have different numbers of slots, which needs a record of positions: read it with the same eviction policy")
 	}
 	return fmt.Errorf("it was saved without the record that is wanted now (%+v): save with the same eviction policy", c.record.Tracking)
 }
 
 // readRecord reads the state's record. What the cache does not record is read and thrown away.
 func (c *Cache) readRecord(reader io.Reader, h *stateHeader) error {
-	r, n := c.record, int(h.Len)
-	positions := make([]int32, n)
+	r := c.record
 	for head := range c.KVHeads() {
+		positions := make([]int32, c.HeadLen(head))
 		if err := binary.Read(reader, binary.LittleEndian, positions); err != nil {
 			return err
 		}
@@ -167,20 +214,23 @@ func (c *Cache) readRecord(reader io.Reader, h *stateHeader) error {
 	kept := 0
 	if r != nil && r.anchors != nil {
 		kept = min(int(h.Anchored), r.Anchors)
-		if err := c.readRows(reader, r.anchors, kept); err != nil {
+		if err := r.readAnchors(reader, kept); err != nil {
 			return err
 		}
-		r.anchored = kept
 	}
 	if err := discardFloats(reader, (int(h.Anchored)-kept)*row); err != nil || h.Attention == 0 {
 		return err
 	}
 	if r == nil || r.received == nil {
-		return discardFloats(reader, c.KVHeads()*n)
+		slots := 0
+		for head := range c.KVHeads() {
+			slots += c.HeadLen(head)
+		}
+		return discardFloats(reader, slots)
 	}
 	sums := make([]float32, c.KVHeads()*c.capacity)
 	for head := range c.KVHeads() {
-		if err := binary.Read(reader, binary.LittleEndian, sums[head*c.capacity:][:n]); err != nil {
+		if err := binary.Read(reader, binary.LittleEndian, sums[head*c.capacity:][:c.HeadLen(head)]); err != nil {
 			return err
 		}
 	}
@@ -195,7 +245,7 @@ func discardFloats(r io.Reader, n int) error {
 }
 
 // batchRows is how many rows are copied between device and host at once.
-const batchRows = 64
+const batchRows = backend.PageSlots
 
 // writeRows writes rows [lo, hi) of a tensor, the bytes that it has in its type.
 func (c *Cache) writeRows(w io.Writer, t *tensor.Tensor, lo, hi int) error {
@@ -241,4 +291,169 @@ func (c *Cache) readRows(reader io.Reader, t *tensor.Tensor, n int) error {
 		}
 	}
 	return nil
+}
+
+// stateBatch is memory for the keys, or the values, of some slots of all heads.
+type stateBatch struct {
+	device *tensor.Tensor // [kvHeads·batchRows, headDim] of the cache's type
+	host   *tensor.Tensor // the same on the host
+	order  []byte         // slot by slot, and within a slot head by head
+}
+
+func (c *Cache) newStateBatch() (b *stateBatch, err error) {
+	shape := tensor.ShapeOf(c.KVHeads()*batchRows, c.HeadDim())
+	b = &stateBatch{}
+	if b.device, err = tensor.New(c.backend, c.DType(), shape); err != nil {
+		return nil, err
+	}
+	if b.host, err = tensor.New(nil, c.DType(), shape); err != nil {
+		b.device.Free()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *stateBatch) free() {
+	b.device.Free()
+	b.host.Free()
+}
+
+// slots calls f with the place of each slot's row in host, in the order of the state, for slots [lo, lo+batchRows) of heads that have lens
+// slots.
+func (b *stateBatch) slots(lens []int, lo int, f func(row []byte) error) error {
+	data, bytes := b.host.Data(), b.host.RowBytes()
+	for slot := lo; slot < lo+batchRows; slot++ {
+		for head, n := range lens {
+			if slot < n {
+				if err := f(data[(head*batchRows+slot-lo)*bytes:][:bytes]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// rows returns the rows of a head's slots from lo on, of which the head has n, as keys where side is 0 and as values where it is 1: nil and nil
+// if there are none.
+func (b *stateBatch) rows(head, lo, n, side int) (sides [2]*tensor.Tensor, err error) {
+	if lo < n {
+		sides[side], err = b.device.Slice(head*batchRows, head*batchRows+min(batchRows, n-lo))
+	}
+	return sides, err
+}
+
+// writeSlots writes the keys and then the values of the slots in use.
+func (c *Cache) writeSlots(w io.Writer) error {
+	b, err := c.newStateBatch()
+	if err != nil {
+		return err
+	}
+	defer b.free()
+	lens := make([]int, c.KVHeads())
+	for head := range lens {
+		lens[head] = c.HeadLen(head)
+	}
+	for side := range 2 {
+		for lo := 0; lo < c.Len(); lo += batchRows {
+			for head, n := range lens {
+				rows, err := b.rows(head, lo, n, side)
+				if err != nil {
+					return err
+				}
+				if err := c.backend.ReadSlots(&c.slots, head, lo, rows[0], rows[1]); err != nil {
+					return err
+				}
+			}
+			if err := c.backend.ReadBuffer(b.device, b.host.Data()); err != nil {
+				return err
+			}
+			b.order = b.order[:0]
+			if err := b.slots(lens, lo, func(row []byte) error { b.order = append(b.order, row...); return nil }); err != nil {
+				return err
+			}
+			if _, err := w.Write(b.order); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readSlots fills the empty cache with keys and values of heads that have lens slots. Memory is taken as they come.
+func (c *Cache) readSlots(reader io.Reader, lens []int) error {
+	b, err := c.newStateBatch()
+	if err != nil {
+		return err
+	}
+	defer b.free()
+	longest := slices.Max(lens)
+	for side := range 2 {
+		for lo := 0; lo < longest; lo += batchRows {
+			if err := b.slots(lens, lo, func(row []byte) error { _, err := io.ReadFull(reader, row); return err }); err != nil {
+				return err
+			}
+			if err := c.backend.CopySlice(b.host, b.device, 0, 0, b.host.Shape().NumElements()); err != nil {
+				return err
+			}
+			for head, n := range lens {
+				if err := c.extend(head, min(n, lo+batchRows)); err != nil {
+					return err
+				}
+				rows, err := b.rows(head, lo, n, side)
+				if err != nil {
+					return err
+				}
+				if err := c.backend.WriteSlots(&c.slots, head, lo, rows[0], rows[1]); err != nil {
+					return err
+				}
+			}
+			if err := c.backend.Synchronize(); err != nil { // the batch is used again
+				return err
+			}
+		}
+	}
+	for head, n := range lens {
+		c.slots.Heads[head].Len = n
+	}
+	return nil
+}
+
+// writeAnchors writes the keys of the anchored tokens, token by token.
+func (r *record) writeAnchors(w io.Writer) error {
+	all := make([]float32, r.anchors.Shape().NumElements())
+	if err := backend.ReadFloats(r.backend, r.anchors, all); err != nil {
+		return err
+	}
+	d := r.anchors.Shape().Dim(-1)
+	for i := range r.anchored {
+		for head := range r.positions {
+			if err := binary.Write(w, binary.LittleEndian, all[(head*r.Anchors+i)*d:][:d]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readAnchors reads the keys of n tokens.
+func (r *record) readAnchors(reader io.Reader, n int) error {
+	all, d := make([]float32, r.anchors.Shape().NumElements()), r.anchors.Shape().Dim(-1)
+	for i := range n {
+		for head := range r.positions {
+			if err := binary.Read(reader, binary.LittleEndian, all[(head*r.Anchors+i)*d:][:d]); err != nil {
+				return err
+			}
+		}
+	}
+	host, err := tensor.FromFloats(all, r.anchors.Shape().Dims()...)
+	if err != nil {
+		return err
+	}
+	defer host.Free()
+	if err := r.backend.CopySlice(host, r.anchors, 0, 0, len(all)); err != nil {
+		return err
+	}
+	r.anchored = n
+	return r.backend.Synchronize() // host is freed on return: the copy must be done by then
 }

@@ -2,7 +2,9 @@ package kvcache_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -25,7 +27,7 @@ func conversation(t testing.TB, d tensor.DType, track kvcache.Tracking) *account
 // empty makes a cache like the account's, without slots.
 func (a *account) empty(track kvcache.Tracking) *kvcache.Cache {
 	a.Helper()
-	c, err := kvcache.New(a.backend, a.dtype(), a.cache.Cap(), kvHeads, headDim)
+	c, err := kvcache.NewPlain(a.backend, a.dtype(), a.cache.Cap(), heads, kvHeads, headDim)
 	a.ok(err)
 	a.Cleanup(func() { c.Free() })
 	a.ok(c.Track(track, heads, angles))
@@ -107,4 +109,59 @@ func TestReadStateRefuses(t *testing.T) {
 	}
 	a.ok(a.empty(kvcache.Tracking{Queries: 2}).ReadState(bytes.NewReader(state.Bytes()))) // less is wanted than there is
 	a.ok(a.empty(kvcache.Tracking{}).ReadState(bytes.NewReader(state.Bytes())))
+}
+
+// TestStateKeepsItsBytes pins states of heads with the same number of slots: those saved before caches had pages are still read.
+func TestStateKeepsItsBytes(t *testing.T) {
+	for d, want := range map[tensor.DType]string{
+		tensor.F32:  "fb21ffad1bd9c8f8e1090f01d9fd843555b5b7abef43bd8eac5847fbf2f3d7fc",
+		tensor.F16:  "efaa533f0d7a6b4e7c7e88e2e3144d75666c431369705d3552f16abab3908ad7",
+		tensor.Q8_0: "36db4414d59061ad9d20534cde31591d63b00122cf9fb76c215b3ace61ff6655",
+		tensor.Q4_0: "19c6dfafcec0195756da5e4f7d752f89cfebcac677a353f38693f7fd7df04e4a",
+	} {
+		if got := fmt.Sprintf("%x", sha256.Sum256(state(t, conversation(t, d, everything).cache))); got != want {
+			t.Errorf("%v: another state: %s", d, got)
+		}
+	}
+}
+
+// TestUnequalState saves and reads a cache whose heads have different numbers of slots.
+func TestUnequalState(t *testing.T) {
+	for _, d := range []tensor.DType{tensor.F16, tensor.Q4_0} {
+		a := newAccount(t, d, 400, everything)
+		a.add(300, 70)
+		lists := [][]int{every(1, 300), {0, 1, 150, 298, 299}}
+		a.ok(a.cache.Keep(lists))
+		a.keep(lists...)
+		a.add(20, 7)
+		a.compare()
+		saved := state(t, a.cache)
+		c := a.empty(everything)
+		a.ok(c.ReadState(bytes.NewReader(saved)))
+		a.cache = c
+		a.compare()
+		a.add(3, 1)
+		a.compare()
+		for n := 0; n < len(saved); n += 1 + n/3 {
+			if a.empty(everything).ReadState(bytes.NewReader(saved[:n])) == nil {
+				t.Errorf("%d of %d bytes were enough", n, len(saved))
+			}
+		}
+		if err := a.empty(kvcache.Tracking{}).ReadState(bytes.NewReader(saved)); err != nil {
+			t.Errorf("into a cache that records nothing but positions: %v", err)
+		}
+		plain, err := kvcache.NewPlain(a.backend, d, 400, heads, kvHeads, headDim)
+		a.ok(err)
+		if err := plain.ReadState(bytes.NewReader(saved)); !errors.Is(err, kvcache.ErrState) {
+			t.Errorf("into a cache without a record: %v", err)
+		}
+		a.ok(plain.Free())
+		for i := range 8 { // the numbers of the heads' slots
+			damaged := bytes.Clone(saved)
+			damaged[30+i] ^= 0x80
+			if a.empty(everything).ReadState(bytes.NewReader(damaged)) == nil {
+				t.Errorf("with byte %d of the numbers of slots changed, it was read", i)
+			}
+		}
+	}
 }

@@ -1,61 +1,116 @@
 package kvcache
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Store is the memory of the caches of one model on one device. It is safe for concurrent use.
+// Store is the memory of the caches of one model on one device. It holds their keys and values in pages of backend.PageSlots slots of one KV
+// head, which count their references: copies of a cache share pages until one of them writes there. A page that no cache has any more is
+// used again, and what is too much of goes back to the system. A Store is safe for concurrent use.
 type Store struct {
 	backend                 backend.Backend
 	rows                    int // of a step, at most
 	heads, kvHeads, headDim int
-	mu                      sync.Mutex
-	hadamard                *Hadamard
+
+	mu       sync.Mutex // guards what follows
+	pools    map[tensor.DType]*pool
+	hadamard *hadamard // nil until a cache needs it
 }
 
-// NewStore makes a store of caches for steps of up to the given number of rows.
+// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements.
 func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
-	return &Store{backend: b, rows: rows, heads: heads, kvHeads: kvHeads, headDim: headDim}
+	return &Store{backend: b, rows: rows, heads: heads, kvHeads: kvHeads, headDim: headDim, pools: map[tensor.DType]*pool{}}
 }
 
-// New makes an empty cache for up to capacity slots of type F32, F16, Q8_0 or Q4_0.
+// New makes an empty cache for up to capacity slots of each head, of type F32, F16, Q8_0 or Q4_0. It takes memory as slots are used.
 func (s *Store) New(d tensor.DType, capacity int) (*Cache, error) {
-	c, err := New(s.backend, d, capacity, s.kvHeads, s.headDim)
-	if err != nil {
-		return nil, err
+	if !backend.CacheType(d) {
+		return nil, fmt.Errorf("kvcache: a cache of type %v: the types are f32, f16, q8_0 and q4_0", d)
+	}
+	if _, err := tensor.NewShape(capacity, s.kvHeads, s.headDim); err != nil {
+		return nil, fmt.Errorf("kvcache: a cache: %w", err)
+	}
+	if _, err := d.Bytes(s.headDim); err != nil {
+		return nil, fmt.Errorf("kvcache: a cache with heads of %d: %w", s.headDim, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hadamard == nil {
-		if s.hadamard, err = NewHadamard(s.backend, d, s.rows, s.heads, s.kvHeads, s.headDim); err != nil {
-			c.Free()
-			return nil, fmt.Errorf("a cache of %v: %w", d, err)
-		}
+	if s.pools[d] == nil {
+		s.pools[d] = &pool{device: s.backend, dtype: d, headDim: s.headDim, slabs: map[*tensor.Tensor]*slab{}}
 	}
-	if d == tensor.Q4_0 {
-		return c, c.UseHadamard(s.hadamard)
+	if s.hadamard == nil && turns(d, s.headDim) {
+		h, err := newHadamard(s.backend, s.rows, s.heads, s.kvHeads, s.headDim)
+		if err != nil {
+			return nil, err
+		}
+		s.hadamard = h
+	}
+	c := s.newCache(d, capacity, make([]backend.HeadSlots, s.kvHeads))
+	if turns(d, s.headDim) {
+		c.hadamard = s.hadamard
 	}
 	return c, nil
 }
 
-// Bytes returns the memory that the store's caches take, in bytes.
-func (s *Store) Bytes() int64 { return s.hadamard.Bytes() }
+// newCache makes a cache with the given lists of pages, to which it has references. When it is forgotten without Free, they are
+// given back at a later garbage collection.
+func (s *Store) newCache(d tensor.DType, capacity int, heads []backend.HeadSlots) *Cache {
+	p := &pages{store: s, slots: backend.Slots{DType: d, HeadDim: s.headDim, Heads: heads, Version: 1}}
+	c := &Cache{pages: p, backend: s.backend, capacity: capacity}
+	c.forgotten = runtime.AddCleanup(c, func(p *pages) { p.free() }, p)
+	return c
+}
 
-// Free releases the memory of the store. No cache of it may be used afterwards.
-func (s *Store) Free() error { return s.hadamard.Free() }
+// Bytes returns the memory that the store's caches take for keys and values, in bytes: pages in use, each of which counts once,
+// however many caches share it, and what turns keys. What caches record for eviction policies is not among them; see Cache.RecordBytes.
+func (s *Store) Bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes := s.hadamard.bytes()
+	for _, p := range s.pools {
+		bytes += p.bytes()
+	}
+	return bytes
+}
 
-// Reserve makes sure that there is room for so many further tokens: the error wraps ErrFull when there is not. A cache that has
-// been reserved for can be added to a Batch.
-func (c *Cache) Reserve(tokens int) error {
-	if err := c.usable(); err != nil {
-		return err
+// Free releases the memory of the store. No cache of it may be used afterwards, except to free it.
+func (s *Store) Free() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	errs := []error{s.hadamard.free()}
+	s.hadamard = nil
+	for _, p := range s.pools {
+		errs = append(errs, p.free())
 	}
-	if tokens > c.capacity-c.len {
-		return fmt.Errorf("kvcache: %d tokens after %d of %d slots: %w", tokens, c.len, c.capacity, ErrFull)
+	return errors.Join(errs...)
+}
+
+// take appends n pages to a list.
+func (s *Store) take(d tensor.DType, list []backend.Page, n int) ([]backend.Page, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pools[d].take(list, n)
+}
+
+// give takes the references of a list's pages.
+func (s *Store) give(d tensor.DType, list []backend.Page) error {
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pools[d].give(list)
+}
+
+// shared tells whether other caches have the page too.
+func (s *Store) shared(d tensor.DType, page backend.Page) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pools[d].shared(page)
 }
