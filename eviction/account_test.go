@@ -36,7 +36,7 @@ type token struct {
 func newAccount(t testing.TB, p eviction.Policy, d tensor.DType, slots int) *account {
 	t.Helper()
 	a := newPlainAccount(t)
-	c, err := kvcache.New(a.backend, d, slots, kvHeads, headDim)
+	c, err := kvcache.NewStore(a.backend, slots, heads, kvHeads, headDim).New(d, slots)
 	if err != nil {
 		t.Fatal(err)
 	}

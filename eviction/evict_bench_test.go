@@ -59,7 +59,7 @@ func (s benchShape) fill(b *testing.B, device *cpu.Backend, p eviction.Policy) *
 			b.Fatal(err)
 		}
 	}
-	c, err := kvcache.New(device, tensor.F16, s.slots, s.kvHeads, s.headDim)
+	c, err := kvcache.NewStore(device, s.slots, s.heads, s.kvHeads, s.headDim).New(tensor.F16, s.slots)
 	check(err)
 	if t, ok := p.(eviction.Tracker); ok {
 		check(c.Track(t.Tracking(), s.heads, func(row []float32, position int) {

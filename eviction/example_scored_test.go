@@ -44,7 +44,7 @@ func ExampleNewScored() {
 
 // filled makes a cache of a number of tokens, as a model fills it.
 func filled(tokens int) *kvcache.Cache {
-	cache, err := kvcache.New(cpu.New(1), tensor.F16, tokens, 2, 64)
+	cache, err := kvcache.NewStore(cpu.New(1), tokens, 2, 2, 64).New(tensor.F16, tokens)
 	if err != nil {
 		panic(err)
 	}

@@ -29,7 +29,7 @@ func newModel(t testing.TB, layers, slots int) *model {
 	t.Cleanup(func() { b.Close() })
 	m := &model{TB: t, chunk: map[int]*tensor.Tensor{}}
 	for range layers {
-		c, err := kvcache.New(b, tensor.F32, slots, 1, 1)
+		c, err := kvcache.NewStore(b, slots, 1, 1, 1).New(tensor.F32, slots)
 		if err != nil {
 			t.Fatal(err)
 		}

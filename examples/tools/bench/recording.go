@@ -15,19 +15,15 @@ import (
 type recording struct {
 	plain
 	backend.Fuser
-	backend.PrefillAttender
 	backend.Selector
 }
 
 // record returns a backend that computes with b and tells r.
 func record(b backend.Backend, r *recorder) *recording {
 	p := plain{b, r}
-	result := &recording{plain: p, Fuser: backend.Fused(p), PrefillAttender: backend.Attender(p), Selector: backend.Selecting(p)}
+	result := &recording{plain: p, Fuser: backend.Fused(p), Selector: backend.Selecting(p)}
 	if f, ok := b.(backend.Fuser); ok {
 		result.Fuser = recordingFuser{p, f}
-	}
-	if a, ok := b.(backend.PrefillAttender); ok {
-		result.PrefillAttender = recordingAttender{p, a}
 	}
 	if s, ok := b.(backend.Selector); ok {
 		result.Selector = recordingSelector{p, s}
@@ -129,16 +125,80 @@ func (b plain) RoPE(x, table *tensor.Tensor) error {
 }
 
 func (b plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	return b.call(headwise("AttentionGen", q, k.DType()), machine.Attending(q, k, n), func() error { return b.Backend.AttentionGen(q, k, v, out, n) })
+	return b.call(headwise("AttentionGen", q, k.DType()), machine.Attending(q, machine.OneToken(k, n)), func() error { return b.Backend.AttentionGen(q, k, v, out, n) })
 }
 
-func (b plain) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
-	return b.call(headwise("AccumulateAttention", q, k.DType()), machine.Scoring(q, k, n), func() error { return b.Backend.AccumulateAttention(q, k, sums, n) })
+func (b plain) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+	work := machine.Moving(k, v)
+	if table != nil {
+		work = work.Plus(machine.Moving(q, q, table))
+	}
+	work.Cache += 2 * stored(runs, func(r backend.Run) int { return r.Tokens * len(r.Slots.Heads) })
+	return b.call(pagewise("RoPEStore", k, runs), work, func() error { return b.Backend.RoPEStore(q, k, v, table, runs) })
 }
 
-func (b plain) Compact(t *tensor.Tensor, keep []int32) error {
-	work := machine.Work{Memory: 2 * int64(len(keep)) * int64(t.RowBytes())}
-	return b.call(headwise("Compact", t, t.DType()), work, func() error { return b.Backend.Compact(t, keep) })
+func (b plain) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+	return b.call(pagewise("Attend", q, runs), machine.Attending(q, runs...), func() error { return b.Backend.Attend(q, out, runs) })
+}
+
+func (b plain) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
+	return b.call(pagewise("AccumulateAttention", q, []backend.Run{run}), machine.Scoring(q, run), func() error {
+		return b.Backend.AccumulateAttention(q, sums, run)
+	})
+}
+
+func (b plain) Compact(s *backend.Slots, keep [][]int32) error {
+	work := machine.Work{}
+	for _, list := range keep {
+		work.Memory += 4 * int64(len(list)) * int64(s.SlotBytes()) // keys and values, read and written
+	}
+	return b.call(slotwise("Compact", s), work, func() error { return b.Backend.Compact(s, keep) })
+}
+
+func (b plain) CopyPage(from, to backend.Page) error {
+	work := machine.Work{Memory: 2 * int64(from.Slab.Size()) / int64(from.Slab.Shape().Dim(0))}
+	return b.call(rowwise("CopyPage", from.Slab), work, func() error { return b.Backend.CopyPage(from, to) })
+}
+
+func (b plain) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+	return b.call(slotwise("ReadSlots", s), moving(keys, values), func() error { return b.Backend.ReadSlots(s, head, first, keys, values) })
+}
+
+func (b plain) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+	return b.call(slotwise("WriteSlots", s), moving(keys, values), func() error { return b.Backend.WriteSlots(s, head, first, keys, values) })
+}
+
+// moving is the work of copying keys and values, either of which may be nil.
+func moving(keys, values *tensor.Tensor) (work machine.Work) {
+	for _, t := range [2]*tensor.Tensor{keys, values} {
+		if t != nil {
+			work = work.Plus(machine.Moving(t, t))
+		}
+	}
+	return work
+}
+
+// stored returns the bytes of the slots of all runs, of which there are as many in each as slots says.
+func stored(runs []backend.Run, slots func(r backend.Run) int) (bytes int64) {
+	for _, r := range runs {
+		bytes += int64(slots(r)) * int64(r.Slots.SlotBytes())
+	}
+	return bytes
+}
+
+// pagewise returns an operation on the heads of x [rows, heads, headDim] and the caches of runs, which are told apart by the type of the
+// first.
+func pagewise(name string, x *tensor.Tensor, runs []backend.Run) operation {
+	d := x.DType()
+	if len(runs) > 0 {
+		d = runs[0].Slots.DType
+	}
+	return headwise(name, x, d)
+}
+
+// slotwise returns an operation on the slots of a cache.
+func slotwise(name string, s *backend.Slots) operation {
+	return operation{name, len(s.Heads), s.HeadDim, s.DType}
 }
 
 func (b plain) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
@@ -194,21 +254,6 @@ func (b recordingFuser) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, 
 	return b.call(weighted("NormSwiGLU", gate, rows, gate.Shape().Dim(-1)), work, func() error {
 		return b.fuser.NormSwiGLU(x, norm, eps, normed, gate, up, scratch, out)
 	})
-}
-
-func (b recordingFuser) RoPECast(q, k, v, table, keys, values *tensor.Tensor) error {
-	work := machine.Moving(q, q, k, v, table, keys, values)
-	return b.call(headwise("RoPECast", q, keys.DType()), work, func() error { return b.fuser.RoPECast(q, k, v, table, keys, values) })
-}
-
-// recordingAttender records prefill attention.
-type recordingAttender struct {
-	plain
-	attender backend.PrefillAttender
-}
-
-func (b recordingAttender) Attention(q, k, v, out *tensor.Tensor, n int) error {
-	return b.call(headwise("Attention", q, k.DType()), machine.Attending(q, k, n), func() error { return b.attender.Attention(q, k, v, out, n) })
 }
 
 // recordingSelector records selections.

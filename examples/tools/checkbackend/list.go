@@ -34,9 +34,6 @@ func describe(b backend.Backend) string {
 	if _, ok := b.(backend.Fuser); ok {
 		text += "; fused operations"
 	}
-	if _, ok := b.(backend.PrefillAttender); ok {
-		text += "; prefill attention"
-	}
 	if backend.BitExact(b) {
 		text += "; the reference's bits"
 	}

@@ -22,7 +22,7 @@ checkbackend compares every operation of a backend with the portable reference, 
 values, and finds whatever changes memory that is not its output.
 
   go run ./examples/tools/checkbackend
-  go run -tags opencl ./examples/tools/checkbackend -backend opencl -op MatMulTransposed,Attention -v
+  go run -tags opencl ./examples/tools/checkbackend -backend opencl -op MatMulTransposed,Attend -v
   go run ./examples/tools/checkbackend -list
 
 A backend that promises the reference's bits, as cpu does, and opencl on devices whose arithmetic allows it, is held to them:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -109,19 +110,28 @@ func (l *lab) weights(d tensor.DType, n, k int) ([]*tensor.Tensor, error) {
 	return list, nil
 }
 
-// caches returns keys and values [slots, heads, headDim], in as many copies as fill the span.
-func (l *lab) caches(d tensor.DType, slots, heads, headDim int) ([][2]*tensor.Tensor, error) {
-	first, err := l.stored(d, slots, heads, headDim)
+// caches returns caches of so many slots, in as many copies as fill the span. Each has pages of its own, which lie as those of a
+// conversation do that is alone: tile by tile, and within a tile head by head.
+func (l *lab) caches(d tensor.DType, slots, heads, headDim int) ([]*backend.Slots, error) {
+	pages := (slots + backend.PageSlots - 1) / backend.PageSlots
+	first, err := l.stored(d, pages*heads, 2, backend.PageSlots, headDim)
 	if err != nil {
 		return nil, err
 	}
-	list := make([][2]*tensor.Tensor, (l.copies(first)+1)/2)
+	list := make([]*backend.Slots, l.copies(first))
 	for i := range list {
-		for j := range list[i] {
-			if list[i][j], err = l.CopyFrom(first); err != nil {
-				return nil, fmt.Errorf("copy %d of %v: %w", 2*i+j+1, first, err)
+		slab, err := l.CopyFrom(first)
+		if err != nil {
+			return nil, fmt.Errorf("copy %d of %v: %w", i+1, first, err)
+		}
+		l.tensors = append(l.tensors, slab)
+		list[i] = &backend.Slots{DType: d, HeadDim: headDim}
+		for head := range heads {
+			h := backend.HeadSlots{Len: slots}
+			for page := range pages {
+				h.Pages = append(h.Pages, backend.Page{Slab: slab, Index: page*heads + head})
 			}
-			l.tensors = append(l.tensors, list[i][j])
+			list[i].Heads = append(list[i].Heads, h)
 		}
 	}
 	return list, nil

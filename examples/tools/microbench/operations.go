@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -119,16 +120,14 @@ func attention(l *lab, c testCase) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, out, attend := t[0], t[1], l.Attention
-	if c.m == 1 {
-		attend = l.AttentionGen
+	q, out := t[0], t[1]
+	runs := make([][]backend.Run, len(caches)) // of each call, in turn
+	for i, s := range caches {
+		runs[i] = []backend.Run{{Tokens: c.m, Slots: s}}
 	}
 	return &subject{
-		func(i int) error {
-			kv := caches[i%len(caches)]
-			return attend(q, kv[0], kv[1], out, c.n)
-		},
-		machine.Attending(q, caches[0][0], c.n),
+		func(i int) error { return l.Attend(q, out, runs[i%len(runs)]) },
+		machine.Attending(q, runs[0]...),
 	}, nil
 }
 

@@ -76,6 +76,8 @@ func TestWork(t *testing.T) {
 	}
 	q4, f16 := zeros(tensor.Q4_0, 64, 32), zeros(tensor.F16, 64, 32)
 	one, chunk := zeros(tensor.F32, 4, 32), zeros(tensor.F32, 3, 4, 32)
+	run := OneToken(zeros(tensor.Q8_0, 20, 2, 32), 10)
+	run.Tokens = 3
 	tests := []struct {
 		name      string
 		got, want Work
@@ -84,8 +86,8 @@ func TestWork(t *testing.T) {
 		{"two weights", Weighing(1, q4, f16), Work{Memory: 64*18 + 64*64, Integer: 64 * 32, Float: 64 * 32}},
 		{"a corner", Corner(2, f16, 16, 8), Work{Memory: 16 * 8 * 2, Float: 2 * 16 * 8}},
 		{"activations", Moving(one, one), Work{Cache: 2 * 4 * 32 * 4}},
-		{"one token's attention", Attending(one, zeros(tensor.F16, 20, 2, 32), 10), Work{Memory: 2 * 10 * 2 * 64, Cache: 2 * 4 * 32 * 4, Float: 2 * 10 * 4 * 32}},
-		{"a chunk's attention", Attending(chunk, zeros(tensor.Q8_0, 20, 2, 32), 10), Work{Memory: 2 * 10 * 2 * 34, Cache: 2 * 3 * 4 * 32 * 4, Integer: 27 * 4 * 32, Float: 27 * 4 * 32}},
+		{"one token's attention", Attending(one, OneToken(zeros(tensor.F16, 20, 2, 32), 10)), Work{Memory: 2 * 10 * 2 * 64, Cache: 2 * 4 * 32 * 4, Float: 2 * 10 * 4 * 32}},
+		{"a chunk's attention", Attending(chunk, run), Work{Memory: 2 * 10 * 2 * 34, Cache: 2 * 3 * 4 * 32 * 4, Integer: 27 * 4 * 32, Float: 27 * 4 * 32}},
 	}
 	for _, test := range tests {
 		if test.got != test.want {

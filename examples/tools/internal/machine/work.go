@@ -1,6 +1,9 @@
 package machine
 
 import (
+	"slices"
+
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -49,29 +52,39 @@ func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 	return work
 }
 
-// Attending is the work of attention for q [tokens, heads, headDim], or of one token [heads, headDim], to the first n slots
-// of keys and values like k [slots, kvHeads, headDim]. Products with quantised keys are of integers; products with values
-// never are.
-func Attending(q, k *tensor.Tensor, n int) Work {
-	scores := Scoring(q, k, n)
-	values := Work{Memory: scores.Memory, Float: scores.Integer + scores.Float}
-	return scores.Plus(values).Plus(Moving(q))
-}
-
-// Scoring is the part of Attending that multiplies queries with keys.
-func Scoring(q, k *tensor.Tensor, n int) Work {
-	tokens := 1
-	if q.Shape().NDim() == 3 {
-		tokens = q.Shape().Dim(0)
-	}
-	t, slots := int64(tokens), int64(n)
-	seen := t*slots - t*(t-1)/2 // slots that the tokens see together: the last sees all, and each one slot more than the token before it
-	macs := seen * int64(q.Shape().NumElements()/max(tokens, 1))
-	work := Moving(q).Plus(Work{Memory: slots * int64(k.Shape().Dim(1)) * int64(k.RowBytes())})
-	if k.DType().Quantized() {
-		work.Integer = macs
-	} else {
-		work.Float = macs
+// Attending is the work of attention for q [rows, heads, headDim], the rows of some runs. Products with quantised keys are of integers;
+// products with values never are.
+func Attending(q *tensor.Tensor, runs ...backend.Run) Work {
+	work := Moving(q, q)
+	for _, r := range runs {
+		scores := scoring(q, r)
+		work = work.Plus(scores).Plus(Work{Memory: scores.Memory, Float: scores.Integer + scores.Float})
 	}
 	return work
+}
+
+// Scoring is the part of Attending that multiplies the queries of a run with keys.
+func Scoring(q *tensor.Tensor, r backend.Run) Work { return Moving(q).Plus(scoring(q, r)) }
+
+// scoring is Scoring without what it takes to read the queries.
+func scoring(q *tensor.Tensor, r backend.Run) (work Work) {
+	group := q.Shape().Dim(-2) / max(len(r.Slots.Heads), 1) // query heads that share a KV head
+	for _, h := range r.Slots.Heads {
+		t, slots := int64(r.Tokens), int64(h.Len)
+		seen := t*slots - t*(t-1)/2 // slots that the tokens see together: the last sees all, and each one slot more than the token before it
+		macs := seen * int64(group*r.Slots.HeadDim)
+		work.Memory += slots * int64(r.Slots.SlotBytes())
+		if r.Slots.DType.Quantized() {
+			work.Integer += macs
+		} else {
+			work.Float += macs
+		}
+	}
+	return work
+}
+
+// OneToken returns what AttentionGen's token attends to, the first n slots of keys like k [slots, kvHeads, headDim], as a run.
+func OneToken(k *tensor.Tensor, n int) backend.Run {
+	heads := slices.Repeat([]backend.HeadSlots{{Len: n}}, k.Shape().Dim(1))
+	return backend.Run{Tokens: 1, Slots: &backend.Slots{DType: k.DType(), HeadDim: k.Shape().Dim(2), Heads: heads}}
 }
