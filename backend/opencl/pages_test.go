@@ -454,6 +454,12 @@ func TestPageTables(t *testing.T) {
 	if n := step(); n != 0 {
 		t.Errorf("after another's: %d lists are sent", n)
 	}
+	freed := slots.gpu.Device.(*pageTable)
+	must(t, freed.Free())
+	must(t, freed.Free())
+	if n := step(); n != 1 {
+		t.Errorf("after Free: %d lists are sent, want 1", n)
+	}
 	driver.check(t, "page tables")
 	runtime.KeepAlive(&other)
 }

@@ -26,7 +26,7 @@ type tables struct {
 	free   [32][]int // where free regions begin, by the logarithm of their size
 }
 
-// region is a piece of the tables' buffer: 2^log words from word at on.
+// region is a piece of the tables' buffer: 2^log words from word at on; log is 0 where there is none.
 type region struct{ at, log int }
 
 // leastRegion is the logarithm of the least region's words, and firstTables of the words of the first buffer.
@@ -45,6 +45,13 @@ type pageTable struct {
 	shortfall []int32 // of each head: how many slots fewer than the longest one it had in use
 	slabs     uint32  // a bit for the number of each slab that is mentioned
 	written   bool    // what the device has is as the fields above say
+}
+
+// Free gives the memory of the lists back; who goes on using the slots gets another. It is idempotent.
+func (t *pageTable) Free() error {
+	t.written = false
+	t.tables.give(t.region)
+	return nil
 }
 
 // current tells whether the device's copy is that of s, whose longest head has n slots in use.
@@ -135,14 +142,14 @@ func (b *Backend) writeTable(r *region, list []int32) error {
 	return b.enqueued("send a list of pages", b.staging.write(b.context, b.tables.mem, 4*r.at, intBytes(list)))
 }
 
-// give makes a region free.
+// give makes a region free, unless it is none or has been given back.
 func (t *tables) give(r *region) {
-	if r.log == 0 { // it never was one
-		return
-	}
 	t.freeMu.Lock()
 	defer t.freeMu.Unlock()
-	t.free[r.log] = append(t.free[r.log], r.at)
+	if r.log > 0 {
+		t.free[r.log] = append(t.free[r.log], r.at)
+	}
+	r.log = 0
 }
 
 // takeRegion returns where a region of 2^log words begins. Where there is none, the buffer is replaced by one of twice the size.
