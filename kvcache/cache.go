@@ -55,11 +55,16 @@ type Cache struct {
 type pages struct {
 	store *Store
 	slots backend.Slots
+	freed bool
 }
 
-// free gives all pages back.
+// free gives all pages back, once.
 func (p *pages) free() error {
-	var errs []error
+	if p.freed {
+		return nil
+	}
+	p.freed = true
+	errs := []error{p.store.release(p.slots.DType)}
 	for head := range p.slots.Heads {
 		h := &p.slots.Heads[head]
 		errs = append(errs, p.store.give(p.slots.DType, h.Pages))

@@ -25,8 +25,8 @@ func (c *Cache) Clone() (*Cache, error) {
 	}
 	c.store.mu.Lock()
 	c.store.pools[c.slots.DType].share(list)
-	c.store.mu.Unlock()
 	n := c.store.newCache(c.slots.DType, c.capacity, heads)
+	c.store.mu.Unlock()
 	n.seen, n.hadamard = c.seen, c.hadamard
 	n.shared, c.shared, c.tailOwned = true, true, false
 	if r := c.record; r != nil {

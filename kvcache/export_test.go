@@ -81,7 +81,7 @@ func (s *Store) Check(caches ...*Cache) error {
 				return fmt.Errorf("%v: a slab has %d free pages of %d, at %d", d, len(slab.free), free, slab.place)
 			}
 		}
-		if used != len(refs) || used != p.used || pages != p.pages || stale != p.stale || stale > slack {
+		if used != len(refs) || used != p.used || pages != p.pages || stale != p.stale || int64(stale)*p.pageBytes() > staleBytes {
 			return fmt.Errorf("%v: %d pages of %d in use, %d stale; counted %d of %d and %d", d, p.used, p.pages, p.stale, used, pages, stale)
 		}
 	}

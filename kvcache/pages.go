@@ -34,9 +34,12 @@ type slab struct {
 	place  int            // in pool.open
 }
 
-// slack is how many pages the store keeps in excess, so that who takes a page and gives it back again and again does not ask the system
-// each time: up to so many free pages are stale, and one slab of up to so many pages stays without any page in use.
-const slack = 64
+// What the store keeps in excess, so that who takes a page and gives it back again and again does not ask the system each time: about
+// staleBytes of stale pages, and, while it has pages in use, one slab of up to spareSlab pages of which none is.
+const (
+	staleBytes = 512 << 10
+	spareSlab  = 64
+)
 
 // take appends n pages to a list, each with one reference. After an error none is taken.
 func (p *pool) take(list []backend.Page, n int) ([]backend.Page, error) {
@@ -132,7 +135,7 @@ func (p *pool) give(list []backend.Page) error {
 		for len(p.open) > 0 {
 			errs = append(errs, p.drop(p.open[0]))
 		}
-	case p.stale > slack:
+	case int64(p.stale)*p.pageBytes() > staleBytes:
 		for _, s := range p.open {
 			errs = append(errs, p.discard(s))
 		}
@@ -142,7 +145,7 @@ func (p *pool) give(list []backend.Page) error {
 
 // spare tells whether a slab without pages in use is to be kept: where it is small, and there are not as many free pages without it.
 func (p *pool) spare(s *slab) bool {
-	return len(s.refs) <= slack && p.pages-p.used-len(s.refs) < slack
+	return len(s.refs) <= spareSlab && p.pages-p.used-len(s.refs) < spareSlab
 }
 
 // drop gives up a slab of which no page is in use.
@@ -193,8 +196,11 @@ func (p *pool) free() error {
 	return errors.Join(errs...)
 }
 
-// bytes returns the bytes of the pages in use.
-func (p *pool) bytes() int64 {
-	page, _ := p.dtype.Bytes(2 * backend.PageSlots * p.headDim) // checked when the pool was made
-	return int64(p.used) * int64(page)
+// pageBytes returns the bytes of a page.
+func (p *pool) pageBytes() int64 {
+	bytes, _ := p.dtype.Bytes(2 * backend.PageSlots * p.headDim) // checked when the pool was made
+	return int64(bytes)
 }
+
+// bytes returns the bytes of the pages in use.
+func (p *pool) bytes() int64 { return int64(p.used) * p.pageBytes() }

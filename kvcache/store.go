@@ -20,7 +20,8 @@ type Store struct {
 
 	mu       sync.Mutex // guards what follows
 	pools    map[tensor.DType]*pool
-	hadamard *hadamard // nil until a cache needs it
+	turning  int       // caches whose keys are turned
+	hadamard *hadamard // nil while there are none
 }
 
 // NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements.
@@ -44,25 +45,25 @@ func (s *Store) New(d tensor.DType, capacity int) (*Cache, error) {
 	if s.pools[d] == nil {
 		s.pools[d] = &pool{device: s.backend, dtype: d, headDim: s.headDim, slabs: map[*tensor.Tensor]*slab{}}
 	}
-	if s.hadamard == nil && turns(d, s.headDim) {
+	if turns(d, s.headDim) && s.hadamard == nil {
 		h, err := newHadamard(s.backend, s.rows, s.heads, s.kvHeads, s.headDim)
 		if err != nil {
 			return nil, err
 		}
 		s.hadamard = h
 	}
-	c := s.newCache(d, capacity, make([]backend.HeadSlots, s.kvHeads))
-	if turns(d, s.headDim) {
-		c.hadamard = s.hadamard
-	}
-	return c, nil
+	return s.newCache(d, capacity, make([]backend.HeadSlots, s.kvHeads)), nil
 }
 
 // newCache makes a cache with the given lists of pages, to which it has references. When it is forgotten without Free, they are
-// given back at a later garbage collection.
+// given back at a later garbage collection. The store's lock is held.
 func (s *Store) newCache(d tensor.DType, capacity int, heads []backend.HeadSlots) *Cache {
 	p := &pages{store: s, slots: backend.Slots{DType: d, HeadDim: s.headDim, Heads: heads, Version: 1}}
 	c := &Cache{pages: p, backend: s.backend, capacity: capacity}
+	if turns(d, s.headDim) {
+		s.turning++
+		c.hadamard = s.hadamard
+	}
 	c.forgotten = runtime.AddCleanup(c, func(p *pages) { p.free() }, p)
 	return c
 }
@@ -84,7 +85,7 @@ func (s *Store) Free() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	errs := []error{s.hadamard.free()}
-	s.hadamard = nil
+	s.hadamard, s.turning = nil, 0
 	for _, p := range s.pools {
 		errs = append(errs, p.free())
 	}
@@ -106,6 +107,21 @@ func (s *Store) give(d tensor.DType, list []backend.Page) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pools[d].give(list)
+}
+
+// release gives up what a cache has in the store beside pages.
+func (s *Store) release(d tensor.DType) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !turns(d, s.headDim) || s.hadamard == nil {
+		return nil
+	}
+	if s.turning--; s.turning > 0 {
+		return nil
+	}
+	h := s.hadamard
+	s.hadamard = nil
+	return h.free()
 }
 
 // shared tells whether other caches have the page too.

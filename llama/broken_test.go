@@ -21,7 +21,7 @@ func TestFailedEviction(t *testing.T) {
 	if err := want.Prefill(t.Context(), stream(50)); err != nil {
 		t.Fatal(err)
 	}
-	for calls := range 2 * m.Config().Layers { // keys and values
+	for calls := range m.Config().Layers {
 		s := newSession(t, m, options)
 		if err := s.Prefill(t.Context(), stream(50)); err != nil {
 			t.Fatal(err)

@@ -125,7 +125,7 @@ func TestDeviceFailureGoesBack(t *testing.T) {
 	want, text := answer(t, newSession(t, m, nil), func(int) {})
 	for _, readable := range []bool{true, false} {
 		for _, calls := range []int{0, 1, 5, 6, 7, 8, 20, 50} {
-			fault := &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "MatMulTransposed"}, Lost: !readable} // the latter is the output head
+			fault := &backendtest.Fault{Err: errDevice, In: []string{"Attend", "MatMulTransposed"}, Lost: !readable} // the latter is the output head
 			other := otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 			s := newSession(t, m, nil)
 			got, gotText := answer(t, s, func(i int) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -472,7 +473,8 @@ func TestSessionMemoryIsCounted(t *testing.T) {
 	s := newSession(t, m, &llama.SessionOptions{KV: tensor.F16})
 	chat(t, s, story, llama.Params{MaxTokens: 4})
 	c := m.Config()
-	if got, want := m.MemoryUsage().Caches, int64(2*c.Layers*c.KVHeads*c.HeadDim*2*s.CacheLen()); got != want {
+	pages := (s.CacheLen() + backend.PageSlots - 1) / backend.PageSlots
+	if got, want := m.MemoryUsage().Caches, int64(2*c.Layers*c.KVHeads*c.HeadDim*2*pages*backend.PageSlots); got != want {
 		t.Errorf("caches of %d bytes, want %d", got, want)
 	}
 	s.Close()

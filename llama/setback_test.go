@@ -19,13 +19,13 @@ import (
 // lossy returns a fault of a device that is lost at a call of any operation that caches need. What it holds can then still be
 // read, or not.
 func lossy() *backendtest.Fault {
-	return &backendtest.Fault{Err: errDevice, In: []string{"AttentionGen", "Compact", "CopySlice", "AccumulateAttention", "Cast", "RoPE", "ReadBuffer"}}
+	return &backendtest.Fault{Err: errDevice, In: []string{"Attend", "RoPEStore", "Compact", "CopySlice", "AccumulateAttention", "ReadSlots", "WriteSlots", "CopyPage", "RoPE", "ReadBuffer"}}
 }
 
 // spare tells whether what a lost device holds can be read.
 func spare(fault *backendtest.Fault, readable bool) {
 	if fault.Spared = nil; readable {
-		fault.Spared = []string{"ReadBuffer"}
+		fault.Spared = []string{"ReadBuffer", "ReadSlots"}
 	}
 }
 
