@@ -45,7 +45,7 @@ func TestRates(t *testing.T) {
 		want  []string // tests, the sessions, the tokens proposed at a time, and whether there is a rate of rows
 	}{
 		{"alone", []string{"-p", "8", "-depth", "3"}, 3, []string{"pp8 0 0 false", "tg6 1 0 false"}},
-		{"sessions", []string{"-p", "8", "-sessions", "1, 3"}, 128, []string{"pp8 0 0 false", "tg6 1 0 true", "tg6 3 0 true"}},
+		{"sessions", []string{"-p", "8", "-sessions", "1, 3"}, 128, []string{"pp8 0 0 false", "tg6 1 0 false", "tg6 3 0 true"}},
 		{"drafts", []string{"-p", "0", "-draft", "2", "-depth", "5"}, 5, []string{"tg6 1 0 false", "tg6 1 2 false"}},
 		{"drafts of sessions", []string{"-p", "0", "-sessions", "2", "-draft", "2"}, 128, []string{"tg6 2 0 true", "tg6 2 2 false"}},
 	} {

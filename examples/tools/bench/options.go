@@ -28,7 +28,8 @@ them in turn, several times.
 With -sessions the rate is that of all answers together, from the moment when all sessions have read their prompts until the
 last answer is complete. Beside it stands what a single session reaches that computes up to as many rows in each step, with the
 logits of every row: the rows that it really computed in a step, their rate, and what part of that rate the sessions reach.
-It computes so many rows because it is proposed the right tokens, as with -draft.
+It computes so many rows because it is proposed the right tokens, as with -draft; where it nevertheless computes far fewer, since
+more do not pay, nothing is compared. (-p 1,2,4,8,16 gives the rates of as many rows of a prompt, of which only the last has logits.)
 
 With -draft an oracle, which knows the answer already, proposes the next tokens: what drafts can bring at most. The session
 decides itself how many of them it computes at once; "tokens/step" is how many tokens a step brought.

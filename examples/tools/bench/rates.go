@@ -80,7 +80,7 @@ func (b *bench) rates(ctx context.Context) error {
 	for _, t := range b.tests() {
 		r := t.describe()
 		samples, err := b.measure(ctx, t, b.recorder)
-		if err == nil && len(b.sessions) > 0 && r.Sessions > 0 && r.Draft == 0 {
+		if err == nil && r.Sessions > 1 && r.Draft == 0 {
 			r.Rows, r.RowsPerSecond, err = b.rows(ctx, r.Sessions)
 		}
 		if err != nil {
@@ -128,7 +128,8 @@ func (b *bench) measure(ctx context.Context, t test, r *recorder) (list []sample
 // rows measures one session with up to n rows in a step, all but the first of them proposals that are right: how many rows it
 // computes in a step, and how many a second.
 func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err error) {
-	samples, err := b.measure(ctx, generation{b.generate, 1, n - 1}, nil)
+	tokens := (b.generate + n - 1) / n * n // whole steps
+	samples, err := b.measure(ctx, generation{tokens, 1, n - 1}, nil)
 	if err != nil {
 		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
 	}
@@ -151,14 +152,17 @@ func statistics(samples []sample, of func(sample) float64) (mean, deviation floa
 	return mean, math.Sqrt(deviation)
 }
 
+// enoughRows: sessions are compared with the rows of one session where these are at least this part of as many.
+const enoughRows = 0.75
+
 // columns returns those of the table of rates.
 func (b *bench) columns() []column[*result] {
 	company := len(b.sessions) > 0
 	// count writes a number, and nothing for 0.
 	count := func(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
-	// ofRows is what part of the rows' rate the sessions reach; 0 where that was not measured.
+	// ofRows is what part of the rows' rate the sessions reach; 0 where that was not measured, or with too few rows.
 	ofRows := func(r *result) float64 {
-		if r.RowsPerSecond == 0 {
+		if r.Rows == 0 || r.Rows < enoughRows*float64(r.Sessions) {
 			return 0
 		}
 		return r.TokensPerSecond / r.RowsPerSecond
