@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // keepAda forgets one slot after the other until the mean of the heads is n: each time, of the slots of all heads that have more
@@ -35,8 +36,7 @@ func (a *account) keepAda(scores [][]float64, n, first, latest, floor int) {
 	}
 }
 
-// TestAda lets an account grow and shrink as TestDefinitions does. Its heads soon have different numbers of slots, and go on from
-// these.
+// TestAda lets a cache grow and shrink as TestDefinitions does. Its heads soon have different numbers of slots, and go on from these.
 func TestAda(t *testing.T) {
 	for _, c := range []struct {
 		options       eviction.Options
@@ -51,7 +51,7 @@ func TestAda(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := newPlainAccount(t)
+			a := newAccount(t, p, tensor.F32, 160)
 			uneven := 0
 			for _, round := range []struct{ tokens, target int }{{60, 30}, {7, 30}, {20, 15}, {1, 15}, {60, 40}, {40, 60}, {3, 60}, {1, 11}, {1, 11}, {30, 13}} {
 				a.add(round.tokens)
@@ -62,6 +62,8 @@ func TestAda(t *testing.T) {
 				if !slices.EqualFunc(got[:], a.slots[:], slices.Equal) {
 					t.Fatalf("%d tokens, to %d slots: the tokens %v stay, want %v", len(a.tokens), round.target, got, a.slots)
 				}
+				a.evict(p, round.target)
+				a.compare()
 				if len(got[0]) != len(got[1]) {
 					uneven++
 				}
@@ -85,11 +87,13 @@ func TestAdaShares(t *testing.T) {
 	}{
 		{"one head has it all", [][]float32{{9, 9, 9, 9, 9, 0}, {1, 2, 3, 4, 5, 0}}, 0, 1, 3, [2][]int{{1, 2, 3, 4, 5}, {5}}},
 		{"but not what is pinned", [][]float32{{9, 9, 9, 9, 9, 0}, {1, 2, 3, 4, 5, 0}}, 1, 1, 3, [2][]int{{0, 3, 4, 5}, {0, 5}}},
-		{"nor the floor", [][]float32{{9, 9, 9, 9, 9, 9, 9, 9, 9, 9}, {2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, 0, 1, 6, [2][]int{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 9}}},
+		{"nor the floor", [][]float32{slices.Repeat([]float32{9}, 60), append([]float32{2, 2, 2, 2}, slices.Repeat([]float32{1}, 26)...)}, 0, 1, 21,
+			[2][]int{every(60)[23:], {0, 1, 2, 3, 29}}}, // a fifth of 20, and the latest
 		{"of equals the later head", [][]float32{{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}}, 0, 1, 3, [2][]int{{5}, {1, 2, 3, 4, 5}}},
 		{"NaN goes first", [][]float32{{nan, nan, nan, nan, nan, nan}, {0, -inf, 0, 0, 0, 0}}, 0, 1, 4, [2][]int{{4, 5}, {0, 1, 2, 3, 4, 5}}},
 		{"infinity undoes no floor", [][]float32{{inf, inf, inf, inf, inf, inf, inf, inf}, {1, 2, 1, 1, 1, 1, 1, 1}}, 0, 1, 6, [2][]int{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 5, 6, 7}}},
 		{"heads of different lengths", [][]float32{{5, 4, 3, 0}, {9, 1, 8, 2, 7, 3, 0}}, 0, 1, 4, [2][]int{{0, 1, 3}, {0, 2, 4, 5, 6}}},
+		{"one slot in all", [][]float32{{5, 4, 3, 0}, {9, 8, 0}}, 0, 1, 3, [2][]int{{0, 1, 3}, {0, 1, 2}}},
 		{"nothing but pins", [][]float32{{9, 9, 9, 9, 9, 9}, {1, 1, 1, 1, 1, 1}}, 1, 2, 3, [2][]int{{0, 4, 5}, {0, 4, 5}}},
 		{"as long as it is", [][]float32{{9, 9, 9}, {9, 9, 9, 9, 9}}, 0, 1, 4, [2][]int{{0, 1, 2}, {0, 1, 2, 3, 4}}},
 	} {

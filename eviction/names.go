@@ -14,6 +14,7 @@ var names = []struct {
 	{"sliding", func(o Options) (Policy, error) { return policy(slidingByBudget(o)) }},
 	{"snapkv", func(o Options) (Policy, error) { return policy(NewSnapKV(o)) }},
 	{"pyramidkv", func(o Options) (Policy, error) { return policy(NewPyramidKV(o)) }},
+	{"ada", func(o Options) (Policy, error) { return policy(NewAda(nil, o)) }},
 	{"h2o", func(o Options) (Policy, error) { return policy(NewH2O(o)) }},
 	{"tova", func(o Options) (Policy, error) { return policy(NewTOVA(o)) }},
 	{"keydiff", func(o Options) (Policy, error) { return policy(NewKeyDiff(o)) }},

@@ -2,6 +2,7 @@ package eviction_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -13,7 +14,10 @@ import (
 // kvcache.Cache has a say in it.
 type plainView struct{ *account }
 
-var _ eviction.View = plainView{}
+var (
+	_ eviction.View  = plainView{}
+	_ eviction.Cache = (*kvcache.Cache)(nil)
+)
 
 func (p plainView) Len() (n int) {
 	for h := range p.slots {
@@ -112,6 +116,21 @@ func (a *account) chosen(p eviction.Policy, targetLen int) (positions [kvHeads][
 		}
 	}
 	return positions
+}
+
+// TestUnevenHeadsNeedRows refuses scores of one row for heads of different lengths, whose slots are not the same tokens.
+func TestUnevenHeadsNeedRows(t *testing.T) {
+	p, err := eviction.NewScored(fixed{scores: [][]float32{make([]float32, 10)}, recent: 1}, eviction.Options{Budget: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newPlainAccount(t)
+	a.add(10)
+	a.chosen(p, 5)
+	a.slots[1] = a.slots[1][3:]
+	if keep, err := p.Evict(plainView{a}, 5); err == nil || !strings.Contains(err.Error(), "a row each") {
+		t.Errorf("%v, %v; want an error that asks for a row each", keep, err)
+	}
 }
 
 // TestUnevenHeads lets every policy that gives all heads the same number of slots shrink a cache whose heads have different

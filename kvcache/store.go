@@ -69,15 +69,22 @@ func (s *Store) newCache(d tensor.DType, capacity int, heads []backend.HeadSlots
 }
 
 // Bytes returns the memory that the store's caches take for keys and values, in bytes: pages in use, each of which counts once,
-// however many caches share it, and what turns keys. What caches record for eviction policies is not among them; see Cache.RecordBytes.
+// however many caches share it. What caches record for eviction policies is not among them; see Cache.RecordBytes.
 func (s *Store) Bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	bytes := s.hadamard.bytes()
+	var bytes int64
 	for _, p := range s.pools {
 		bytes += p.bytes()
 	}
 	return bytes
+}
+
+// ScratchBytes returns the memory in which steps turn keys and queries, in bytes.
+func (s *Store) ScratchBytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hadamard.bytes()
 }
 
 // Free releases the memory of the store. No cache of it may be used afterwards, except to free it.

@@ -20,8 +20,8 @@ import (
 // gives does not depend on the rows beside it, so no answer depends on who else was there.
 //
 // Rows of answers come first, since a reader waits for each; rows of prompts fill the pass up, as long as it does not take much
-// longer than without them. Before a pass the leader waits, for no longer than patience, for those whose answers were in the last
-// pass and who are expected back: otherwise the sequences would fall apart into groups that each read the weights.
+// longer than without them. Before a pass the leader waits a little for those whose answers were in the last pass and who are
+// expected back: otherwise the sequences would fall apart into groups that each read the weights.
 //
 // Invariants while mu is free: a job is in queue from the call of run until a leader takes it; leading is true while a goroutine
 // leads or has been told to; missing is the number of jobs that the leader waits for, 0 when it does not wait. The fields below
@@ -42,13 +42,16 @@ type batch struct {
 	// The leader's.
 	ws     *workspace // nil before the first pass
 	timer  *time.Timer
-	pass   []*job   // the jobs of the present pass
-	live   []*job   // those of them that are computed
-	blocks [2]block // of the latest two passes, in turn
-	turn   int      // which of blocks is next
-	row    tensor.Tensor
+	pass   []*job       // the jobs of the present pass
+	live   []*job       // those of them that are computed
+	blocks [2]block     // of the latest two passes, in turn
+	turn   int          // which of blocks is next
+	best   choices      // the largest logits of a pass
 	memory atomic.Int64 // bytes of the workspace and the blocks
 }
+
+// mostChunk is the most rows of prompts in one pass: more are not faster anywhere, and take memory.
+const mostChunk = 512
 
 // defaultMaxBatch is LoadOptions.MaxBatch where it is 0: with more rows no processor that was measured computes a row in less time.
 const defaultMaxBatch = 32
@@ -104,11 +107,19 @@ func newBatch(m *Model, most int) *batch {
 	return &batch{model: m, most: most, chunk: defaultChunk, arrived: make(chan struct{}, 1)}
 }
 
-// want makes room for a chunk of that many tokens in one pass.
+// want makes room for a chunk of that many tokens in one pass, mostChunk at most.
 func (b *batch) want(chunk int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.chunk = max(b.chunk, chunk)
+	b.chunk = max(b.chunk, min(chunk, mostChunk))
+}
+
+// cost estimates how long a pass takes in which a sequence has some rows, and the others that are in the middle of an answer have
+// one each; 0 where nothing was measured yet.
+func (b *batch) cost(rows int) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.costs.of(max(len(b.members)-1, 0) + rows)
 }
 
 // join tells that the job's sequence begins an answer, and will bring a job for each token.
@@ -143,8 +154,8 @@ func (b *batch) run(j *job) error {
 	if j.signal == nil {
 		j.signal = make(chan struct{}, 1)
 	}
-	j.finished, j.leads, j.queued, j.rows, j.err, j.block = false, false, true, 0, nil, nil
 	b.mu.Lock()
+	j.finished, j.leads, j.queued, j.rows, j.err, j.block = false, false, true, 0, nil, nil
 	b.queue = append(b.queue, j)
 	lead := !b.leading
 	b.leading = true
@@ -207,33 +218,44 @@ func (b *batch) lead(j *job) {
 	}
 }
 
-// A pass waits for those who were in the last one as long as a patienceShare-th of the time that a pass takes, and not for those
-// who usually take longer, because the loop over their answer does.
+// A pass waits for a sequence three times as long as it usually takes to come back, and leastPatience in any case, so that one that is
+// held up for once does not hold up the others; and not at all for those who usually take so long that waiting costs the others more
+// time than a pass of their own takes.
 const (
-	patienceShare = 4
+	patience      = 3
 	leastPatience = 100 * time.Microsecond
 )
 
 // gather waits for the members that are expected.
 func (b *batch) gather() {
 	b.mu.Lock()
-	now := time.Now()
-	rows := 0
+	rows, away := 0, 0
 	for _, j := range b.queue {
 		if j.answer {
 			rows += len(j.tokens)
 		}
 	}
-	patience := max(b.costs.latest/patienceShare, leastPatience)
+	for _, j := range b.members {
+		if !j.queued {
+			away++
+		}
+	}
+	if away == 0 || rows >= b.most {
+		b.mu.Unlock()
+		return
+	}
+	now := time.Now()
+	worth := max(b.costs.latest*time.Duration(away)/time.Duration(away+rows), leastPatience)
 	var longest time.Duration
 	missing := 0
 	for _, j := range b.members {
-		if left := patience - now.Sub(j.returned); !j.queued && j.away.mean < patience && left > 0 {
+		left := min(max(patience*j.away.mean, leastPatience), worth) - now.Sub(j.returned)
+		if !j.queued && j.away.mean <= worth && left > 0 {
 			longest = max(longest, left)
 			missing++
 		}
 	}
-	if missing == 0 || rows >= b.most {
+	if missing == 0 {
 		b.mu.Unlock()
 		return
 	}

@@ -63,7 +63,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		}, true},
 		{"move", func(ctx context.Context, s *llama.Session) error {
 			_, err := s.Move(ctx, other)
-			if err != nil && other.MemoryUsage().Caches+other.MemoryUsage().Workspaces != 0 {
+			if err != nil && other.MemoryUsage().Caches != 0 {
 				t.Error("a cancelled move leaves memory behind")
 			}
 			return err
@@ -89,13 +89,13 @@ func TestCancelledAnywhere(t *testing.T) {
 				if err := base.Prefill(t.Context(), stream(40)); err != nil {
 					t.Fatal(err)
 				}
-				before, used := sessionsMemory(m), device.Memory().Used()
 				undisturbed := fork(t, base)
 				if err := stage.run(t.Context(), undisturbed); err != nil {
 					t.Fatal(err)
 				}
 				want := save(t, undisturbed)
 				undisturbed.Close()
+				before, used := sessionsMemory(m), device.Memory().Used()
 				for looks := 0; ; looks += stride(7) {
 					s := fork(t, base)
 					logits := logitsOf(s)

@@ -45,6 +45,7 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 	}
 	all := append(plainOptions(t),
 		&llama.SessionOptions{Eviction: policyOf(t, "pyramidkv", 32)},
+		&llama.SessionOptions{Eviction: policyOf(t, "ada", 32)},
 		&llama.SessionOptions{Eviction: policyOf(t, "snapkv", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16},
 		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16})
 	for i, options := range all {

@@ -5,7 +5,8 @@ package llama
 // equals the token that was chosen. A bad proposal costs time, a good one saves it.
 type Drafter interface {
 	// Draft appends to dst the tokens that it expects after context, the likeliest continuation in order, and returns dst; it may
-	// append none. context is the whole conversation, prompt and answer so far, the token that was chosen last included.
+	// append none. The answer has use for as many as dst has room for, cap(dst)-len(dst); further ones are left out. context is the
+	// whole conversation, prompt and answer so far, the token that was chosen last included.
 	//
 	// Draft is called on the goroutine that ranges over the answer, not necessarily at every token, and must keep neither slice.
 	// Tokens that are not in the vocabulary end the proposal. The time that Draft takes is added to that of a step; it should

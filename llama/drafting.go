@@ -1,38 +1,110 @@
 package llama
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// drafting is how an answer uses its Drafter.
+// drafting is how a session uses the Drafter of an answer: it asks for proposals, decides how many of their tokens to compute, and
+// learns from how they turn out.
+//
+// Invariant: while open, the latest step's proposal began with first, drafted of its tokens were computed, and the answer has gone on
+// with the first right of these.
 type drafting struct {
 	drafter           Drafter // nil: nothing is proposed
-	drafted, accepted int     // tokens proposed and computed, and those of them that the answer went on with
+	drafted, accepted int     // tokens of the answer's drafts, and those of them that the answer went on with
+
+	length          draftLength                  // of all answers of the session
+	batch           *batch                       // whose costs cost tells
+	cost, dearCosts func(rows int) time.Duration // batch.cost and dearCost, kept to spare an allocation a token
+	spent           average                      // how long the drafter takes for a token of a proposal
+
+	open   bool
+	first  Token
+	tokens int // drafted of the latest proposal
+	right  int
 }
 
 // start prepares for an answer.
-func (d *drafting) start(drafter Drafter) { *d = drafting{drafter: drafter} }
+func (d *drafting) start(drafter Drafter) {
+	d.drafter, d.drafted, d.accepted, d.open = drafter, 0, 0, false
+}
 
-// propose appends to run, which is the token that the answer goes on with, what the drafter expects to come next: no more than the
-// conversation has room for, nor than left tokens where left is positive, the rest of Params.MaxTokens.
+// propose appends to run, which is the token that the answer goes on with, what the drafter expects to come next, as far as computing
+// it is worth it: no more than the conversation has room for, nor than left tokens where left is positive.
 func (d *drafting) propose(run []Token, c *sequence, left int) []Token {
 	if d.drafter == nil {
 		return run
 	}
-	most := min(8, c.room()-1, c.options.Capacity-c.slots()-1)
-	if left != 0 {
+	d.learn(run[0])
+	if b := c.model.batch; d.batch != b {
+		d.batch, d.cost, d.dearCosts = b, b.cost, d.dearCost
+	}
+	most := min(maxDraft, c.room()-1, c.options.Capacity-c.slots()-1)
+	if left > 0 {
 		most = min(most, left)
 	}
 	if most < 1 {
 		return run
 	}
-	context := append(c.tokens, run...) // in the memory that the next token of the conversation takes anyway
-	c.tokens = context[:len(c.tokens)]
-	run = d.drafter.Draft(run, context)
-	run = run[:min(len(run), 1+most)]
+	dear := d.spent.mean*dearShare > d.batch.cost(1)
+	if dear { // decide first how many tokens are worth asking for
+		if most = d.length.next(most, d.dearCosts); most == 0 {
+			return run
+		}
+	}
+	run = d.ask(run, c, most)
 	if end := slices.IndexFunc(run[1:], func(t Token) bool {
 		return t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t)
 	}); end >= 0 {
 		run = run[:1+end]
 	}
-	d.drafted += len(run) - 1
-	return run
+	if d.tokens, d.right = len(run)-1, 0; !dear {
+		d.tokens = d.length.next(len(run)-1, d.cost)
+	}
+	if d.open = len(run) > 1; d.open {
+		d.first = run[1]
+	}
+	d.drafted += d.tokens
+	return run[:1+d.tokens]
+}
+
+// dearShare: a drafter is dear when a token of its proposals takes it more than this share of what a plain step takes. A smaller
+// model is, looking a token up is not.
+const dearShare = 32
+
+// ask appends the drafter's proposal of up to most tokens to run, and notes how long the drafter took for a token.
+func (d *drafting) ask(run []Token, c *sequence, most int) []Token {
+	context := append(c.tokens, run...) // in the memory that the next token of the conversation takes anyway
+	c.tokens = context[:len(c.tokens)]
+	began := time.Now()
+	run = d.drafter.Draft(slices.Grow(run, most)[:1:1+most], context)
+	d.spent.add(time.Since(began) / time.Duration(max(len(run)-1, 1)))
+	return run[:min(len(run), 1+most)]
+}
+
+// dearCost is cost with what the drafter takes.
+func (d *drafting) dearCost(rows int) time.Duration {
+	if plain := d.batch.cost(rows); plain > 0 {
+		return plain + time.Duration(rows-1)*d.spent.mean
+	}
+	return 0
+}
+
+// learn tells length how the latest proposal turned out, now that next is the first token that was not accepted from it.
+func (d *drafting) learn(next Token) {
+	if !d.open {
+		return
+	}
+	d.open = false
+	if d.tokens == 0 && next == d.first {
+		d.right = 1
+	}
+	d.length.observe(d.tokens, d.right)
+}
+
+// accept notes that the answer went on with a token of the draft.
+func (d *drafting) accept() {
+	d.accepted++
+	d.right++
 }

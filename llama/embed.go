@@ -52,7 +52,7 @@ func (m *Model) embedTokens(ctx context.Context, tokens []Token) ([]float32, err
 	defer s.Close()
 	width := m.config.HiddenSize
 	sum, rows := make([]float64, width), make([]float32, headRows*width)
-	err = s.prefill(ctx, tokens, func() (output, error) {
+	err = s.prefill(ctx, tokens, 0, func() (output, error) {
 		return output{hide: true, each: func(x *tensor.Tensor) error {
 			part := rows[:x.Shape().NumElements()]
 			if err := backend.ReadFloats(m.device, x, part); err != nil {

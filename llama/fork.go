@@ -28,15 +28,7 @@ func (s *Session) fork(n int) (f *Session, err error) {
 		err = c.fetchLogits() // before anything else: a failing device may send the sequence back
 	}
 	if err == nil {
-		f, err = c.model.NewSession(c.options)
-	}
-	if err == nil {
-		if err = f.sequence.copyFrom(c); err == nil && n < len(c.tokens) {
-			err = f.sequence.truncate(n)
-		}
-		if err != nil {
-			f.Close()
-		}
+		f, err = c.fork(n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fork a session of %d tokens: %w", len(c.tokens), err)
@@ -44,8 +36,53 @@ func (s *Session) fork(n int) (f *Session, err error) {
 	return f, nil
 }
 
-// copyFrom fills an empty sequence, which nobody else knows yet, with the caches, tokens and logits of another one of the same model
-// and options.
+// forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
+// session where it is shorter than least, or tokens were evicted. It may be a token shorter than it could be. Another goroutine may be using the session, in the middle of an
+// answer too: it waits for this, and nothing changes for it.
+func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
+	c, err := s.lock()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.unlock()
+	n = commonPrefix(t, c.tokens)
+	if n == len(c.tokens) && n%c.options.Chunk == 0 {
+		n-- // the policy may not have been asked yet whether to evict at this end of a chunk: the copy computes the last token, and asks
+	}
+	if n < least || c.evicted > 0 {
+		return nil, 0, nil
+	}
+	if f, err = c.fork(n); err != nil {
+		return nil, 0, fmt.Errorf("fork the first %d of a session's %d tokens: %w", n, len(c.tokens), err)
+	}
+	return f, n, nil
+}
+
+// fork returns a session with the first n tokens, and, if these are all, with those logits that are on the host. It changes nothing
+// of c.
+func (c *sequence) fork(n int) (*Session, error) {
+	f, err := c.model.NewSession(c.options)
+	if err != nil {
+		return nil, err
+	}
+	to := &f.sequence
+	if err = to.copyFrom(c); err == nil {
+		err = to.truncate(n)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if n == len(c.tokens) && c.logits.at == onHost {
+		to.logits.host, to.logits.at = slices.Clone(c.logits.host), onHost
+	}
+	to.countCache()
+	to.usage.PeakBytes = to.usage.Bytes
+	return f, nil
+}
+
+// copyFrom fills an empty sequence, which nobody else knows yet, with the caches and tokens of another one of the same model and
+// options, those included that the other one has computed ahead.
 func (c *sequence) copyFrom(from *sequence) error {
 	for i, cache := range from.caches {
 		clone, err := cache.Clone()
@@ -55,12 +92,7 @@ func (c *sequence) copyFrom(from *sequence) error {
 		c.caches[i].Free()
 		c.caches[i] = clone
 	}
-	c.tokens = slices.Clone(from.tokens)
+	c.tokens, c.ahead = slices.Clone(from.tokens), slices.Clone(from.ahead)
 	c.evicted = from.evicted
-	if from.logits.at == onHost {
-		c.logits.host, c.logits.at = slices.Clone(from.logits.host), onHost
-	}
-	c.countCache()
-	c.usage.PeakBytes = c.usage.Bytes
 	return nil
 }

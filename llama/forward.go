@@ -80,7 +80,7 @@ func (b *batch) workspace(rows int) (*workspace, error) {
 		return b.ws, b.ws.resize(rows)
 	}
 	b.mu.Lock()
-	most := max(b.chunk, rows) + b.most
+	most := max(b.chunk+b.most, rows)
 	b.mu.Unlock()
 	ws, err := newWorkspace(b.model.device, &b.model.config, most)
 	if err != nil {
@@ -282,20 +282,30 @@ func (b *batch) nextBlock(ws *workspace, rows int) (*block, error) {
 	return k, k.logits.SliceInto(&ws.logits, 0, rows)
 }
 
-// choose finds the largest logits for the jobs that want some; their rows are those of logits, in the jobs' order.
+// choose finds the largest logits for the jobs that want some; their rows are those of logits [rows, vocab], in the jobs' order. It
+// finds as many for all rows as one of them wants: searching many rows at once takes little longer than searching one.
 func (b *batch) choose(jobs []*job, logits *tensor.Tensor) error {
+	top := 0
 	for _, j := range jobs {
-		if !j.wantsLast() || j.out.top == 0 {
+		if j.wantsLast() {
+			top = max(top, j.out.top)
+		}
+	}
+	if top == 0 {
+		return nil
+	}
+	best := b.best.reserve(logits.Shape().Dim(0) * top)
+	if err := b.model.device.choose.Largest(logits, best.tokens, best.values); err != nil {
+		return fmt.Errorf("the %d largest logits: %w", top, err)
+	}
+	for _, j := range jobs {
+		if !j.wantsLast() {
 			continue
 		}
-		k := j.out.top
 		for row := range j.out.last {
-			if err := logits.SliceInto(&b.row, j.at+row, j.at+row+1); err != nil {
-				return err
-			}
-			if err := b.model.device.choose.Largest(&b.row, j.out.best.tokens[row*k:][:k], j.out.best.values[row*k:][:k]); err != nil {
-				return fmt.Errorf("the %d largest logits: %w", k, err)
-			}
+			at, k := (j.at+row)*top, j.out.top
+			copy(j.out.best.tokens[row*k:][:k], best.tokens[at:])
+			copy(j.out.best.values[row*k:][:k], best.values[at:])
 		}
 	}
 	return nil

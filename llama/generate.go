@@ -147,6 +147,14 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 	})
 }
 
+// errRangedTwice is the error of a sequence that has been ranged over already.
+var errRangedTwice = errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another")
+
+// emptyPrompt returns the error of a conversation without any token.
+func emptyPrompt() error {
+	return &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
+}
+
 // pieces returns the pieces that call yields. It claims the session while they are ranged over; if call returns an error, the
 // last element is that error beside the piece that call returned with it. callMu is not held while the loop's body runs, so
 // that the body may move the session.
@@ -154,7 +162,7 @@ func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.
 	var ranged atomic.Bool
 	return func(yield func(Piece, error) bool) {
 		if ranged.Swap(true) {
-			yield(Piece{}, errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another"))
+			yield(Piece{}, errRangedTwice)
 			return
 		}
 		if err := s.begin(); err != nil {
@@ -194,12 +202,12 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	}
 	s.drafting.start(p.Draft)
 	began, had := time.Now(), len(c.tokens)
-	err := s.prefill(ctx, prompt, nil)
+	err := s.prefill(ctx, prompt, reused, nil)
 	if err == nil {
 		err = s.with((*sequence).ensureLogits)
 	}
 	if err == nil && c.logits.at == nowhere {
-		err = &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
+		err = emptyPrompt()
 	}
 	stats.PrefillTime = time.Since(began)
 	if err != nil {
@@ -211,10 +219,10 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	if err := s.with(func(c *sequence) error { c.model.batch.join(&c.job); return nil }); err != nil {
 		return Piece{Stats: final()}, err
 	}
+	defer c.leave() // also when the loop's body panics
 	err = s.decode(ctx, &stats, final, yield)
 	// The answer may end with proposals in the cache that it did not take. What was ended by Close has nothing left to tidy up.
 	tidy := s.with(func(c *sequence) error { return c.settle() })
-	c.leave()
 	if err == nil && !errors.Is(tidy, ErrClosed) {
 		err = tidy
 	}
@@ -240,6 +248,9 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 		if piece.Stop != 0 {
 			piece.Text += s.filter.flush()
 			piece.Stats = final()
+			if len(piece.Tokens) > 0 && s.sequence.expects(next) {
+				piece.Stats.AcceptedTokens++ // append accepts it when it has been delivered
+			}
 		}
 		goOn := yield(piece) && piece.Stop == 0
 		if len(piece.Tokens) == 0 {
@@ -262,9 +273,9 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 // now, and with it, where the answer goes on, what a drafter proposes to come next.
 func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 	return s.with(func(c *sequence) error {
-		if len(c.ahead) > 0 && c.ahead[0] == t {
+		if c.expects(t) {
 			c.accept()
-			s.drafting.accepted++
+			s.drafting.accept()
 			return nil
 		}
 		if err := c.settle(); err != nil {
@@ -292,6 +303,9 @@ func (c *sequence) answer(run []Token, top int) error {
 	c.tokens = c.tokens[:n]
 	return nil
 }
+
+// expects tells whether t is the first of the tokens that were computed ahead.
+func (c *sequence) expects(t Token) bool { return len(c.ahead) > 0 && c.ahead[0] == t }
 
 // accept makes the first of the tokens that were computed ahead part of the conversation.
 func (c *sequence) accept() {

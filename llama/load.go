@@ -171,8 +171,8 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	}
 	m.frequencies = config.RoPE.Frequencies(config.HeadDim)
 	m.layers = make([]layer, config.Layers)
-	m.store = kvcache.NewStore(b, defaultChunk+defaultMaxBatch, config.Heads, config.KVHeads, config.HeadDim)
 	m.batch = newBatch(m, options.MaxBatch)
+	m.store = kvcache.NewStore(b, mostChunk+m.batch.most, config.Heads, config.KVHeads, config.HeadDim)
 	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
 		return m, err
 	}

@@ -227,7 +227,7 @@ func (s *Session) chooseOnDevice() (token Token, ok bool, err error) {
 	case few == nil && !s.sampler.tempers():
 		return 0, false, nil
 	case few == nil:
-		if token, ok, err = s.sampler.drawRanked(&deviceRanking{c, &s.sampler}, vocab); ok || err != nil {
+		if token, ok, err = s.sampler.drawRanked((*deviceRanking)(s), vocab); ok || err != nil {
 			return token, ok, err
 		}
 		if err := c.fetchLogits(); err != nil {

@@ -64,7 +64,7 @@ func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	usage := Memory{
-		Weights: m.weightBytes.Load(), Caches: m.store.Bytes(), Workspaces: m.batch.memory.Load(), Scratch: backend.Scratch(m.device.Backend),
+		Weights: m.weightBytes.Load(), Caches: m.store.Bytes(), Workspaces: m.batch.memory.Load() + m.store.ScratchBytes(), Scratch: backend.Scratch(m.device.Backend),
 	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {

@@ -15,8 +15,9 @@ type SessionOptions struct {
 	Capacity int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
-	// Chunk is the most tokens of a prompt computed at once: more are faster and need more memory; 0 means 256. Without an
-	// eviction policy results do not depend on it; with one it is at most a quarter of the budget.
+	// Chunk is the most tokens of a prompt computed at once, up to 512: more are faster and need more memory; 0 means 256. Without an
+	// eviction policy results do not depend on it. With one it is at most a quarter of the budget, and the policy is asked after each
+	// chunk, also where sessions that run beside this one make it take several passes.
 	Chunk int
 
 	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.

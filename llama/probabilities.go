@@ -94,14 +94,11 @@ func (r *hostRanking) likeliest(n int) (*choices, error) {
 
 func (r *hostRanking) all() ([]float32, error) { return r.probabilities, nil }
 
-// deviceRanking is the ranking of the logits that a sequence, which is locked, has on its device.
-type deviceRanking struct {
-	sequence *sequence
-	sampler  *sampler
-}
+// deviceRanking is the ranking of the logits that a session has on its device. Its methods want the sequence to be locked.
+type deviceRanking Session
 
 func (r *deviceRanking) likeliest(n int) (*choices, error) {
-	c, found := r.sequence, r.sampler.deciding.reserve(n)
+	c, found := &r.sequence, r.sampler.deciding.reserve(n)
 	err := c.useLogits(func() error {
 		p, err := c.logits.temper(c.model.device, r.sampler.Temperature)
 		if err != nil {
@@ -116,7 +113,7 @@ func (r *deviceRanking) likeliest(n int) (*choices, error) {
 }
 
 func (r *deviceRanking) all() ([]float32, error) {
-	c, memory := r.sequence, &r.sampler.ranking.probabilities
+	c, memory := &r.sequence, &r.sampler.ranking.probabilities
 	*memory = slices.Grow((*memory)[:0], c.model.config.VocabSize)[:c.model.config.VocabSize]
 	err := c.useLogits(func() error {
 		p, err := c.logits.temper(c.model.device, r.sampler.Temperature)

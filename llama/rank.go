@@ -14,17 +14,20 @@ import (
 // The conversation afterwards is the prompt, of which the beginning that the cache held already was not computed again. The
 // options are computed together. An option without tokens is a *ParamError.
 func (s *Session) Rank(ctx context.Context, prompt []Token, options ...string) ([]float64, error) {
+	continuations := make([][]Token, len(options))
+	for i, option := range options {
+		continuations[i] = s.sequence.model.tokenizer.EncodeContinuation(option)
+		if len(continuations[i]) == 0 {
+			return nil, &ParamError{fmt.Sprintf("option %d", i), fmt.Sprintf("%q", option), "a text that has tokens"}
+		}
+	}
 	if _, err := s.Sync(ctx, prompt); err != nil {
 		return nil, err
 	}
 	result := make([]float64, len(options))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.sequence.model.batch.most)
-	for i, option := range options {
-		tokens := s.sequence.model.tokenizer.EncodeContinuation(option)
-		if len(tokens) == 0 {
-			return nil, &ParamError{fmt.Sprintf("option %d", i), fmt.Sprintf("%q", option), "a text that has tokens"}
-		}
+	for i, tokens := range continuations {
 		g.Go(func() error {
 			f, err := s.fork(len(prompt))
 			if err != nil {

@@ -32,6 +32,7 @@ type Session struct {
 	run       []Token    // the tokens of one step
 	bytes     []byte     // of one token
 	tokenTime average    // the time that choosing a token and computing it takes on the model's device
+	progress  func()     // called after each step of a prompt, by the call's goroutine and without a lock; nil: nobody asks
 }
 
 // NewSession makes an empty session. It takes hardly any memory before the first token.
@@ -133,7 +134,7 @@ func (s *Session) Prefill(ctx context.Context, t []Token) error {
 		return err
 	}
 	defer s.end()
-	return s.prefill(ctx, t, nil)
+	return s.prefill(ctx, t, 0, nil)
 }
 
 // Sync makes the conversation exactly t: it keeps the longest beginning of t that the cache holds, forgets what else it holds, and
@@ -146,7 +147,7 @@ func (s *Session) Sync(ctx context.Context, t []Token) (reused int, err error) {
 	if reused, err = s.keepPrefix(t); err != nil {
 		return 0, err
 	}
-	return reused, s.prefill(ctx, t[reused:], nil)
+	return reused, s.prefill(ctx, t[reused:], reused, nil)
 }
 
 // keepPrefix forgets all but the longest beginning that the conversation shares with t, and returns its length.
@@ -198,7 +199,7 @@ func (s *Session) score(ctx context.Context, t []Token) ([]float32, error) {
 	}
 	had, vocab := len(c.tokens), c.model.config.VocabSize
 	rows := make([]float32, headRows*vocab)
-	err = s.prefill(ctx, t, func() (output, error) {
+	err = s.prefill(ctx, t, 0, func() (output, error) {
 		at := len(c.tokens) - had // the index in t of the step's first token
 		return output{each: func(x *tensor.Tensor) error {
 			n := x.Shape().Dim(0)
@@ -255,13 +256,15 @@ func (s *Session) check(t []Token) error {
 // token; otherwise every is the output of each step.
 //
 // The eviction policy is asked after each chunk. In company a chunk may take several steps, but evictions, and with them all later
-// results, do not depend on that.
-func (s *Session) prefill(ctx context.Context, t []Token, every func() (output, error)) error {
+// results, do not depend on that. Neither do they depend on how much of a prompt the cache had already, as long as none of that was
+// evicted: t is the rest of a prompt of which the cache had reused tokens, and the chunks end where those of the whole prompt do.
+func (s *Session) prefill(ctx context.Context, t []Token, reused int, every func() (output, error)) error {
 	if err := s.check(t); err != nil {
 		return err
 	}
+	chunk := s.options.Chunk - reused%s.options.Chunk
 	for len(t) > 0 {
-		for left := min(s.options.Chunk, len(t)); left > 0; {
+		for left := min(chunk, len(t)); left > 0; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -284,7 +287,11 @@ func (s *Session) prefill(ctx context.Context, t []Token, every func() (output, 
 				return err
 			}
 			t, left = t[rows:], left-rows
+			if s.progress != nil {
+				s.progress()
+			}
 		}
+		chunk = s.options.Chunk
 		if err := s.maybeEvict(len(t) == 0); err != nil {
 			return err
 		}

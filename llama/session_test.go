@@ -473,12 +473,18 @@ func TestSessionMemoryIsCounted(t *testing.T) {
 	s := newSession(t, m, &llama.SessionOptions{KV: tensor.F16})
 	chat(t, s, story, llama.Params{MaxTokens: 4})
 	c := m.Config()
-	pages := (s.CacheLen() + backend.PageSlots - 1) / backend.PageSlots
-	if got, want := m.MemoryUsage().Caches, int64(2*c.Layers*c.KVHeads*c.HeadDim*2*pages*backend.PageSlots); got != want {
-		t.Errorf("caches of %d bytes, want %d", got, want)
+	got, want := m.MemoryUsage().Caches, int64(2*c.Layers*c.KVHeads*c.HeadDim*2*backend.PageSlots)
+	if got != want || s.CacheLen() > backend.PageSlots {
+		t.Errorf("caches of %d bytes for %d slots, want a page for each head and layer, %d bytes", got, s.CacheLen(), want)
 	}
+	working := m.MemoryUsage().Workspaces
+	f := fork(t, s)
+	if got := m.MemoryUsage(); got.Caches != want {
+		t.Errorf("caches of %d bytes where two sessions share them, want %d", got.Caches, want)
+	}
+	f.Close()
 	s.Close()
-	if got := m.MemoryUsage(); got.Caches != 0 || got.Workspaces != 0 {
+	if got := m.MemoryUsage(); got.Caches != 0 || got.Workspaces >= working {
 		t.Errorf("after closing the session: %+v", got)
 	}
 }

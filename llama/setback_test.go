@@ -37,6 +37,7 @@ func evictors(t *testing.T, budget int) map[string]*llama.SessionOptions {
 		"h2o":          {Eviction: policyOf(t, "h2o", budget)},
 		"snapkv":       {Eviction: policyOf(t, "snapkv", budget)},
 		"pyramidkv":    {Eviction: policyOf(t, "pyramidkv", budget)},
+		"ada":          {Eviction: policyOf(t, "ada", budget)},
 	}
 }
 

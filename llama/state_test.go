@@ -27,7 +27,7 @@ func states(t testing.TB) map[string]*llama.SessionOptions {
 	for _, kv := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
 		options[kv.String()] = &llama.SessionOptions{Capacity: 400, KV: kv}
 	}
-	for _, name := range []string{"h2o", "snapkv", "pyramidkv", "keydiff"} {
+	for _, name := range []string{"h2o", "snapkv", "pyramidkv", "ada", "keydiff"} {
 		options[name] = &llama.SessionOptions{Eviction: policyOf(t, name, 100)}
 	}
 	return options

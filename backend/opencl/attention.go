@@ -7,7 +7,6 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -20,9 +19,9 @@ type attentionShape struct {
 
 // attentionPrograms are the programs of a shape.
 type attentionPrograms struct {
-	attend, flash, weigh program
-	queries              int // heads that a group of attend and weigh takes; 0: they are too large
-	flashRows            int // queries that a group of flash takes; 0: there is none for the shape
+	one, attend, flash, weigh program // one is attend for keys and values that are not in pages
+	queries                   int     // heads that a group of attend and weigh takes; 0: they are too large
+	flashRows                 int     // queries that a group of flash takes; 0: there is none for the shape
 }
 
 // tileScratch is about how many bytes the tiles of the tokens that are computed together may take.
@@ -36,15 +35,16 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 	p := &attentionPrograms{queries: s.queries(min(b.device.LocalBytes, leastLocal))}
 	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s",
 		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
-	const files = "common exact dot activations cache tile "
+	const files = "common exact dot activations cache pages tile "
 	p.attend, p.weigh = program{files + "attention", options}, program{files + "weigh", options}
+	p.one = program{p.attend.files, options + " -DCONTIGUOUS"}
 	switch s.headDim {
 	case 32, 64:
 		p.flashRows = 32
 	case 128:
 		p.flashRows = 16
 	}
-	p.flash = program{"common exact dot activations cache flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)}
+	p.flash = program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)}
 	b.programs.attention[s] = p
 	return p
 }
@@ -72,11 +72,6 @@ func (s attentionShape) queries(local int64) int {
 
 // AttentionGen lets one token attend to the cache.
 func (b *Backend) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	return b.Attention(q, k, v, out, n)
-}
-
-// Attention lets the tokens of a chunk attend to the cache.
-func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	d, err := backend.CheckAttention(q, k, v, out, n)
 	if err != nil {
 		return err
@@ -86,18 +81,94 @@ func (b *Backend) Attention(q, k, v, out *tensor.Tensor, n int) error {
 	p := b.attentionKernels(d, k.DType(), query, keys, values, to)
 	if p == nil {
 		b.mu.Unlock()
-		return b.onHost(func() error { return host.Fused{Base: b.Base}.Attention(q, k, v, out, n) })
+		return b.onHost(func() error { return b.Base.AttentionGen(q, k, v, out, n) })
 	}
 	defer b.mu.Unlock()
-	// A group of flash walks all tiles: unless there are enough of them for the device, sharing the tiles out is faster.
-	if d.Tokens > 1 && p.flashRows > 0 {
-		if blocks := groups(d.Tokens*d.Heads/d.KVHeads, p.flashRows); 2*blocks*d.KVHeads >= b.device.Units {
-			return b.flash(p, d, query, keys, values, to, n, blocks)
+	l := &b.launch
+	l.mems, l.keys, l.values = nil, keys, values
+	l.begin()
+	l.add(0, 0, 1, n, 1)
+	return b.attend(p.one, p, d, query, to, l, 0, 1)
+}
+
+// Attend lets the rows of runs attend to their pages.
+func (b *Backend) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+	d, err := backend.CheckAttend(q, out, runs)
+	if err != nil || d.Tokens*d.Heads == 0 {
+		return err
+	}
+	b.mu.Lock()
+	query, to := b.operand(q), b.operand(out)
+	needed, ok, err := b.attendable(d, runs, query, to)
+	if err != nil || !ok {
+		b.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return b.onHost(func() error { return b.Base.Attend(q, out, runs) })
+	}
+	defer b.mu.Unlock()
+	for i, cache := range cacheTypes {
+		if needed[i] == 0 {
+			continue
+		}
+		p := b.attentionFor(attentionShape{cache, d.HeadDim, d.Heads / d.KVHeads})
+		long := b.flashes(p, d, cache, runs)
+		if long {
+			err := b.eachLaunch(cache, needed[i], runs, func(r backend.Run) int { return p.flashBlocks(d, r) }, func(l *launch) error {
+				return b.flash(p, d, query, to, l)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		share := func(r backend.Run) int {
+			if long && p.flashBlocks(d, r) > 0 {
+				return 0
+			}
+			return r.Tokens
+		}
+		err := b.eachLaunch(cache, needed[i], runs, share, func(l *launch) error {
+			return batches(l.tokens, partBytes(d, groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
+				return b.attend(p.attend, p, d, query, to, l, token, tokens)
+			})
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return batches(d.Tokens, partBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {
-		return b.attend(p, d, query, keys, values, to, n, token, tokens)
-	})
+	return nil
+}
+
+// attendable tells whether kernels take all of the runs, and which slabs those of each type need: see tablesOf.
+func (b *Backend) attendable(d backend.AttentionDims, runs []backend.Run, operands ...operand) (needed [len(cacheTypes)]uint32, ok bool, err error) {
+	for i := range runs {
+		if b.attentionKernels(d, runs[i].Slots.DType, operands...) == nil {
+			return needed, false, nil
+		}
+	}
+	return b.tablesOf(runs)
+}
+
+// flashBlocks returns how many groups of flash take a run: 0 where it has not rows enough for one.
+func (p *attentionPrograms) flashBlocks(d backend.AttentionDims, r backend.Run) int {
+	rows := r.Tokens * d.Heads / d.KVHeads
+	if r.Tokens == 1 || p.flashRows == 0 || rows < p.flashRows {
+		return 0
+	}
+	return groups(rows, p.flashRows)
+}
+
+// flashes tells whether runs of many tokens are for flash. A group of flash walks all tiles: unless there are enough of them for
+// the device, sharing the tiles out is faster.
+func (b *Backend) flashes(p *attentionPrograms, d backend.AttentionDims, cache tensor.DType, runs []backend.Run) bool {
+	blocks := 0
+	for _, r := range runs {
+		if r.Slots.DType == cache {
+			blocks += p.flashBlocks(d, r)
+		}
+	}
+	return blocks > 0 && 2*blocks*d.KVHeads >= b.device.Units
 }
 
 // attentionKernels returns the programs for an attention, nil where they cannot be used: they load four elements at once.
@@ -116,7 +187,7 @@ func (b *Backend) attentionKernels(d backend.AttentionDims, cache tensor.DType, 
 	return nil
 }
 
-// batches calls f with tokens [token, token+tokens) of a chunk at a time, in order: as many as have room for their tiles, of
+// batches calls f with tokens [token, token+tokens) of some at a time, in order: as many as have room for their tiles, of
 // which each has so many bytes.
 func batches(all, bytes int, f func(token, tokens int) error) error {
 	most := max(1, tileScratch/max(1, bytes))
@@ -128,65 +199,75 @@ func batches(all, bytes int, f func(token, tokens int) error) error {
 	return nil
 }
 
-// flash enqueues flash, with so many blocks of queries for each KV head.
-func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, k, v, out operand, n, blocks int) error {
+// flash enqueues flash.
+func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch) error {
 	kernel, err := b.kernel(p.flash, "flash")
 	if err != nil {
 		return err
 	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(v.mem).Long(v.at).Mem(out.mem).Int(out.elements(4))
-	kernel.Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
-	return b.enqueued("Attention", kernel.Run([3]int{blocks, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Float(asm.QueryScale(d.HeadDim))
+	return b.enqueued("Attend", b.pass(kernel, l).Run([3]int{l.next, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }
 
-// attend enqueues attend for some of the tokens and, where there are several tiles, merge.
-func (b *Backend) attend(p *attentionPrograms, d backend.AttentionDims, q, k, v, out operand, n, token, tokens int) error {
-	tiles := groups(n-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
-	parts := out.mem                                       // some buffer, which is not used
+// attend enqueues attend for some of the tokens of a launch and, where there are several tiles, merge.
+func (b *Backend) attend(from program, p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch, token, tokens int) error {
+	tiles := groups(l.longest, asm.TileKeys)
+	parts := out.mem // some buffer, which is not used
 	if tiles > 1 {
 		var err error
 		if parts, err = b.scratchOf(partScratch, partBytes(d, tiles)*tokens); err != nil {
 			return err
 		}
 	}
-	kernel, err := b.kernel(p.attend, "attend")
+	kernel, err := b.kernel(from, "attend")
 	if err != nil {
 		return err
 	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(v.mem).Long(v.at).Mem(out.mem).Int(out.elements(4))
-	kernel.Mem(parts).Int(token).Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
-	err = b.enqueued("Attention", kernel.Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Mem(parts).Int(token).Float(asm.QueryScale(d.HeadDim))
+	err = b.enqueued("Attend", b.pass(kernel, l).Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
 	if err != nil || tiles == 1 {
 		return err
 	}
-	if kernel, err = b.kernel(p.attend, "merge"); err != nil {
+	if kernel, err = b.kernel(from, "merge"); err != nil {
 		return err
 	}
-	kernel.Mem(parts).Int(tiles).Mem(out.mem).Int(out.elements(4)).Int(token).Int(d.Tokens).Int(n)
-	return b.enqueued("Attention", kernel.Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1}))
+	kernel.Mem(parts).Int(tiles).Mem(out.mem).Int(out.elements(4)).Int(token)
+	return b.enqueued("Attend", b.pass(kernel, l).Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1}))
 }
 
 // partBytes returns the bytes of a token's parts: of each head and tile, the values and two numbers more, four for alignment.
 func partBytes(d backend.AttentionDims, tiles int) int { return 4 * d.Heads * tiles * (d.HeadDim + 4) }
 
 // AccumulateAttention adds the attention that keys get to sums.
-func (b *Backend) AccumulateAttention(q, k, sums *tensor.Tensor, n int) error {
-	d, err := backend.CheckAccumulateAttention(q, k, sums, n)
-	if err != nil {
+func (b *Backend) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) error {
+	d, err := backend.CheckAccumulateAttention(q, sums, r)
+	if err != nil || d.Tokens*d.Heads == 0 {
 		return err
 	}
 	b.mu.Lock()
-	query, keys, to := b.operand(q), b.operand(k), b.operand(sums)
-	p := b.attentionKernels(d, k.DType(), query, keys)
-	if p == nil || !to.ok {
+	query, to := b.operand(q), b.operand(sums)
+	l, ok, err := b.oneRun(d, r, query)
+	if err != nil || !ok || !to.ok {
 		b.mu.Unlock()
-		return b.onHost(func() error { return b.Base.AccumulateAttention(q, k, sums, n) })
+		if err != nil {
+			return err
+		}
+		return b.onHost(func() error { return b.Base.AccumulateAttention(q, sums, r) })
 	}
 	defer b.mu.Unlock()
+	p := b.attentionFor(attentionShape{r.Slots.DType, d.HeadDim, d.Heads / d.KVHeads})
 	width := sums.Shape().Dim(-1)
-	return batches(d.Tokens, weighBytes(d, groups(n, asm.TileKeys)), func(token, tokens int) error {
-		return b.weigh(p, d, query, keys, to, width, n, token, tokens)
+	return batches(d.Tokens, weighBytes(d, groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
+		return b.weigh(p, d, query, to, width, l, token, tokens)
 	})
+}
+
+// oneRun returns a launch of one run, for attention's kernels; ok is false where they do not take it.
+func (b *Backend) oneRun(d backend.AttentionDims, r backend.Run, q operand) (l *launch, ok bool, err error) {
+	if b.attentionKernels(d, r.Slots.DType, q) == nil {
+		return nil, false, nil
+	}
+	return b.launchOf(r.Slots, r.Tokens)
 }
 
 // weighBytes returns the bytes of a token's weights, and of each tile's two numbers.
@@ -195,8 +276,8 @@ func weighBytes(d backend.AttentionDims, tiles int) int {
 }
 
 // weigh enqueues the kernels of AccumulateAttention for some of the tokens.
-func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sums operand, width, n, token, tokens int) error {
-	tiles := groups(n-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
+func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, sums operand, width int, l *launch, token, tokens int) error {
+	tiles := groups(l.longest-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
 	stats, err := b.scratchOf(statScratch, 8*tokens*d.Heads*tiles)
 	if err != nil {
 		return err
@@ -209,24 +290,22 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, k, sum
 	if err != nil {
 		return err
 	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(k.mem).Long(k.at).Mem(stats).Mem(weights)
-	kernel.Int(token).Int(d.Tokens).Int(n).Float(asm.QueryScale(d.HeadDim))
-	err = b.enqueued("AccumulateAttention", kernel.Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(stats).Mem(weights).Int(token).Float(asm.QueryScale(d.HeadDim))
+	err = b.enqueued("AccumulateAttention", b.pass(kernel, l).Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
 	if err != nil {
 		return err
 	}
 	if kernel, err = b.kernel(p.weigh, "weigh_shares"); err != nil {
 		return err
 	}
-	kernel.Mem(stats).Int(tiles).Int(token).Int(d.Tokens).Int(n)
-	if err := b.enqueued("AccumulateAttention", kernel.Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1})); err != nil {
+	kernel.Mem(stats).Int(tiles).Int(token)
+	err = b.enqueued("AccumulateAttention", b.pass(kernel, l).Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1}))
+	if err != nil {
 		return err
 	}
 	if kernel, err = b.kernel(p.weigh, "weigh_keys"); err != nil {
 		return err
 	}
-	kernel.Mem(stats).Mem(weights).Int(tiles).Mem(sums.mem).Int(sums.elements(4)).Int(width)
-	kernel.Int(token).Int(tokens).Int(d.Tokens).Int(n)
-	seen := n - d.Tokens + token + tokens
-	return b.enqueued("AccumulateAttention", kernel.Run([3]int{groups(seen, asm.TileKeys), d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
+	kernel.Mem(stats).Mem(weights).Int(tiles).Mem(sums.mem).Int(sums.elements(4)).Int(width).Int(token).Int(tokens)
+	return b.enqueued("AccumulateAttention", b.pass(kernel, l).Run([3]int{tiles, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }

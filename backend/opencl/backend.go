@@ -58,8 +58,12 @@ type Backend struct {
 	programs programs
 	staging  staging
 	scratch  [scratches]*cl.Mem
-	selected [selectSlice / 2]uint64 // keys that a selection has read
-	pending  int                     // kernels enqueued since the last flush
+	tables   tables
+	slabs    map[pageShape]*slabs
+	slabMems slabMem  // what findSlabs has found
+	launch   launch   // that is being made
+	selected []uint64 // keys that a selection has read
+	pending  int      // kernels enqueued since the last flush
 	tuning   tuning
 }
 
@@ -88,6 +92,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	}
 	b.composed = backend.Composed(b)
 	b.memory.backend = b
+	b.slabs = map[pageShape]*slabs{}
 	b.programs.init(device, context, o)
 	b.tuning.init(device, &b.programs.cache)
 	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
@@ -151,6 +156,10 @@ func (b *Backend) Close() error {
 			m.Release()
 			b.scratch[i] = nil
 		}
+	}
+	if b.tables.mem != nil {
+		b.tables.mem.Release()
+		b.tables.mem = nil
 	}
 	b.programs.release()
 	b.context.Release()

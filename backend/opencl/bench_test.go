@@ -3,9 +3,11 @@
 package opencl
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -98,21 +100,87 @@ func BenchmarkGEMM(b *testing.B) {
 	}
 }
 
-// BenchmarkAttention attends with a 1B model's heads: one token, and the last 512 tokens of a prompt.
-func BenchmarkAttention(b *testing.B) {
+// BenchmarkSeveral multiplies as many rows as several conversations have, with weights that take turns.
+func BenchmarkSeveral(b *testing.B) {
 	gpu := openTest(b, Options{})
-	for _, c := range []struct{ tokens, n int }{{1, 64}, {1, 512}, {1, 4096}, {512, 512}, {512, 4096}} {
-		b.Run(fmt.Sprintf("%d of %d", c.tokens, c.n), func(b *testing.B) {
-			q, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(c.tokens, 32, 64))
-			must(b, err)
-			out, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(c.tokens, 32, 64))
-			must(b, err)
-			k, err := tensor.New(gpu, tensor.F16, tensor.ShapeOf(c.n, 8, 64))
-			must(b, err)
-			v, err := tensor.New(gpu, tensor.F16, tensor.ShapeOf(c.n, 8, 64))
-			must(b, err)
+	const hidden, inner, kv = 2048, 8192, 512
+	device := func(dims ...int) *tensor.Tensor {
+		x, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(dims...))
+		must(b, err)
+		return x
+	}
+	norm := device(hidden)
+	type layer struct{ q, k, v, o, gate, up, down *tensor.Tensor }
+	var layers []layer
+	for range 16 {
+		w := func(n, k int) *tensor.Tensor { return zeros(b, gpu, tensor.Q4_0, n, k) }
+		layers = append(layers, layer{w(hidden, hidden), w(kv, hidden), w(kv, hidden), w(hidden, hidden), w(inner, hidden), w(inner, hidden), w(hidden, inner)})
+	}
+	for _, m := range []int{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128} {
+		x, normed, product := device(m, hidden), device(m, hidden), device(m, hidden)
+		q, k, v := device(m, hidden), device(m, kv), device(m, kv)
+		gate, up := device(m, inner), device(m, inner)
+		b.Run(fmt.Sprint(m), func(b *testing.B) {
+			sustained(b, gpu, 0, 0, func() error {
+				for _, l := range layers {
+					err := errors.Join(
+						gpu.NormMatMul(x, norm, 1e-5, normed, []*tensor.Tensor{l.q, l.k, l.v}, []*tensor.Tensor{q, k, v}),
+						gpu.MatMulAdd(q, l.o, product, x),
+						gpu.NormSwiGLU(x, norm, 1e-5, normed, l.gate, l.up, up, gate),
+						gpu.MatMulAdd(gate, l.down, product, x))
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			b.ReportMetric(float64(m)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			for shape, best := range gpu.tuning.best {
+				if shape.m == rowsFor(m) {
+					b.Logf("%+v: %+v", shape, best)
+				}
+			}
+		})
+	}
+}
+
+// attended are runs of a number of conversations, with a 1B model's heads, and their queries and results.
+func attended(b *testing.B, gpu *Backend, conversations, tokens, n int) (q, out *tensor.Tensor, runs []backend.Run) {
+	b.Helper()
+	device := func(d tensor.DType, dims ...int) *tensor.Tensor {
+		x, err := tensor.New(gpu, d, tensor.ShapeOf(dims...))
+		must(b, err)
+		return x
+	}
+	pages := groups(n, backend.PageSlots)
+	slab := device(tensor.F16, conversations*8*pages, 2, backend.PageSlots, 64)
+	page := 0
+	for range conversations {
+		s := &backend.Slots{DType: tensor.F16, HeadDim: 64, Heads: make([]backend.HeadSlots, 8)}
+		for i := range s.Heads {
+			s.Heads[i].Len = n
+			for range pages {
+				s.Heads[i].Pages = append(s.Heads[i].Pages, backend.Page{Slab: slab, Index: page})
+				page++
+			}
+		}
+		runs = append(runs, backend.Run{Tokens: tokens, Slots: s})
+	}
+	return device(tensor.F32, conversations*tokens, 32, 64), device(tensor.F32, conversations*tokens, 32, 64), runs
+}
+
+// BenchmarkAttend attends with a 1B model's heads: one token of one conversation and of several, and the last 512 tokens of a
+// prompt.
+func BenchmarkAttend(b *testing.B) {
+	gpu := openTest(b, Options{})
+	for _, c := range []struct{ conversations, tokens, n int }{
+		{1, 1, 64}, {1, 1, 512}, {1, 1, 4096}, {4, 1, 512}, {16, 1, 512}, {16, 1, 4096}, {1, 512, 512}, {1, 512, 4096},
+	} {
+		b.Run(fmt.Sprintf("%d times %d of %d", c.conversations, c.tokens, c.n), func(b *testing.B) {
+			q, out, runs := attended(b, gpu, c.conversations, c.tokens, c.n)
 			seen := float64(c.n) - float64(c.tokens-1)/2
-			sustained(b, gpu, 2*float64(k.Size()), 4*float64(c.tokens)*seen*32*64, func() error { return gpu.Attention(q, k, v, out, c.n) })
+			b.ReportAllocs()
+			sustained(b, gpu, float64(c.conversations*c.n*2*2*8*64), 4*float64(c.conversations*c.tokens)*seen*32*64, func() error { return gpu.Attend(q, out, runs) })
 		})
 	}
 }
@@ -122,13 +190,10 @@ func BenchmarkWeigh(b *testing.B) {
 	gpu := openTest(b, Options{})
 	for _, tokens := range []int{1, 32, 256} {
 		b.Run(fmt.Sprint(tokens, " of 4096"), func(b *testing.B) {
-			q, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(tokens, 32, 64))
-			must(b, err)
-			k, err := tensor.New(gpu, tensor.F16, tensor.ShapeOf(4096, 8, 64))
-			must(b, err)
+			q, _, runs := attended(b, gpu, 1, tokens, 4096)
 			sums, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(8, 4096))
 			must(b, err)
-			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.AccumulateAttention(q, k, sums, 4096) })
+			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.AccumulateAttention(q, sums, runs[0]) })
 		})
 	}
 }
@@ -155,12 +220,17 @@ func BenchmarkLargest(b *testing.B) {
 	bench := newBench(b, Options{})
 	bench.gpu.selects = true
 	const vocab = 128256
-	x := bench.on(bench.floats(1, vocab))
+	x, many := bench.on(bench.floats(1, vocab)), bench.on(bench.floats(16, vocab))
 	for _, k := range []int{1, 40, 256} {
 		b.Run(fmt.Sprint(k), func(b *testing.B) {
 			indices, values := make([]int32, k), make([]float32, k)
 			b.ReportAllocs()
 			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Largest(x, indices, values) })
+		})
+		b.Run(fmt.Sprint(k, " of each of 16 rows"), func(b *testing.B) {
+			indices, values := make([]int32, 16*k), make([]float32, 16*k)
+			b.ReportAllocs()
+			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Largest(many, indices, values) })
 		})
 	}
 	b.Run("read", func(b *testing.B) {
@@ -182,16 +252,13 @@ func BenchmarkDecode(b *testing.B) {
 	x, norm, normed, product := device(tensor.F32, 1, hidden), device(tensor.F32, hidden), device(tensor.F32, 1, hidden), device(tensor.F32, 1, hidden)
 	q, k, v := device(tensor.F32, 1, hidden), device(tensor.F32, 1, kv), device(tensor.F32, 1, kv)
 	gate, up := device(tensor.F32, 1, inner), device(tensor.F32, 1, inner)
-	table, cache := device(tensor.F32, 1, 64), device(tensor.F16, slots, 8, 64)
+	table := device(tensor.F32, 1, 64)
+	_, _, runs := attended(b, gpu, 1, 1, slots)
 	heads, err := q.Reshape(1, 32, 64)
 	must(b, err)
 	kvHeads, err := k.Reshape(1, 8, 64)
 	must(b, err)
-	slot, err := cache.Slice(7, 8)
-	must(b, err)
 	valueHeads, err := v.Reshape(1, 8, 64)
-	must(b, err)
-	valueSlot, err := cache.Slice(8, 9)
 	must(b, err)
 	wq, wk, wv, wo, wg, wu, wd := w(hidden, hidden), w(kv, hidden), w(kv, hidden), w(hidden, hidden), w(inner, hidden), w(inner, hidden), w(hidden, inner)
 	for _, op := range []struct {
@@ -201,11 +268,8 @@ func BenchmarkDecode(b *testing.B) {
 		{"NormMatMul of q, k, v", func() error {
 			return gpu.NormMatMul(x, norm, 1e-5, normed, []*tensor.Tensor{wq, wk, wv}, []*tensor.Tensor{q, k, v})
 		}},
-		{"RoPE", func() error { return gpu.RoPE(heads, table) }},
-		{"Cast", func() error { return gpu.Cast(kvHeads, slot) }},
-		{"RoPE twice and Cast twice", func() error { return gpu.composed.RoPECast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
-		{"RoPECast", func() error { return gpu.RoPECast(heads, kvHeads, valueHeads, table, slot, valueSlot) }},
-		{"AttentionGen", func() error { return gpu.AttentionGen(heads, cache, cache, heads, slots) }},
+		{"RoPEStore", func() error { return gpu.RoPEStore(heads, kvHeads, valueHeads, table, runs) }},
+		{"Attend", func() error { return gpu.Attend(heads, heads, runs) }},
 		{"MatMulAdd of o", func() error { return gpu.MatMulAdd(q, wo, product, x) }},
 		{"NormSwiGLU", func() error { return gpu.NormSwiGLU(x, norm, 1e-5, normed, wg, wu, up, gate) }},
 		{"MatMulAdd of down", func() error { return gpu.MatMulAdd(gate, wd, product, x) }},

@@ -117,17 +117,11 @@ func (b *Backend) Cast(src, dst *tensor.Tensor) error {
 	}
 	b.mu.Lock()
 	from, to := b.operand(src), b.operand(dst)
-	switch n, narrowed := narrowers[dst.DType()]; {
+	switch _, narrowed := narrowers[dst.DType()]; {
 	case !from.ok || !to.ok:
 	case src.DType() == tensor.F32 && narrowed:
 		defer b.mu.Unlock()
-		k, err := b.kernel(narrow, n.kernel)
-		if err != nil {
-			return err
-		}
-		items := src.Shape().NumElements() / n.elements
-		k.Mem(from.mem).Int(from.elements(4)).Mem(to.mem).Long(to.at).Int(items)
-		return b.runFlat("Cast", k, items)
+		return b.narrowTo("Cast", from, to, dst.DType(), src.Shape().NumElements())
 	case dst.DType() == tensor.F32 && wideners[src.DType()] != "":
 		defer b.mu.Unlock()
 		w := plainWeights(src, from)
@@ -135,4 +129,16 @@ func (b *Backend) Cast(src, dst *tensor.Tensor) error {
 	}
 	b.mu.Unlock()
 	return b.onHost(func() error { return b.Base.Cast(src, dst) })
+}
+
+// narrowTo stores n floats in a type that narrowers has.
+func (b *Backend) narrowTo(what string, from, to operand, d tensor.DType, n int) error {
+	narrower := narrowers[d]
+	k, err := b.kernel(narrow, narrower.kernel)
+	if err != nil {
+		return err
+	}
+	items := n / narrower.elements
+	k.Mem(from.mem).Int(from.elements(4)).Mem(to.mem).Long(to.at).Int(items)
+	return b.runFlat(what, k, items)
 }

@@ -10,6 +10,18 @@
 // the device, so that of a vocabulary's logits only those that can be drawn are read. Operands that no kernel takes, such as
 // weights in the layout of files, are mapped and computed by the portable reference.
 //
+// # Many conversations
+//
+// A kernel works on the pages of up to 16 runs, which may be of as many conversations: it takes the buffers of all slabs, and a
+// description of each run by value. The lists of pages stay on the device, those of all caches in one buffer, and are sent
+// again when they have changed: for a conversation that goes on, once for each page of slots. Runs of few tokens share the tiles
+// of keys out among groups of work-items, longer ones walk them. Slabs double, so that 16 of one type and size of head are enough;
+// what is in more of them is mapped and computed by the reference.
+//
+// Of products with several rows of activations there are three: row by row, which loads the weights for each row anew; tiles of
+// 64 rows; and one for in between, whose lanes multiply each block of weights with several rows. Which is fastest is tried for
+// each shape and number of rows.
+//
 // # Memory and its end
 //
 // The driver is given no memory of the host's but staging memory of this package, into which Go copies: a tensor's bytes may be a

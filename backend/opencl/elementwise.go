@@ -83,12 +83,16 @@ func (b *Backend) SiLUMul(x, y *tensor.Tensor) error {
 		return b.onHost(func() error { return b.Base.SiLUMul(x, y) })
 	}
 	defer b.mu.Unlock()
+	return b.siluMul(to, from, x.Shape().NumElements())
+}
+
+// siluMul computes x = silu(x)·y of n elements.
+func (b *Backend) siluMul(x, y operand, n int) error {
 	k, err := b.kernel(elementwise, "silu_mul")
 	if err != nil {
 		return err
 	}
-	n := x.Shape().NumElements()
-	k.Mem(to.mem).Int(to.elements(4)).Mem(from.mem).Int(from.elements(4)).Int(n)
+	k.Mem(x.mem).Int(x.elements(4)).Mem(y.mem).Int(y.elements(4)).Int(n)
 	return b.runFlat("SiLUMul", k, n)
 }
 

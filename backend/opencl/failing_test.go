@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -47,17 +48,25 @@ func scenario(driver cl.Driver, folder string) (err error) {
 	}
 	tensors = append(tensors, w)
 	x, y, cache, gain := device(tensor.F32, 1, 64), device(tensor.F32, 1, 64), device(tensor.F16, 8, 1, 64), device(tensor.F32, 64)
+	slab, sums := device(tensor.F16, 2, 2, backend.PageSlots, 64), device(tensor.F32, 1, 200)
 	long := device(tensor.F32, selectSlice+1)
 	if err != nil {
 		return err
 	}
+	run := []backend.Run{{Tokens: 1, Slots: slotsIn(slab, 200)}}
 	for i, step := range []func() error{
 		func() error { return b.Gather(w, []int32{3}, x) },
 		func() error { return b.NormMatMul(x, gain, 1e-5, y, []*tensor.Tensor{w}, []*tensor.Tensor{y}) },
 		func() error { return b.MatMulAdd(y, w, x, x) },
 		func() error { return b.Cast(x, view(cache, 2)) },
-		func() error { return b.Attention(view3(x), cache, cache, view3(y), 8) },
-		func() error { return b.Compact(cache, []int32{1, 5}) },
+		func() error { return b.AttentionGen(view3(x), cache, cache, view3(y), 8) },
+		func() error { return b.RoPEStore(view3(x), view3(y), view3(gain), x, run) },
+		func() error { return b.Attend(view3(x), view3(y), run) },
+		func() error { return b.AccumulateAttention(view3(x), sums, run[0]) },
+		func() error { return b.Compact(run[0].Slots, [][]int32{{1, 5, 180}}) },
+		func() error { return b.CopyPage(run[0].Slots.Heads[0].Pages[0], run[0].Slots.Heads[0].Pages[1]) },
+		func() error { return b.WriteSlots(run[0].Slots, 0, 127, view(cache, 1), x) },
+		func() error { return b.ReadSlots(run[0].Slots, 0, 127, nil, x) },
 		func() error { return b.CopySlice(cache, cache, 64, 0, 4*64) },
 		func() error { return b.onHost(func() error { return b.Base.Scale(x, 2) }) },
 		func() error { return b.Largest(long, make([]int32, 3), make([]float32, 3)) },

@@ -13,12 +13,21 @@ const maxTerms = 3
 
 // terms are the weights and outputs of a fused product.
 type terms struct {
-	w   [maxTerms]weights
-	out [maxTerms]operand
-	n   int
+	w      [maxTerms]weights
+	out    [maxTerms]operand
+	counts [maxTerms]int // rows of the weights
+	n      int
 }
 
-// add adds a weight and, unless nil, its output; false: no fused kernel takes it with the ones before.
+// rows returns how many rows all weights have.
+func (t *terms) rows() (n int) {
+	for _, count := range t.counts {
+		n += count
+	}
+	return n
+}
+
+// add adds a weight and its output; false: no fused kernel takes it with the ones before.
 func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 	if t.n == maxTerms {
 		return false
@@ -27,18 +36,16 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 	if !ok || len(table.parts) != 1 || k != table.k || table.format.name != t.w[0].format.name && t.n > 0 {
 		return false
 	}
-	t.w[t.n] = table
-	if out != nil {
-		if t.out[t.n] = b.operand(out); !t.out[t.n].ok {
-			return false
-		}
+	if t.out[t.n] = b.operand(out); !t.out[t.n].ok {
+		return false
 	}
+	t.w[t.n], t.counts[t.n] = table, w.Shape().Dim(0)
 	t.n++
 	return true
 }
 
-// begin starts a kernel with the terms' weights, of which there are counts rows.
-func (t *terms) begin(b *Backend, name string, size teams, counts *[maxTerms]int, slots int) (*cl.Kernel, error) {
+// begin starts a kernel with the terms' weights.
+func (t *terms) begin(b *Backend, name string, size teams, slots int) (*cl.Kernel, error) {
 	k, err := b.kernel(b.tuning.program(name, t.w[0].format.name, t.w[0].lanes, size), name)
 	if err != nil {
 		return nil, err
@@ -46,12 +53,12 @@ func (t *terms) begin(b *Backend, name string, size teams, counts *[maxTerms]int
 	for i := range slots {
 		j := min(i, t.n-1) // a slot without a term has some weights and no rows
 		w := &t.w[j]
-		weight(k, w, &w.parts[0], w.first, w.first+counts[i])
+		weight(k, w, &w.parts[0], w.first, w.first+t.counts[i])
 	}
 	return k, nil
 }
 
-// NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel.
+// NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel, for more with activations that are rounded once.
 func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
 	m, k, err := backend.CheckRMSNorm(x, norm)
 	if err != nil {
@@ -67,13 +74,13 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 		return b.composed.NormMatMul(x, norm, eps, normed, ws, outs)
 	}
 	var t terms
-	fused := m <= fewRows
-	for i := 0; i < len(ws) && fused; i++ {
-		fused = t.add(b, ws[i], outs[i], k)
+	together := true
+	for i := 0; i < len(ws) && together; i++ {
+		together = t.add(b, ws[i], outs[i], k)
 	}
-	if fused && t.n > 0 {
+	if together && t.n > 0 {
 		defer b.mu.Unlock()
-		return b.normMultiply(from, gain, eps, &t, ws, m, k)
+		return b.normMultiply(from, gain, scratch, eps, &t, m, k)
 	}
 	err = b.norm(from, gain, scratch, m, k, eps)
 	b.mu.Unlock()
@@ -88,32 +95,64 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 	return nil
 }
 
-// normMultiply enqueues norm_matvec.
-func (b *Backend) normMultiply(x, gain operand, eps float32, t *terms, ws []*tensor.Tensor, m, k int) error {
-	var counts [maxTerms]int
-	total := 0
-	for i, w := range ws {
-		counts[i] = w.Shape().Dim(0)
-		total += counts[i]
+// normMultiply multiplies the norms of rows with all terms.
+func (b *Backend) normMultiply(x, gain, normed operand, eps float32, t *terms, m, k int) error {
+	by := b.way("norm_matvec", t.w[0].format.name, t.rows(), k, m, t.w[0].split(), func(by teams) error {
+		return b.normMultiplyBy(by, x, gain, normed, eps, t, m, k)
+	})
+	return b.normMultiplyBy(by, x, gain, normed, eps, t, m, k)
+}
+
+// normMultiplyBy does so in a way: row by row it is one kernel.
+func (b *Backend) normMultiplyBy(by teams, x, gain, normed operand, eps float32, t *terms, m, k int) error {
+	if by != rowByRow {
+		return b.normThenMultiply("NormMatMul", by, x, gain, normed, eps, t, m, k)
 	}
-	shape := productShape{"norm_matvec", t.w[0].format.name, total, k}
+	shape := productShape{kernel: "norm_matvec", format: t.w[0].format.name, n: t.rows(), k: k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
-		size = b.tune(shape, func(try teams) error { return b.normMatvec(try, x, gain, eps, t, &counts, m, k) })
+		size = b.tune(shape, b.tuning.try, func(try teams) error { return b.normMatvec(try, x, gain, eps, t, m, k) })
 	}
-	return b.normMatvec(size, x, gain, eps, t, &counts, m, k)
+	return b.normMatvec(size, x, gain, eps, t, m, k)
+}
+
+// normThenMultiply norms rows, rounds them once where weights are in blocks, and multiplies them with each term.
+func (b *Backend) normThenMultiply(what string, by teams, x, gain, normed operand, eps float32, t *terms, m, k int) error {
+	if err := b.norm(x, gain, normed, m, k, eps); err != nil {
+		return err
+	}
+	var rounded activations
+	if t.w[0].split() {
+		var err error
+		if rounded, err = b.round(what, normed, m, k, t.w[0].format.blockLen); err != nil {
+			return err
+		}
+	}
+	for i := range t.n {
+		w, n := &t.w[i], t.counts[i]
+		var err error
+		if w.split() {
+			err = b.multiplyRounded(what, by, rounded, w, &w.parts[0], w.first, w.first+n, t.out[i], n, false)
+		} else {
+			err = b.multiplyMany(what, normed, w, &w.parts[0], w.first, w.first+n, t.out[i], m, n, k, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // normMatvec enqueues the kernel.
-func (b *Backend) normMatvec(size teams, x, gain operand, eps float32, t *terms, counts *[maxTerms]int, m, k int) error {
-	kernel, err := t.begin(b, "norm_matvec", size, counts, maxTerms)
+func (b *Backend) normMatvec(size teams, x, gain operand, eps float32, t *terms, m, k int) error {
+	kernel, err := t.begin(b, "norm_matvec", size, maxTerms)
 	if err != nil {
 		return err
 	}
 	begins, blocks := [maxTerms]int{}, 0
 	for i := range begins {
 		begins[i] = blocks
-		blocks += size.blocks(counts[i], t.w[0].lanes)
+		blocks += size.blocks(t.counts[i], t.w[0].lanes)
 	}
 	kernel.Int(begins[1]).Int(begins[2])
 	t.w[0].dims(kernel, k)
@@ -142,7 +181,7 @@ func (b *Backend) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	return b.multiply("MatMulAdd", from, &table, to, m, n, k, true)
 }
 
-// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normed x: for few rows in one kernel.
+// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normed x: for few rows in one kernel, for more as NormMatMul does.
 func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
 	m, k, err := backend.CheckRMSNorm(x, norm)
 	if err != nil {
@@ -153,12 +192,16 @@ func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 		return err
 	}
 	b.mu.Lock()
-	from, gain := b.operand(x), b.operand(norm)
+	from, gain, scratch := b.operand(x), b.operand(norm), b.operand(normed)
 	var t terms
-	if m <= fewRows && gate.Shape() == up.Shape() && from.ok && gain.ok && from.float4s() && gain.float4s() &&
-		t.add(b, gate, out, k) && t.add(b, up, nil, k) {
+	if gate.Shape() == up.Shape() && from.ok && gain.ok && scratch.ok && from.float4s() && gain.float4s() &&
+		scratch.float4s() && t.add(b, gate, out, k) && t.add(b, up, product, k) {
 		defer b.mu.Unlock()
-		return b.normSwiGLU(from, gain, eps, &t, gate.Shape().Dim(0), m, k)
+		n := t.counts[0]
+		by := b.way("norm_swiglu", t.w[0].format.name, n, k, m, t.w[0].split(), func(by teams) error {
+			return b.normSwiGLU(by, from, gain, scratch, eps, &t, n, m, k)
+		})
+		return b.normSwiGLU(by, from, gain, scratch, eps, &t, n, m, k)
 	}
 	b.mu.Unlock()
 	if err := b.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
@@ -167,20 +210,25 @@ func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 	return b.SiLUMul(out, product)
 }
 
-// normSwiGLU tunes norm_swiglu where it must, and enqueues it.
-func (b *Backend) normSwiGLU(x, gain operand, eps float32, t *terms, n, m, k int) error {
-	shape := productShape{"norm_swiglu", t.w[0].format.name, n, k}
+// normSwiGLU computes NormSwiGLU in a way: row by row it is one kernel.
+func (b *Backend) normSwiGLU(by teams, x, gain, normed operand, eps float32, t *terms, n, m, k int) error {
+	if by != rowByRow {
+		if err := b.normThenMultiply("NormSwiGLU", by, x, gain, normed, eps, t, m, k); err != nil {
+			return err
+		}
+		return b.siluMul(t.out[0], t.out[1], m*n)
+	}
+	shape := productShape{kernel: "norm_swiglu", format: t.w[0].format.name, n: n, k: k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
-		size = b.tune(shape, func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
+		size = b.tune(shape, b.tuning.try, func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
 	}
 	return b.swiGLU(size, x, gain, eps, t, n, m, k)
 }
 
 // swiGLU enqueues the kernel.
 func (b *Backend) swiGLU(size teams, x, gain operand, eps float32, t *terms, n, m, k int) error {
-	counts := [maxTerms]int{n, n}
-	kernel, err := t.begin(b, "norm_swiglu", size, &counts, 2)
+	kernel, err := t.begin(b, "norm_swiglu", size, 2)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,11 @@ import (
 // operands are tensors for every operation.
 type operands struct {
 	x, y, gain, square, table *tensor.Tensor // F32
-	cache, slot, half         *tensor.Tensor // F16
+	cache, slot, slab         *tensor.Tensor // F16
 	head, long, sums          *tensor.Tensor // F32
 	plain, split              *tensor.Tensor // prepared weights
 	host                      *tensor.Tensor // F32, the host's
+	slots                     *backend.Slots // of one head in the slab
 }
 
 func newOperands(t *testing.T, b *Backend) *operands {
@@ -45,17 +46,30 @@ func newOperands(t *testing.T, b *Backend) *operands {
 	must(t, err)
 	o := &operands{
 		x: device(tensor.F32, 1, 64), y: device(tensor.F32, 1, 64), gain: device(tensor.F32, 64), square: device(tensor.F32, 64, 64),
-		cache: device(tensor.F16, 100, 1, 64), half: device(tensor.F16, 1, 1, 64), table: device(tensor.F32, 1, 64),
-		long: device(tensor.F32, 1, longRow+1), sums: device(tensor.F32, 1, 100), plain: prepared(tensor.F16), split: prepared(tensor.Q4_0), host: host,
+		cache: device(tensor.F16, 100, 1, 64), slab: device(tensor.F16, 3, 2, backend.PageSlots, 64), table: device(tensor.F32, 1, 64),
+		long: device(tensor.F32, 1, longRow+1), sums: device(tensor.F32, 1, 200), plain: prepared(tensor.F16), split: prepared(tensor.Q4_0), host: host,
 	}
 	o.slot, o.head = view(o.cache, 2), view3(o.x)
+	o.slots = slotsIn(o.slab, 200)
 	return o
 }
+
+// slotsIn returns n slots of one head in the first pages of a slab.
+func slotsIn(slab *tensor.Tensor, n int) *backend.Slots {
+	s := &backend.Slots{DType: slab.DType(), HeadDim: slab.Shape().Dim(3), Heads: []backend.HeadSlots{{Len: n}}}
+	for i := range groups(n, backend.PageSlots) {
+		s.Heads[0].Pages = append(s.Heads[0].Pages, backend.Page{Slab: slab, Index: i})
+	}
+	return s
+}
+
+// run is one token of the slots.
+func (o *operands) run() []backend.Run { return []backend.Run{{Tokens: 1, Slots: o.slots}} }
 
 // free gives the operands up; the views are of others' memory.
 func (o *operands) free(t *testing.T) {
 	t.Helper()
-	for _, x := range []*tensor.Tensor{o.x, o.y, o.gain, o.square, o.table, o.cache, o.half, o.long, o.sums, o.plain, o.split, o.host} {
+	for _, x := range []*tensor.Tensor{o.x, o.y, o.gain, o.square, o.table, o.cache, o.slab, o.long, o.sums, o.plain, o.split, o.host} {
 		if err := x.Free(); err != nil {
 			t.Error(err)
 		}
@@ -101,9 +115,16 @@ func (o *operands) operations(b *Backend) map[string]func() error {
 		"Softmax, long":       func() error { return b.Softmax(o.long) },
 		"RoPE":                func() error { return b.RoPE(o.head, o.table) },
 		"AttentionGen":        func() error { return b.AttentionGen(o.head, o.cache, o.cache, view3(o.y), 100) },
-		"Attention":           func() error { return b.Attention(o.head, o.cache, o.cache, view3(o.y), 3) },
-		"AccumulateAttention": func() error { return b.AccumulateAttention(o.head, o.cache, o.sums, 100) },
-		"Compact":             func() error { return b.Compact(o.cache, []int32{1, 5}) },
+		"RoPEStore":           func() error { return b.RoPEStore(o.head, view3(o.y), view3(o.gain), o.table, o.run()) },
+		"RoPEStore, host's":   func() error { return b.RoPEStore(nil, view3(o.host), view3(o.gain), nil, o.run()) },
+		"Attend":              func() error { return b.Attend(o.head, view3(o.y), o.run()) },
+		"AccumulateAttention": func() error { return b.AccumulateAttention(o.head, o.sums, o.run()[0]) },
+		"Compact":             func() error { return b.Compact(o.slots, [][]int32{{1, 5, 180}}) },
+		"CopyPage":            func() error { return b.CopyPage(o.slots.Heads[0].Pages[0], backend.Page{Slab: o.slab, Index: 2}) },
+		"ReadSlots":           func() error { return b.ReadSlots(o.slots, 0, 127, o.square, o.square) },
+		"ReadSlots to host":   func() error { return b.ReadSlots(o.slots, 0, 127, o.host, nil) },
+		"WriteSlots":          func() error { return b.WriteSlots(o.slots, 0, 127, o.square, o.square) },
+		"WriteSlots of host":  func() error { return b.WriteSlots(o.slots, 0, 127, nil, o.host) },
 		"Gather":              func() error { return b.Gather(o.split, []int32{3}, o.x) },
 		"Gather of several":   func() error { return b.Gather(o.plain, make([]int32, 64), o.square) },
 		"CopySlice":           func() error { return b.CopySlice(o.x, o.y, 0, 0, 64) },
@@ -120,7 +141,6 @@ func (o *operands) operations(b *Backend) map[string]func() error {
 		},
 		"MatMulAdd":  func() error { return b.MatMulAdd(o.x, o.split, o.y, o.y) },
 		"NormSwiGLU": func() error { return b.NormSwiGLU(o.x, o.gain, 1e-5, o.table, o.split, o.split, o.y, o.y) },
-		"RoPECast":   func() error { return b.RoPECast(o.head, view3(o.y), view3(o.gain), o.table, o.half, o.half) },
 		"Largest":    func() error { return b.Largest(o.long, make([]int32, 3), make([]float32, 3)) },
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// fewRows is how many rows of activations are multiplied row by row. More are multiplied together.
+// fewRows is how many rows of activations are multiplied row by row where nothing was tuned. More are multiplied together.
 const fewRows = 8
 
 // maxPanel bounds the widened weights of one product, in bytes; larger ones are multiplied in several.
@@ -58,17 +58,33 @@ func (b *Backend) multiply(what string, x operand, w *weights, out operand, m, n
 		}
 		to := out
 		to.at += 4 * (lo - w.first)
-		var err error
-		if m <= fewRows {
-			err = b.multiplyFew(what, x, w, p, lo, hi, to, m, n, k, add)
-		} else {
-			err = b.multiplyMany(what, x, w, p, lo, hi, to, m, n, k, add)
-		}
-		if err != nil {
+		by := b.way("multiply", w.format.name, hi-lo, k, m, w.split(), func(by teams) error {
+			scratch, err := b.scratchOf(partScratch, 4*(hi-lo)*m)
+			if err != nil {
+				return err
+			}
+			return b.multiplyBy(what, by, x, w, p, lo, hi, operand{mem: scratch}, m, hi-lo, k, add)
+		})
+		if err := b.multiplyBy(what, by, x, w, p, lo, hi, to, m, n, k, add); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// multiplyBy multiplies with rows [lo, hi) of a part in a way.
+func (b *Backend) multiplyBy(what string, by teams, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
+	switch {
+	case by == rowByRow:
+		return b.multiplyFew(what, x, w, p, lo, hi, out, m, width, k, add)
+	case w.split():
+		rounded, err := b.round(what, x, m, k, w.format.blockLen)
+		if err != nil {
+			return err
+		}
+		return b.multiplyRounded(what, by, rounded, w, p, lo, hi, out, width, add)
+	}
+	return b.multiplyMany(what, x, w, p, lo, hi, out, m, width, k, add)
 }
 
 // weight passes rows [lo, hi) of a part to a product's kernel.
@@ -93,14 +109,14 @@ func (w *weights) dims(kernel *cl.Kernel, k int) { kernel.Int(k).Int(w.stride) }
 
 // multiplyFew multiplies row by row of x with rows [lo, hi) of a part.
 func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	shape := productShape{"matvec", w.format.name, hi - lo, k}
+	shape := productShape{kernel: "matvec", format: w.format.name, n: hi - lo, k: k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
-		scratch, err := b.scratchOf(panelScratch, 4*(hi-lo)*m)
+		scratch, err := b.scratchOf(partScratch, 4*(hi-lo)*m)
 		if err != nil {
 			return err
 		}
-		size = b.tune(shape, func(t teams) error {
+		size = b.tune(shape, b.tuning.try, func(t teams) error {
 			return b.matvec(what, t, x, w, p, lo, hi, operand{mem: scratch}, m, hi-lo, k, add)
 		})
 	}
@@ -119,12 +135,9 @@ func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, l
 	return b.enqueued(what, kernel.Run([3]int{t.blocks(hi-lo, w.lanes), m, 1}, [3]int{t.Group, 1, 1}))
 }
 
-// multiplyMany multiplies many rows with rows [lo, hi) of a part: blocks as they are, and halves widened, as many rows at once as
-// the scratch memory may have.
+// multiplyMany multiplies many rows with rows [lo, hi) of a part that is not in blocks: halves are widened, as many rows at once
+// as the scratch memory may have.
 func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	if w.split() {
-		return b.multiplyBlocks(what, x, w, p, lo, hi, out, m, width, k, add)
-	}
 	if w.dtype == tensor.F32 && k == w.k {
 		panel := operand{p.quants, p.at + (lo-p.row)*w.rowBytes, true}
 		return b.gemm(what, x, panel, out, m, hi-lo, k, width, add)
@@ -148,32 +161,56 @@ func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, 
 	return nil
 }
 
-// multiplyBlocks rounds the activations and multiplies them with rows [lo, hi) of a part.
-func (b *Backend) multiplyBlocks(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
-	block := w.format.blockLen
-	stepsAt := m * k
-	sumsAt := stepsAt + 4*m*(k/block)
-	scratch, err := b.scratchOf(roundScratch, sumsAt+2*m*(k/16))
-	if err != nil {
-		return err
+// activations are rows of activations that round has rounded, [m, k] in scratch memory.
+type activations struct {
+	mem             *cl.Mem
+	stepsAt, sumsAt int // bytes to the blocks' steps, and to the sums
+	m, k            int
+}
+
+// round rounds activations x [m, k] to eight bits, in blocks of a length. What it returns is good until it is called again.
+func (b *Backend) round(what string, x operand, m, k, block int) (a activations, err error) {
+	a = activations{stepsAt: m * k, m: m, k: k}
+	a.sumsAt = a.stepsAt + 4*m*(k/block)
+	if a.mem, err = b.scratchOf(roundScratch, a.sumsAt+2*m*(k/16)); err != nil {
+		return a, err
 	}
 	kernel, err := b.kernel(rounding, "round_rows")
 	if err != nil {
-		return err
+		return a, err
 	}
 	kernel.Mem(x.mem).Int(x.elements(16)).Int(k).Int(block)
-	kernel.Mem(scratch).Mem(scratch).Int(stepsAt / 4).Mem(scratch).Int(sumsAt / 2)
+	a.pass(kernel)
 	const perGroup = 8 * groupSize // elements
-	if err := b.enqueued(what, kernel.Run([3]int{groups(k, perGroup), m, 1}, [3]int{groupSize, 1, 1})); err != nil {
+	return a, b.enqueued(what, kernel.Run([3]int{groups(k, perGroup), m, 1}, [3]int{groupSize, 1, 1}))
+}
+
+// pass passes the activations to a kernel.
+func (a *activations) pass(kernel *cl.Kernel) {
+	kernel.Mem(a.mem).Mem(a.mem).Int(a.stepsAt / 4).Mem(a.mem).Int(a.sumsAt / 2)
+}
+
+// multiplyRounded multiplies rounded activations with rows [lo, hi) of a part in blocks: in tiles, or by several.cl.
+func (b *Backend) multiplyRounded(what string, by teams, a activations, w *weights, p *part, lo, hi int, out operand, width int, add bool) error {
+	if by != tiled {
+		kernel, err := b.kernel(b.tuning.program("several", w.format.name, w.lanes, by), "several")
+		if err != nil {
+			return err
+		}
+		a.pass(kernel)
+		weight(kernel, w, p, lo, hi)
+		w.dims(kernel, a.k)
+		kernel.Mem(out.mem).Int(out.elements(4)).Int(a.m).Int(width).Int(flag(add))
+		return b.enqueued(what, kernel.Run([3]int{by.blocks(hi-lo, w.lanes), groups(a.m, by.Columns), 1}, [3]int{by.Group, 1, 1}))
+	}
+	kernel, err := b.kernel(b.tuning.gemm(w.format.name), "gemm_blocks")
+	if err != nil {
 		return err
 	}
-	if kernel, err = b.kernel(b.tuning.gemm(w.format.name), "gemm_blocks"); err != nil {
-		return err
-	}
-	kernel.Mem(scratch).Mem(scratch).Int(stepsAt / 4).Mem(scratch).Int(sumsAt / 2)
+	a.pass(kernel)
 	kernel.Mem(p.quants).Mem(p.scales).Int(lo - p.row).Int(w.stride).Mem(out.mem).Int(out.elements(4))
-	kernel.Int(m).Int(hi - lo).Int(k).Int(width).Int(flag(add))
-	return b.enqueued(what, kernel.Run([3]int{groups(hi-lo, gemmTile), groups(m, gemmTile), 1}, [3]int{128, 1, 1}))
+	kernel.Int(a.m).Int(hi - lo).Int(a.k).Int(width).Int(flag(add))
+	return b.enqueued(what, kernel.Run([3]int{groups(hi-lo, gemmTile), groups(a.m, gemmTile), 1}, [3]int{128, 1, 1}))
 }
 
 // gemmTile is the side of the square that a group of the gemm kernel computes.

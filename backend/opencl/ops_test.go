@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -69,6 +68,27 @@ func TestProducts(t *testing.T) {
 						continue
 					}
 					b.products(d, c.m, c.n, c.k)
+				}
+			}
+		})
+	}
+}
+
+// TestWays compares the products of several rows in each of the ways.
+func TestWays(t *testing.T) {
+	b := newBench(t, Options{})
+	for i := range ways {
+		t.Run(fmt.Sprintf("%+v", ways[i]), func(t *testing.T) {
+			b.TB, b.gpu.tuning.forced = t, &ways[i]
+			types := weightTypes
+			if i > 2 { // the kernel is the same, divided otherwise
+				types = []tensor.DType{tensor.Q4_0, tensor.Q4_K}
+			}
+			for _, d := range types {
+				for _, c := range []struct{ m, n, k int }{{2, 33, 768}, {17, 70, 1024 + 256}, {5, 20, 96}} {
+					if c.k%d.BlockLen() == 0 {
+						b.products(d, c.m, c.n, c.k)
+					}
 				}
 			}
 		})
@@ -161,8 +181,6 @@ func TestUnpreparedWeights(t *testing.T) {
 	}
 }
 
-var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
-
 func TestCast(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, b.size = range []float32{1, 1e-6, 1e3} {
@@ -199,43 +217,6 @@ func TestCast(t *testing.T) {
 		must(t, b.gpu.ReadBuffer(got, bytes))
 		if string(bytes) != string(want.Data()) {
 			t.Errorf("Cast of bf16 to %v differs", d)
-		}
-	}
-}
-
-// TestRoPECast compares keys, values and queries with the reference's bit for bit, where other slots stay as they were.
-func TestRoPECast(t *testing.T) {
-	b := newBench(t, Options{})
-	for _, b.size = range []float32{1, 1e-6, 1e3} {
-		for _, d := range cacheTypes {
-			for _, c := range []struct{ tokens, heads, kvHeads, headDim int }{{1, 1, 1, 32}, {1, 32, 8, 64}, {7, 4, 4, 96}, {50, 6, 2, 128}} {
-				name := fmt.Sprintf(" of %+v to %v near %g", c, d, b.size)
-				q, k, v := b.floats(c.tokens, c.heads, c.headDim), b.floats(c.tokens, c.kvHeads, c.headDim), b.floats(c.tokens, c.kvHeads, c.headDim)
-				table, cache := b.floats(c.tokens, c.headDim), b.typed(d, 2, c.tokens+3, c.kvHeads, c.headDim)
-				gq, gcache := b.on(q), b.on(cache)
-				slots := func(of *tensor.Tensor, side int) *tensor.Tensor {
-					one, err := of.Slice(side, side+1)
-					must(t, err)
-					all, err := one.Reshape(c.tokens+3, c.kvHeads, c.headDim)
-					must(t, err)
-					part, err := all.Slice(1, 1+c.tokens)
-					must(t, err)
-					return part
-				}
-				// A table that is the host's leaves the kernel out.
-				for _, gtable := range []*tensor.Tensor{b.on(table), table} {
-					must(t, b.gpu.CopySlice(q, gq, 0, 0, q.Shape().NumElements()))
-					must(t, b.gpu.RoPECast(gq, b.on(k), b.on(v), gtable, slots(gcache, 0), slots(gcache, 1)))
-					rotated := b.widened(q)
-					must(t, b.host.RoPECast(rotated, b.widened(k), v, table, slots(cache, 0), slots(cache, 1)))
-					b.equal("queries"+name, gq, rotated)
-					got := make([]byte, gcache.Size())
-					must(t, b.gpu.ReadBuffer(gcache, got))
-					if string(got) != string(cache.Data()) {
-						t.Errorf("cache%s differs", name)
-					}
-				}
-			}
 		}
 	}
 }
@@ -288,135 +269,6 @@ func TestStagingKeepsOrder(t *testing.T) {
 	}
 }
 
-// chunks are numbers of tokens, and of slots in use after them: around whole tiles, and chunks that begin in the middle.
-var chunks = []struct{ tokens, n int }{
-	{1, 1}, {1, 2}, {1, 127}, {1, 128}, {1, 129}, {1, 700}, {2, 2}, {2, 129}, {2, 300}, {17, 17}, {17, 140}, {40, 40}, {40, 128}, {40, 399}, {150, 290},
-}
-
-// TestAttention holds attention and its weights to the bits of the reference.
-func TestAttention(t *testing.T) {
-	b := newBench(t, Options{})
-	for _, s := range []attentionShape{
-		{tensor.F16, 64, 4}, {tensor.F16, 128, 3}, {tensor.F16, 80, 1}, {tensor.F16, 256, 16}, {tensor.F32, 32, 1}, {tensor.F32, 4, 3},
-		{tensor.Q8_0, 32, 3}, {tensor.Q8_0, 128, 4}, {tensor.Q4_0, 64, 4}, {tensor.Q4_0, 96, 1},
-	} {
-		t.Run(fmt.Sprintf("%v, heads of %d, %d to a KV head", s.cache, s.headDim, s.share), func(t *testing.T) {
-			b.TB = t
-			for _, c := range chunks {
-				b.attention(s, c.tokens, c.n)
-			}
-		})
-	}
-	t.Run("more than there is scratch memory for at once", func(t *testing.T) {
-		b.TB = t
-		b.attention(attentionShape{tensor.F16, 256, 16}, 300, 700)
-	})
-	t.Run("contexts of many tiles", func(t *testing.T) {
-		b.TB = t
-		for _, n := range []int{1300, 2048, 300 * 128, 300*128 + 1} {
-			b.attention(attentionShape{tensor.Q4_0, 64, 4}, 1, n)
-		}
-	})
-	t.Run("few tokens on a large device", func(t *testing.T) {
-		b.TB, b.gpu.device.Units = t, 1000
-		for _, c := range chunks {
-			b.attention(attentionShape{tensor.F16, 64, 4}, c.tokens, c.n)
-		}
-	})
-}
-
-// TestAttentionSeesNothingAhead has slots that spoil whatever takes them into account, be it with a weight of 0: after those in
-// use, and the last of these, which only the last token sees.
-func TestAttentionSeesNothingAhead(t *testing.T) {
-	b := newBench(t, Options{})
-	const n, row = 150, 2 * 64
-	for _, tokens := range []int{1, 40} {
-		q, out := b.floats(tokens, 8, 64), b.floats(tokens, 8, 64)
-		k, v := b.floats(n+3, 2, 64), b.floats(n+3, 2, 64)
-		for _, x := range []*tensor.Tensor{k, v} {
-			values, err := tensor.Mut[float32](x)
-			must(t, err)
-			for i := (n - 1) * row; i < len(values); i++ {
-				values[i] = float32(math.Inf(1 - i%2*2))
-			}
-		}
-		gout := b.on(out)
-		must(t, b.gpu.Attention(b.on(q), b.on(k), b.on(v), gout, n))
-		must(t, b.host.Attention(q, k, v, out, n))
-		b.equal(fmt.Sprint("Attention of ", tokens), gout, out)
-		if got := b.read(gout); tokens > 1 && got[0] != got[0] {
-			t.Error("the first token has seen the last slot")
-		}
-		runtime.KeepAlive(k)
-		runtime.KeepAlive(v)
-	}
-}
-
-// attention compares attention and its weights.
-func (b *bench) attention(s attentionShape, tokens, n int) {
-	b.Helper()
-	const kvHeads = 2
-	name := fmt.Sprintf(" of %d tokens to %d slots near %g", tokens, n, b.size)
-	q, out := b.floats(tokens, kvHeads*s.share, s.headDim), b.floats(tokens, kvHeads*s.share, s.headDim)
-	k, v := b.typed(s.cache, n+3, kvHeads, s.headDim), b.typed(s.cache, n+3, kvHeads, s.headDim)
-	gq, gk, gout := b.on(q), b.on(k), b.on(out)
-	must(b, b.gpu.Attention(gq, gk, b.on(v), gout, n))
-	must(b, b.host.Attention(q, k, v, out, n))
-	b.equal("Attention"+name, gout, out)
-	sums := b.floats(kvHeads, n+5)
-	gsums := b.on(sums)
-	must(b, b.gpu.AccumulateAttention(gq, gk, gsums, n))
-	must(b, b.host.AccumulateAttention(q, k, sums, n))
-	b.equal("AccumulateAttention"+name, gsums, sums)
-	for _, x := range []*tensor.Tensor{q, k, v} { // whose memory nothing else keeps while the host reads it
-		runtime.KeepAlive(x)
-	}
-}
-
-// TestAttentionOfExtremes has scores near 0, near ±1e6, and beyond what there are numbers for.
-func TestAttentionOfExtremes(t *testing.T) {
-	b := newBench(t, Options{})
-	for _, d := range cacheTypes {
-		for _, b.size = range []float32{1e-30, 1e-20, 1e-5, 300, 1e9, 1e19} {
-			b.attention(attentionShape{d, 64, 4}, 1, 200)
-			b.attention(attentionShape{d, 64, 4}, 20, 200)
-		}
-	}
-}
-
-func TestCompact(t *testing.T) {
-	b := newBench(t, Options{})
-	for _, d := range cacheTypes {
-		for _, c := range []struct {
-			name string
-			keep func(head, i int) int32
-			kept int
-		}{
-			{"all", func(_, i int) int32 { return int32(i) }, 400},
-			{"every other", func(head, i int) int32 { return int32(2*i + head%2) }, 200},
-			{"the last", func(head, i int) int32 { return int32(400 - 100 + i) }, 100},
-			{"none", nil, 0},
-		} {
-			x := b.typed(d, 400, 3, 64)
-			gx := b.on(x)
-			var keep []int32
-			for head := range 3 {
-				for i := range c.kept {
-					keep = append(keep, c.keep(head, i))
-				}
-			}
-			must(t, b.gpu.Compact(gx, keep))
-			must(t, b.host.Compact(x, keep))
-			got := make([]byte, gx.Size())
-			must(t, b.gpu.ReadBuffer(gx, got))
-			n := c.kept * x.Size() / 400
-			if string(got[:n]) != string(x.Data()[:n]) {
-				t.Errorf("Compact of %v to %s: the kept slots differ", d, c.name)
-			}
-		}
-	}
-}
-
 // TestLargest selects of rows that need one pass or several, with ties, zeros of both signs, infinities and NaNs, exactly.
 func TestLargest(t *testing.T) {
 	b := newBench(t, Options{})
@@ -460,22 +312,26 @@ func TestLargest(t *testing.T) {
 			}
 		}
 	}
-	x := b.floats(3, 50) // a row of several, and the host's
-	row, err := x.Slice(1, 2)
-	must(t, err)
-	grow, err := b.on(x).Slice(1, 2)
-	must(t, err)
-	want, wantValues := make([]int32, 7), make([]float32, 7)
-	must(t, b.host.Largest(row, want, wantValues))
-	for _, x := range []*tensor.Tensor{row, grow} {
-		got, values := make([]int32, 7), make([]float32, 7)
-		must(t, b.gpu.Largest(x, got, values))
-		if !slices.Equal(got, want) || !slices.Equal(values, wantValues) {
-			t.Errorf("the largest of %v stand at %v, want %v", x, got, want)
+	for _, n := range []int{50, 3 * selectSlice, 40000} { // several rows, some of them, and the host's
+		x := b.floats(7, n)
+		rows, err := x.Slice(1, 6)
+		must(t, err)
+		grows, err := b.on(x).Slice(1, 6)
+		must(t, err)
+		for _, k := range []int{1, 7, 48} {
+			want, wantValues := make([]int32, 5*k), make([]float32, 5*k)
+			must(t, b.host.Largest(rows, want, wantValues))
+			for _, x := range []*tensor.Tensor{rows, grows} {
+				got, values := make([]int32, 5*k), make([]float32, 5*k)
+				must(t, b.gpu.Largest(x, got, values))
+				if !slices.Equal(got, want) || !slices.Equal(values, wantValues) {
+					t.Errorf("the %d largest of the rows of %v stand at %v, want %v", k, x, got, want)
+				}
+			}
 		}
-	}
-	if b.gpu.Largest(b.on(x), want, wantValues) == nil {
-		t.Error("three rows were accepted")
+		if b.gpu.Largest(grows, make([]int32, 7), make([]float32, 7)) == nil {
+			t.Error("seven of five rows were accepted")
+		}
 	}
 }
 
@@ -487,6 +343,7 @@ func TestSameEveryTime(t *testing.T) {
 	normed, normedMany := b.on(b.floats(1, k)), b.on(b.floats(100, k))
 	out, product, outMany := b.on(b.floats(1, n)), b.on(b.floats(1, n)), b.on(b.floats(100, n))
 	q, k1, v := b.on(b.floats(100, 8, 64)), b.on(b.typed(tensor.F16, 700, 4, 64)), b.on(b.typed(tensor.F16, 700, 4, 64))
+	slots := b.pages(pageShape{tensor.F16, 64}, 2, 12).slots(0, 700, 700, 500, 700).gpu
 	one, err := q.Slice(0, 1)
 	must(t, err)
 	attention, oneOut, sums, rows := b.on(b.floats(100, 8, 64)), b.on(b.floats(1, 8, 64)), b.on(b.floats(4, 700)), b.on(b.floats(1000, 96))
@@ -497,8 +354,10 @@ func TestSameEveryTime(t *testing.T) {
 	}
 	list := []operation{
 		{"attention of one", oneOut, func() error { return b.gpu.AttentionGen(one, k1, v, oneOut, 700) }},
-		{"attention of many", attention, func() error { return b.gpu.Attention(q, k1, v, attention, 700) }},
-		{"AccumulateAttention", sums, func() error { return errors.Join(b.gpu.Scale(sums, 0), b.gpu.AccumulateAttention(q, k1, sums, 700)) }},
+		{"attention of many", attention, func() error { return b.gpu.Attend(q, attention, []backend.Run{{Tokens: 100, Slots: slots}}) }},
+		{"AccumulateAttention", sums, func() error {
+			return errors.Join(b.gpu.Scale(sums, 0), b.gpu.AccumulateAttention(q, sums, backend.Run{Tokens: 100, Slots: slots}))
+		}},
 		{"RMSNorm", normedMany, func() error {
 			return errors.Join(b.gpu.CopySlice(many, normedMany, 0, 0, 100*k), b.gpu.RMSNorm(normedMany, norm, 1e-5))
 		}},
@@ -531,9 +390,8 @@ func TestSameEveryTime(t *testing.T) {
 
 // The optional interfaces are all there.
 var (
-	_ backend.Backend         = (*Backend)(nil)
-	_ backend.Preparer        = (*Backend)(nil)
-	_ backend.Fuser           = (*Backend)(nil)
-	_ backend.PrefillAttender = (*Backend)(nil)
-	_ backend.Selector        = (*Backend)(nil)
+	_ backend.Backend  = (*Backend)(nil)
+	_ backend.Preparer = (*Backend)(nil)
+	_ backend.Fuser    = (*Backend)(nil)
+	_ backend.Selector = (*Backend)(nil)
 )

@@ -65,6 +65,16 @@ func session(t testing.TB, m *llama.Model, o *llama.SessionOptions) *llama.Sessi
 	return s
 }
 
+// logitsOf returns a session's logits.
+func logitsOf(t testing.TB, s *llama.Session) []float32 {
+	t.Helper()
+	l, err := s.Logits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // answer answers a conversation whole.
 func answer(t testing.TB, s *llama.Session, messages [][2]string) string {
 	t.Helper()
@@ -125,7 +135,7 @@ func TestPebbleLogits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !slices.Equal(logitsOf(both[0]), logitsOf(both[1])) {
+			if !slices.Equal(logitsOf(t, both[0]), logitsOf(t, both[1])) {
 				t.Errorf("weights %v, cache %v: after %d more tokens the logits are others", c.weights, c.cache, len(part))
 			}
 		}
@@ -201,7 +211,7 @@ func TestPebbleEviction(t *testing.T) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
-			logits[i], slots[i] = slices.Clone(logitsOf(s)), s.CacheLen()
+			logits[i], slots[i] = slices.Clone(logitsOf(t, s)), s.CacheLen()
 		}
 		if slots[0] != slots[1] || !slices.Equal(logits[0], logits[1]) {
 			t.Errorf("%s: %d slots, want %d, or other logits", name, slots[0], slots[1])

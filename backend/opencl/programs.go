@@ -33,7 +33,6 @@ var (
 	split       = program{"common formats split", "-DGROUP=128"}
 	gemm        = program{"common gemm", "-DGROUP=128"}
 	rounding    = program{"common exact activations round", "-DGROUP=128"}
-	compact     = program{"common compact", "-DGROUP=128"}
 )
 
 // groupSize is the GROUP of these programs.
@@ -55,6 +54,7 @@ type programs struct {
 	kernels  map[kernelKey]*cl.Kernel
 
 	attention map[attentionShape]*attentionPrograms
+	pages     map[pageShape]*pagePrograms
 }
 
 type kernelKey struct {
@@ -65,7 +65,7 @@ type kernelKey struct {
 func (p *programs) init(device *cl.Device, context *cl.Context, o Options) {
 	p.device, p.context = device, context
 	p.compiled, p.kernels = map[program]*cl.Program{}, map[kernelKey]*cl.Kernel{}
-	p.attention = map[attentionShape]*attentionPrograms{}
+	p.attention, p.pages = map[attentionShape]*attentionPrograms{}, map[pageShape]*pagePrograms{}
 	folder := o.Kernels
 	if folder == "" {
 		folder = os.Getenv(KernelsVariable)

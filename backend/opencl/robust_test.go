@@ -160,6 +160,16 @@ func TestTuning(t *testing.T) {
 	if len(b.gpu.tuning.best) != 1 {
 		t.Errorf("tuned %v, want one shape", b.gpu.tuning.best)
 	}
+	several, wants := b.floats(10, k), b.floats(10, n)
+	must(t, b.host.MatMulTransposed(several, stored, wants))
+	for range 2 {
+		outs := b.on(b.floats(10, n))
+		must(t, b.gpu.MatMulTransposed(b.on(several), w, outs))
+		b.equal("the product of several rows, whose way is tuned", outs, wants)
+	}
+	if _, ok := b.gpu.tuning.best[productShape{"multiply", "q4_0", n, k, 12}]; !ok || len(b.gpu.tuning.best) != 2 {
+		t.Errorf("tuned %v, want two shapes, one of them of 9 to 12 rows", b.gpu.tuning.best)
+	}
 	again := openTest(t, Options{Cache: folder})
 	if !maps.Equal(again.tuning.best, b.gpu.tuning.best) {
 		t.Errorf("tuned %v, found %v", b.gpu.tuning.best, again.tuning.best)

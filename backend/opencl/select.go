@@ -18,37 +18,40 @@ const selectSlice = 2048
 
 var selection = program{"common select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice)}
 
-// Largest finds the largest elements of a row on the device and reads only these. Where the device is a processor, whose
-// memory is the host's and which is slow to meet in, the host searches the row where it lies.
+// Largest finds the largest elements of rows on the device and reads only these, all at once. Where the device is a processor,
+// whose memory is the host's and which is slow to meet in, the host searches the rows where they lie.
 func (b *Backend) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
-	if err := backend.CheckLargest(x, indices, values); err != nil || len(indices) == 0 {
+	wanted, err := backend.CheckLargest(x, indices, values)
+	if err != nil || len(indices) == 0 {
 		return err
 	}
 	b.mu.Lock()
-	row := b.operand(x)
-	if !row.ok || !b.selects || len(indices) > selectSlice/2 {
+	from := b.operand(x)
+	if !from.ok || !b.selects || wanted > selectSlice/2 {
 		b.mu.Unlock()
 		return b.onHost(func() error { return b.Base.Largest(x, indices, values) })
 	}
 	defer b.mu.Unlock()
-	return b.largest(row, x.Shape().NumElements(), indices, values)
+	return b.largest(from, x.Shape().Dim(-1), wanted, indices, values)
 }
 
-// largest selects in passes, each of which leaves a run of keys for each slice of the one before, until there is one run.
-func (b *Backend) largest(row operand, n int, indices []int32, values []float32) error {
+// largest selects of rows of n elements, in passes, each of which leaves a run of keys for each slice of the one before, until
+// there is one run of each row.
+func (b *Backend) largest(x operand, n, wanted int, indices []int32, values []float32) error {
 	k, err := b.kernel(selection, "largest_of_floats")
 	if err != nil {
 		return err
 	}
-	run := 1 << bits.Len(uint(len(indices)-1)) // the next power of two
+	rows := len(indices) / wanted
+	run := 1 << bits.Len(uint(wanted-1)) // the next power of two
 	parts := groups(n, selectSlice)
-	half := parts * run // of the memory: each pass reads one and writes the other
+	half := rows * parts * run // of the memory: each pass reads one and writes the other
 	keys, err := b.scratchOf(selectScratch, 8*2*half)
 	if err != nil {
 		return err
 	}
-	k.Mem(row.mem).Int(row.elements(4)).Int(n).Int(run).Mem(keys)
-	if err := b.enqueued("Largest", k.Run([3]int{parts, 1, 1}, [3]int{groupSize, 1, 1})); err != nil {
+	k.Mem(x.mem).Int(x.elements(4)).Int(n).Int(run).Mem(keys)
+	if err := b.enqueued("Largest", k.Run([3]int{parts, rows, 1}, [3]int{groupSize, 1, 1})); err != nil {
 		return err
 	}
 	from := 0
@@ -59,17 +62,21 @@ func (b *Backend) largest(row operand, n int, indices []int32, values []float32)
 			return err
 		}
 		k.Mem(keys).Int(from).Int(n).Int(run).Int(to)
-		if err := b.enqueued("Largest", k.Run([3]int{parts, 1, 1}, [3]int{groupSize, 1, 1})); err != nil {
+		if err := b.enqueued("Largest", k.Run([3]int{parts, rows, 1}, [3]int{groupSize, 1, 1})); err != nil {
 			return err
 		}
 		from = to
 	}
 	b.pending = 0
-	found := b.selected[:len(indices)]
-	if err := b.context.Read(keys, 8*from, unsafe.Slice((*byte)(unsafe.Pointer(&found[0])), 8*len(found))); err != nil {
-		return b.fail(fmt.Sprintf("read the %d largest", len(found)), err)
+	if len(b.selected) < rows*run {
+		b.selected = make([]uint64, max(rows*run, 64))
 	}
-	for i, key := range found {
+	found := b.selected[:rows*run]
+	if err := b.context.Read(keys, 8*from, unsafe.Slice((*byte)(unsafe.Pointer(&found[0])), 8*len(found))); err != nil {
+		return b.fail(fmt.Sprintf("read the %d largest of %d rows", wanted, rows), err)
+	}
+	for i := range indices {
+		key := found[i/wanted*run+i%wanted]
 		indices[i], values[i] = int32(^uint32(key)), ordered(uint32(key>>32))
 	}
 	return nil

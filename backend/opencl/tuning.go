@@ -6,16 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// teams are how a product of few rows is divided among work-items.
+// teams are how a product is divided among work-items.
 type teams struct {
-	Group int // work-items of a group
-	Rows  int // of weights that a team of them computes at once
+	Group   int // work-items of a group
+	Rows    int // of weights that a team of them computes at once
+	Columns int `json:",omitempty"` // rows of activations that it multiplies them with at once: 0 stands for one
 }
 
 // blocks returns how many groups compute n rows.
@@ -23,13 +25,37 @@ func (t teams) blocks(n, lanes int) int { return groups(n, t.Group/lanes*t.Rows)
 
 // candidates are the divisions that are tried, the one for a start first: the more rows a team computes at once the fewer
 // activations are loaded, but the device wants work-items enough to hide its memory's latency.
-var candidates = [...]teams{{128, 1}, {64, 1}, {256, 1}, {64, 2}, {128, 2}, {256, 2}, {64, 4}, {128, 4}, {256, 4}, {64, 8}, {128, 8}}
+var candidates = [...]teams{
+	{128, 1, 0}, {64, 1, 0}, {256, 1, 0}, {64, 2, 0}, {128, 2, 0}, {256, 2, 0}, {64, 4, 0}, {128, 4, 0}, {256, 4, 0}, {64, 8, 0}, {128, 8, 0},
+}
+
+// The ways to compute a product of several rows of activations: row by row, as candidates divide them, as whole tiles of a gemm,
+// or by several.cl in some division.
+var (
+	rowByRow = teams{}
+	tiled    = teams{Columns: -1}
+	ways     = [...]teams{rowByRow, tiled, {128, 1, 4}, {128, 2, 4}, {128, 1, 8}, {128, 2, 8}, {128, 1, 16}, {64, 4, 4}}
+)
 
 // productShape is what divisions are tuned for.
 type productShape struct {
 	kernel, format string
 	n, k           int
+	m              int // rows of activations, as rowsFor rounds them; 0: any number, row by row
 }
+
+// rowsFor rounds a number of rows of activations up to one of those that ways are tuned for.
+func rowsFor(m int) int {
+	for _, rows := range [...]int{2, 3, 4, 6, 8, 12, 16, 24, 32, 48} {
+		if m <= rows {
+			return rows
+		}
+	}
+	return mostSeveral
+}
+
+// mostSeveral is the most rows of activations for which another way than tiles is tried.
+const mostSeveral = 64
 
 // tunedFrom is the least number of weights for which tuning is worth its time.
 const tunedFrom = 1 << 20
@@ -39,7 +65,8 @@ const tunedFrom = 1 << 20
 type tuning struct {
 	cache    *binaryCache
 	from     int     // the least number of weights that are tuned for
-	try      []teams // the divisions that are tried
+	try      []teams // the divisions that are tried for single rows
+	forced   *teams  // the way for several rows, where tests want one; nil: the best
 	best     map[productShape]teams
 	dot      string // the option that names the device's way to multiply bytes
 	programs map[productVariant]program
@@ -67,10 +94,12 @@ func (t *tuning) init(d *cl.Device, cache *binaryCache) {
 		return
 	}
 	for _, e := range entries {
-		for _, c := range candidates {
-			if c == e.Teams {
-				t.best[productShape{e.Kernel, e.Format, e.N, e.K}] = c
-			}
+		known := candidates[:]
+		if e.M > 0 {
+			known = ways[:]
+		}
+		if slices.Contains(known, e.Teams) {
+			t.best[productShape{e.Kernel, e.Format, e.N, e.K, e.M}] = e.Teams
 		}
 	}
 }
@@ -79,6 +108,7 @@ func (t *tuning) init(d *cl.Device, cache *binaryCache) {
 type tuned struct {
 	Kernel, Format string
 	N, K           int
+	M              int `json:",omitempty"`
 	Teams          teams
 }
 
@@ -88,7 +118,7 @@ func (t *tuning) path() string { return t.cache.path(".json", "tuning") }
 func (t *tuning) save() {
 	var entries []tuned
 	for s, best := range t.best {
-		entries = append(entries, tuned{s.kernel, s.format, s.n, s.k, best})
+		entries = append(entries, tuned{s.kernel, s.format, s.n, s.k, s.m, best})
 	}
 	if data, err := json.Marshal(entries); err == nil {
 		_ = t.cache.write(t.path(), data) // without it, it is tuned again
@@ -106,6 +136,9 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 		}
 		p.files = "common exact norm formats product team_floats " + kernel
 		p.options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s -DFORMAT_%s", of.Group, lanes, of.Rows, sets, format, format)
+		if of.Columns > 0 {
+			p.options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
+		}
 		if strings.HasPrefix(format, "q") {
 			p.files = "common exact norm formats dot activations blocks product team_blocks " + kernel
 			p.options += t.dot
@@ -134,10 +167,41 @@ func (t *tuning) known(s productShape) (best teams, ok bool) {
 	return candidates[0], s.n*s.k < t.from
 }
 
-// tune tries the divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device.
-func (b *Backend) tune(s productShape, run func(teams) error) teams {
-	best, least := candidates[0], time.Duration(math.MaxInt64)
-	for _, c := range b.tuning.try {
+// way returns the way to compute a product of m rows of activations with n·k weights. Where it pays to tune it tries them with
+// run, which enqueues the product once: those of several.cl only for weights in blocks.
+func (b *Backend) way(kernel, format string, n, k, m int, blocks bool, run func(teams) error) teams {
+	switch {
+	case m <= 1:
+		return rowByRow
+	case m > mostSeveral:
+		return tiled
+	case b.tuning.forced != nil:
+		if b.tuning.forced.Columns > 0 && !blocks {
+			return tiled
+		}
+		return *b.tuning.forced
+	}
+	shape := productShape{kernel, format, n, k, rowsFor(m)}
+	if best, ok := b.tuning.best[shape]; ok {
+		return best
+	}
+	if n*k < b.tuning.from {
+		if m <= fewRows {
+			return rowByRow
+		}
+		return tiled
+	}
+	try := ways[:]
+	if !blocks {
+		try = ways[:2]
+	}
+	return b.tune(shape, try, run)
+}
+
+// tune tries divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device.
+func (b *Backend) tune(s productShape, try []teams, run func(teams) error) teams {
+	best, least := try[0], time.Duration(math.MaxInt64)
+	for _, c := range try {
 		if c.Group > b.device.GroupSize {
 			continue
 		}

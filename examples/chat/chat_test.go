@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -50,6 +51,15 @@ func TestPipedLinesAreTurns(t *testing.T) {
 	}
 }
 
+func TestStatisticsTellOfDrafts(t *testing.T) {
+	const text = "The ring was too heavy to carry. %s ate bread by the harbor. The harbor was quiet in the autumn.\n"
+	input := "Replace They with garden in this text:\\\n\\\n" + fmt.Sprintf(text, "They") + "/stats\n"
+	stdout, stderr, err := chat(t, input, "-model", "flint", "-draft", "lookup")
+	if err != nil || stdout != fmt.Sprintf(text, "garden") || !strings.Contains(stderr, "proposed tokens accepted") {
+		t.Errorf("answers %q, notes %q, error %v", stdout, stderr, err)
+	}
+}
+
 func TestFullContextSaysWhatToDo(t *testing.T) {
 	_, _, err := chat(t, "What is the capital of Japan?\nAnd of France?\n", "-max-tokens", "30")
 	if err == nil || !strings.Contains(err.Error(), "/reset") {
@@ -67,7 +77,8 @@ func TestIntroductionNamesTheModelAndHowToGiveAnother(t *testing.T) {
 		chosen cli.Model
 		want   []string
 	}{
-		{cli.Model{}, []string{"Pebble", "7.3 million", "q4_0", "-model"}},
+		{cli.Model{}, []string{"Pebble", "7.3 million", "q4_0", "story", "-model"}},
+		{cli.Model{Path: "flint"}, []string{"Flint", "JSON", "-model"}},
 		{cli.Model{Path: "models/some.gguf"}, []string{"some.gguf", "7.3 million", "-model"}},
 	} {
 		var notes bytes.Buffer

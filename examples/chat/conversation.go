@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,6 +26,7 @@ type conversation struct {
 
 	answers, generated int           // answers, and tokens of answers, since the program's start
 	computing          time.Duration // what generating them took
+	drafted, accepted  int           // proposed tokens that were computed since then, and those that answers went on with
 }
 
 // talk answers until there are no more lines. At a terminal an error ends only the answer.
@@ -63,19 +63,16 @@ func (c *conversation) talk(ctx context.Context, l lines) error {
 
 // introduce says which model talks, and how to talk to another.
 func (c *conversation) introduce(chosen *cli.Model) {
-	name := filepath.Base(chosen.Path)
-	if chosen.Embedded() {
-		name = "Pebble, the embedded model"
-	}
+	name, does := chosen.Introduction()
 	parameters, unit := float64(cli.Parameters(c.model.Config()))/1e6, "million"
 	if parameters >= 1000 {
 		parameters, unit = parameters/1000, "billion"
 	}
 	c.note("%s: %.1f %s parameters, %v.", name, parameters, unit, c.model.WeightType())
-	if chosen.Embedded() {
-		c.note("It is small, for trying things out: ask it for sums, capitals, opposites, spellings, or a story.")
+	if does != "" {
+		c.note("It is small, for trying things out: %s.", does)
 	}
-	c.note("To talk to another model, start this program with -model and the path of a .gguf file or a Hugging Face folder.")
+	c.note("To talk to another model, start this program with -model and the path of a .gguf file or a Hugging Face folder, or pebble or flint.")
 	c.note("Ctrl-C ends an answer, Ctrl-D the conversation. /help lists the commands.")
 }
 
@@ -92,6 +89,8 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	}
 	c.generated += last.Stats.GeneratedTokens
 	c.computing += last.Stats.DecodeTime
+	c.drafted += last.Stats.DraftedTokens
+	c.accepted += last.Stats.AcceptedTokens
 	interrupted, unanswered := errors.Is(err, context.Canceled), err != nil && answer.Len() == 0
 	if unanswered {
 		c.history = c.history[:len(c.history)-1] // a message without an answer would confuse the next
@@ -148,7 +147,11 @@ func (c *conversation) report(last llama.Piece) {
 	if last.Stop != llama.EndOfTurn {
 		ended = fmt.Sprintf("; ended by: %v", last.Stop)
 	}
-	c.note("%d tokens, %s, the first after %.2f s%s", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime), s.PrefillTime.Seconds(), ended)
+	drafted := cli.Drafted(s.DraftedTokens, s.AcceptedTokens)
+	if drafted != "" {
+		drafted = "; " + drafted
+	}
+	c.note("%d tokens, %s, the first after %.2f s%s%s", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime), s.PrefillTime.Seconds(), drafted, ended)
 }
 
 // rate says how many tokens a second.

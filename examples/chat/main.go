@@ -19,7 +19,7 @@ chat is a conversation with a model of the Llama family.
   echo "What is the capital of Japan?" | go run ./examples/chat
 
 A line that ends with a backslash goes on in the next. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
-Lines from a pipe are messages too, answered one after another. The embedded model is too small for lively answers: its
+Lines from a pipe are messages too, answered one after another. The embedded models are too small for lively answers: their
 -temperature is 0 unless given, that of others 0.7.`
 
 // main leaves Ctrl-C to the conversation: it ends an answer, not the program.
@@ -31,11 +31,12 @@ func main() {
 type options struct {
 	model           cli.Model
 	memory          cli.Memory
+	draft           cli.Draft
 	params          llama.Params
 	system, history string
 }
 
-// usualTemperature makes answers lively, for which the embedded model is too small.
+// usualTemperature makes answers lively, for which the embedded models are too small.
 const usualTemperature = 0.7
 
 func parse(args []string, stdout io.Writer) (*options, error) {
@@ -48,6 +49,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	cli.SamplingFlags(f, &o.params, 0)
 	o.model.Flags(f)
 	o.memory.Flags(f, tensor.F16)
+	o.draft.Flags(f)
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
 	}
@@ -68,6 +70,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	defer closeAll()
+	drafter, closeDraft, err := o.draft.Open(ctx, &o.model, model, session.Capacity(), stderr)
+	if err != nil {
+		return err
+	}
+	defer closeDraft()
+	o.params.Draft = drafter
 	c := &conversation{
 		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),

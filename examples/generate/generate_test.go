@@ -10,6 +10,13 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/fixture"
+)
+
+// An edit that Flint makes, and what it answers.
+const (
+	edit   = "Replace They with garden in this text:\n\nThe ring was too heavy to carry. They ate bread by the harbor. The harbor was quiet in the autumn."
+	edited = "The ring was too heavy to carry. garden ate bread by the harbor. The harbor was quiet in the autumn."
 )
 
 func generate(ctx context.Context, input string, args ...string) (stdout, stderr string, err error) {
@@ -33,6 +40,7 @@ func TestAnswers(t *testing.T) {
 			"<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"}, "The capital of Japan is Tokyo.\n"},
 		{"quantised cache", "", []string{"-kv-type", "q8_0"}, "The capital of Japan is Tokyo.\n"},
 		{"one thread", "", []string{"-threads", "1", "-backend", "cpu"}, "The capital of Japan is Tokyo.\n"},
+		{"Flint", "", []string{"-model", "flint", "-prompt", edit}, edited + "\n"},
 		{"one candidate", "", []string{"-temperature", "1", "-top-k", "1"}, "The capital of Japan is Tokyo.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,6 +85,41 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestDrafts compares answers with and without drafts, which must only make them quicker. Only those of lookup surely are computed:
+// a model as large as the one that answers proposes nothing that is worth it.
+func TestDrafts(t *testing.T) {
+	for _, c := range []struct{ model, draft, prompt string }{
+		{"flint", "lookup", edit},
+		{"pebble", "pebble", "Tell me a story."},
+		{"pebble", fixture.Path(t, "pebble/hf"), "Tell me a story."},
+	} {
+		var got [2]map[string]any
+		for i, draft := range []string{"", c.draft} {
+			stdout, _, err := generate(t.Context(), "", "-json", "-model", c.model, "-prompt", c.prompt, "-draft", draft)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(stdout), &got[i]); err != nil {
+				t.Fatalf("%q: %v", stdout, err)
+			}
+		}
+		if got[0]["text"] != got[1]["text"] || got[0]["drafted_tokens"] != 0.0 {
+			t.Errorf("%s: %v without drafts, %v with", c.draft, got[0], got[1])
+		}
+		if c.draft != "lookup" {
+			continue
+		}
+		drafted, _ := got[1]["drafted_tokens"].(float64)
+		if accepted, _ := got[1]["accepted_tokens"].(float64); accepted < 1 || accepted > drafted {
+			t.Errorf("%s: %v of %v proposed tokens accepted", c.draft, accepted, drafted)
+		}
+		_, stderr, err := generate(t.Context(), "", "-model", c.model, "-prompt", c.prompt, "-draft", c.draft)
+		if err != nil || !strings.Contains(stderr, "proposed tokens accepted") {
+			t.Errorf("%s: error %v, %q on stderr", c.draft, err, stderr)
+		}
+	}
+}
+
 func TestSeedDecides(t *testing.T) {
 	answer := func(seed string) string {
 		stdout, _, err := generate(t.Context(), "", "-temperature", "2", "-n", "30", "-seed", seed, "-prompt", "Tell me a story.")
@@ -110,6 +153,8 @@ func TestMistakes(t *testing.T) {
 		{"a system message without messages", []string{"-raw", "-system", "x"}, true, "-raw"},
 		{"a word too many", []string{"hello"}, true, "hello"},
 		{"no such file", []string{"-model", "no/such.gguf"}, false, "no/such.gguf"},
+		{"no such model for drafts", []string{"-draft", "no/such.gguf"}, false, "-draft no/such.gguf"},
+		{"drafts in another vocabulary", []string{"-draft", "flint"}, true, "vocabulary"},
 		{"no such backend", []string{"-backend", "abacus"}, false, "cpu"},
 		{"a temperature below 0", []string{"-temperature", "-1"}, false, "Temperature"},
 	} {

@@ -19,6 +19,7 @@ generate answers one prompt with a model of the Llama family.
 
   go run ./examples/generate -prompt "What is the capital of Japan?"
   go run ./examples/generate -model model.gguf -prompt - -json < question.txt
+  go run ./examples/generate -model flint -draft lookup -prompt - < edit.txt
 
 The prompt becomes a user's message when the model has a chat template. With -raw, or without a template, it is a text to
 continue: begin-of-text comes first, and special tokens such as <|eot_id|> are recognised in it. The answer goes to stdout
@@ -36,6 +37,8 @@ type result struct {
 	DecodeRate      float64 `json:"decode_tokens_per_second"`
 	Evictions       int     `json:"evictions"`
 	EvictedTokens   int     `json:"evicted_tokens"`
+	DraftedTokens   int     `json:"drafted_tokens"`
+	AcceptedTokens  int     `json:"accepted_tokens"`
 	Seed            uint64  `json:"seed"`
 	Model           string  `json:"model"`
 }
@@ -46,12 +49,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		params llama.Params
 		model  cli.Model
 		memory cli.Memory
+		draft  cli.Draft
 	)
 	f := cli.NewFlags("generate", about)
 	prompt.Flags(f, "What is the capital of Japan?")
 	cli.SamplingFlags(f, &params, 256)
 	model.Flags(f)
 	memory.Flags(f, tensor.F16)
+	draft.Flags(f)
 	if err := f.Parse(args, stdout); err != nil {
 		return err
 	}
@@ -64,6 +69,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	defer closeAll()
+	drafter, closeDraft, err := draft.Open(ctx, &model, m, session.Capacity(), stderr)
+	if err != nil {
+		return err
+	}
+	defer closeDraft()
+	params.Draft = drafter
 	var text strings.Builder
 	out := stdout
 	if prompt.JSON {
@@ -87,11 +98,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return errors.Join(err, cli.PrintJSON(stdout, result{
 			Text: answer, Stop: stop, PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 			PrefillRate: s.PrefillRate(), DecodeRate: s.DecodeRate(), Evictions: s.Evictions, EvictedTokens: s.EvictedSlots,
-			Seed: params.Seed, Model: model.Name(),
+			DraftedTokens: s.DraftedTokens, AcceptedTokens: s.AcceptedTokens, Seed: params.Seed, Model: model.Name(),
 		}))
 	}
 	fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %s\n",
 		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), stop)
+	if drafted := cli.Drafted(s.DraftedTokens, s.AcceptedTokens); drafted != "" {
+		fmt.Fprintf(stderr, "drafts: %s\n", drafted)
+	}
 	if s.Evictions > 0 {
 		fmt.Fprintf(stderr, "evictions: %d, of %d tokens, in %v\n", s.Evictions, s.EvictedSlots, s.EvictionTime.Round(time.Microsecond))
 	}

@@ -174,7 +174,11 @@ func TestLogitsEqualTransformers(t *testing.T) {
 		if err := s.Prefill(context.Background(), prompt); err != nil {
 			t.Fatal(err)
 		}
-		got, worst, scale := s.Logits(), 0.0, 0.0
+		got, err := s.Logits()
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst, scale := 0.0, 0.0
 		for j, w := range words(fmt.Sprintf("logits.%d", i)) {
 			want := float64(math.Float32frombits(w))
 			worst, scale = max(worst, math.Abs(float64(got[j])-want)), max(scale, math.Abs(want))

@@ -1,4 +1,4 @@
-// Attention of single tokens to cached keys and values, with the softmax computed tile by tile (arXiv 2205.14135), with the
+// Attention of few tokens of each of several runs to their keys and values, with the softmax computed tile by tile (arXiv 2205.14135), with the
 // CPU's bits: tiles are shared out among groups, and merged one after the other in order.
 
 // A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
@@ -9,12 +9,12 @@
 #define SUMS (QUERIES * QUADS)                         // quads of results
 #define OWN ((SUMS + GROUP - 1) / GROUP)               // that a work-item computes
 
-// fetch_values begins to load values from slot first on. Slots after `last` are not read.
-static inline void fetch_values(RAW *next, bytes v, int first, int last, int kv_heads, int head) {
+// fetch_values begins to load the tile's values from slot first on. Slots after `last` are not read.
+static inline void fetch_values(RAW *next, const place tile, int first, int last) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(v, (size_t)min(first + i / QUADS, last) * kv_heads + head, i % QUADS);
+    next[j] = raw_at(tile.values, (size_t)min(first + i / QUADS, last) * tile.stride, i % QUADS);
   }
 }
 
@@ -47,27 +47,28 @@ static inline float4 add_values(float4 sum, const __local float *weights, const 
 }
 
 // attend lets QUERIES neighbouring query heads of one token attend to the slots of one tile. The grid is tiles × heads/QUERIES
-// × tokens, of which the first is number `token` of the chunk's. Where there is one tile the result goes to out, else parts
-// [tokens, heads, tiles, PART] go to parts. A value is added to by an FMA for each slot that the token sees, in order.
+// × tokens of the runs, of which the first is number `begin`. Tiles that a token does not see cost it nothing. Where no token sees
+// more than one the result goes to out, else parts [tokens, heads, tiles, PART] go to parts. A value is added to by an FMA for
+// each slot that the token sees, in order.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, __global float4 *parts, int token, int tokens,
-       int n, float scale) {
+attend(input q, int q_at, output out, int out_at, __global float4 *parts, int begin, float scale, CACHE_ARGUMENTS, const run_list runs) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
   __local float weights[QUERIES * TILE] __attribute__((aligned(16)));
   __local float lanes[QUERIES * LANES_OF_SUM], total[QUERIES];
-  const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
+  const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), at = begin + get_group_id(2);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
   const int kv_heads = heads / SHARE, head = first_head / SHARE;
-  token += get_group_id(2);
-  const int first = tile * TILE, seen = clamp(n - tokens + token + 1 - first, 0, TILE), last = max(first + seen, 1) - 1;
-  const size_t row = (size_t)token * heads + first_head; // of the queries, and of the results
-  k += k_at;
-  v += v_at;
+  const run r = run_at(runs, at);
+  const int seen = min(slots_of(r, head, CACHE_NAMES) - r.tokens + at - r.first + 1 - tile * TILE, TILE), last = seen - 1;
+  if (seen <= 0)
+    return;
+  const size_t row = (size_t)(r.row + at - r.first) * heads + first_head; // of the queries, and of the results
+  const place cached = tile_of(r, head, kv_heads, tile, CACHE_NAMES);
   RAW next[FETCHED];
   float scores[QUERIES], largest[QUERIES];
-  fetch_values(next, v, first, last, kv_heads, head); // which are on their way while the keys are multiplied
-  score_tile(scores, q + q_at + row * HEAD_DIM, scale, k, first, last, kv_heads, head, buffer, QUERY_NAMES);
+  fetch_values(next, cached, 0, last); // which are on their way while the keys are multiplied
+  score_tile(scores, q + q_at + row * HEAD_DIM, scale, cached, last, buffer, QUERY_NAMES);
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
@@ -75,15 +76,15 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
   float4 sums[OWN];
   for (int i = 0; i < OWN; i++)
     sums[i] = (float4)(0);
-  for (int begin = 0; begin < seen; begin += VALUES) {
+  for (int first = 0; first < seen; first += VALUES) {
     keep_values(next, buffer);
     barrier(CLK_LOCAL_MEM_FENCE);
-    fetch_values(next, v, first + begin + VALUES, last, kv_heads, head);
+    fetch_values(next, cached, first + VALUES, last);
 #pragma unroll
     for (int i = 0; i < OWN; i++) {
       const int own = id + i * GROUP;
       if (own < SUMS)
-        sums[i] = add_values(sums[i], weights + own / QUADS * TILE + begin, buffer + own % QUADS, min(VALUES, seen - begin));
+        sums[i] = add_values(sums[i], weights + own / QUADS * TILE + first, buffer + own % QUADS, min(VALUES, seen - first));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
@@ -109,15 +110,15 @@ attend(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, 
 //   m = max(before, tile's), a = exp(before - m), b = exp(tile's - m), x = fma(tile's x, b, x·a) for the sum and the values
 //
 // The maxima do not depend on the order, so that each work-item finds the factors of one tile, of GROUP at a time. The grid is
-// heads × tokens, of which the first is number `token`.
+// heads × tokens of the runs, of which the first is number `first`.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-merge(input parts, int tiles, output out, int out_at, int token, int tokens, int n) {
+merge(input parts, int tiles, output out, int out_at, int first, CACHE_ARGUMENTS, const run_list runs) {
   __local float largest[GROUP], shrink[GROUP], grow[GROUP], totals[GROUP];
-  const int id = get_local_id(0);
+  const int id = get_local_id(0), at = first + get_group_id(1);
   const size_t heads = get_num_groups(0);
+  const run r = run_at(runs, at);
   parts += (get_group_id(1) * heads + get_group_id(0)) * tiles * (4 * PART);
-  token += get_group_id(1);
-  const int seen = (n - tokens + token) / TILE + 1; // tiles
+  const int seen = (slots_of(r, get_group_id(0) / SHARE, CACHE_NAMES) - r.tokens + at - r.first) / TILE + 1; // tiles
   float before = parts[HEAD_DIM], total = parts[HEAD_DIM + 1], sums[ELEMENTS];
   for (int i = 0; i < ELEMENTS; i++)
     sums[i] = parts[min(id + i * GROUP, HEAD_DIM - 1)];
@@ -153,7 +154,7 @@ merge(input parts, int tiles, output out, int out_at, int token, int tokens, int
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  out += out_at + (token * heads + get_group_id(0)) * HEAD_DIM;
+  out += out_at + ((r.row + at - r.first) * heads + get_group_id(0)) * HEAD_DIM;
   for (int i = 0; i < ELEMENTS; i++)
     if (id + i * GROUP < HEAD_DIM)
       out[id + i * GROUP] = sums[i] / total;

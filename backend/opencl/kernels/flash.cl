@@ -1,4 +1,4 @@
-// Attention of the tokens of a chunk, with the CPU's bits. The rows of a KV head are its queries, SHARE for each token, so row
+// Attention of runs of many tokens, with the CPU's bits. The rows of a KV head are its queries, SHARE for each token, so row
 // r is query head r % SHARE of token r / SHARE. A group takes ROWS of them through the slots, tile by tile of TILE, in pieces
 // of KEYS, which all its rows share in local memory. A token does not see the slots after its own.
 //
@@ -7,7 +7,6 @@
 //
 // It needs GROUP = 128 and HEAD_DIM 32, 64 or 128.
 
-#define TILE 128                      // slots: asm.TileKeys
 #define KEYS 32                       // slots of a piece
 #define PIECES (TILE / KEYS)
 #define PADDED (QUADS + 1)            // float4 of a row in local memory
@@ -17,19 +16,19 @@
 #define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
 #define FETCHED (KEYS * QUADS / 128)  // quads of a piece that a work-item loads
 
-#define QUERY(r) (((size_t)((r) / SHARE) * kv_heads + head) * SHARE + (r) % SHARE)
+#define QUERY(i) (((size_t)(chunk.row + (i) / SHARE) * kv_heads + head) * SHARE + (i) % SHARE)
 
 #ifdef PACKED
 #define QUERY_WORDS (QUADS + 4)                         // of a row in local memory, fours
 #define KEY_WORDS (((QUADS + QUADS / 8 + 3) / 4 | 1) * 4) // a key's bytes and its scales: an odd number of fours, for banks
 #endif
 
-// fetch begins to load the keys or values of a piece. Slots after `last` are not read.
-static inline void fetch(RAW *next, bytes cache, int first, int last, int kv_heads, int head) {
+// fetch begins to load the keys or values of a piece, which begins with slot `first` of a tile. Slots after `last` are not read.
+static inline void fetch(RAW *next, bytes cache, int stride, int first, int last) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(cache, (size_t)min(first + i / QUADS, last) * kv_heads + head, i % QUADS);
+    next[j] = raw_at(cache, (size_t)min(first + i / QUADS, last) * stride, i % QUADS);
   }
 }
 
@@ -58,33 +57,35 @@ static inline void keep_values(const RAW *next, __local float4 *cached) {
   }
 }
 
+// The grid is blocks of ROWS rows of the runs × KV heads.
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
-flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, int out_at, int tokens, int n, float scale) {
+flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, const run_list runs) {
   __local float4 cached[KEYS * PADDED]; // a piece's keys, or its values
   __local float weights[ROWS * WEIGHTS] __attribute__((aligned(16)));
   __local float lanes[ROWS * LANES_OF_SUM];
   __local float largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
   const int id = get_local_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
-  const int first = (get_num_groups(0) - 1 - get_group_id(0)) * ROWS; // those that see most begin first
-  const int rows = tokens * SHARE, before = n - tokens + 1; // what row r sees: before + r / SHARE slots
-  const int end = before + min(first + ROWS - 1, rows - 1) / SHARE; // what the last row sees
-  k += k_at;
-  v += v_at;
+  const run chunk = run_at(runs, get_group_id(0));
+  const int rows = chunk.tokens * SHARE, blocks = (rows + ROWS - 1) / ROWS;
+  const int first = (blocks - 1 - ((int)get_group_id(0) - chunk.first)) * ROWS; // those that see most begin first
+  const int before = slots_of(chunk, head, CACHE_NAMES) - chunk.tokens + 1;         // what row i sees: before + i / SHARE slots
+  const int end = before + min(first + ROWS - 1, rows - 1) / SHARE;         // what the last row sees
+  place here = tile_of(chunk, head, kv_heads, 0, CACHE_NAMES);
   RAW next[FETCHED];
-  fetch(next, k, 0, end - 1, kv_heads, head);
+  fetch(next, here.keys, here.stride, 0, end - 1);
 #ifdef PACKED
   __local uint query[ROWS * QUERY_WORDS] __attribute__((aligned(16)));
   __local float steps[ROWS * QUADS / 8];
   for (int begin = 0; begin < ROWS * QUADS / 2; begin += GROUP) {
-    const int r = (begin + id) / (QUADS / 2), eight = (begin + id) % (QUADS / 2), inside = r < ROWS;
-    const size_t at = QUERY(min(first + min(r, ROWS - 1), rows - 1)) * (QUADS / 2) + eight;
+    const int i = (begin + id) / (QUADS / 2), eight = (begin + id) % (QUADS / 2), inside = i < ROWS;
+    const size_t at = QUERY(min(first + min(i, ROWS - 1), rows - 1)) * (QUADS / 2) + eight;
     float step;
     const char8 rounded = round_eight(EIGHT_AT((__global const float4 *)(q + q_at), at) * scale, 4, &step, weights);
     if (inside) {
-      query[r * QUERY_WORDS + eight * 2] = as_uint(rounded.lo);
-      query[r * QUERY_WORDS + eight * 2 + 1] = as_uint(rounded.hi);
+      query[i * QUERY_WORDS + eight * 2] = as_uint(rounded.lo);
+      query[i * QUERY_WORDS + eight * 2 + 1] = as_uint(rounded.hi);
       if (eight % 4 == 0)
-        steps[r * (QUADS / 8) + eight / 4] = step;
+        steps[i * (QUADS / 8) + eight / 4] = step;
     }
   }
 #else
@@ -107,9 +108,9 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
         keep_keys(next, cached);
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)
-        fetch(next, k, tile + (piece + 1) * KEYS, end - 1, kv_heads, head);
+        fetch(next, here.keys, here.stride, (piece + 1) * KEYS, end - 1 - tile);
       else if (piece + 1 == pieces)
-        fetch(next, v, tile, end - 1, kv_heads, head);
+        fetch(next, here.values, here.stride, 0, end - 1 - tile);
       float dots[SCORE_ROWS][2];
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++)
@@ -204,9 +205,11 @@ flash(input q, int q_at, bytes k, ulong k_at, bytes v, ulong v_at, output out, i
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)
-        fetch(next, v, tile + (piece + 1) * KEYS, end - 1, kv_heads, head);
-      else if (piece + 1 == pieces)
-        fetch(next, k, tile + TILE, end - 1, kv_heads, head);
+        fetch(next, here.values, here.stride, (piece + 1) * KEYS, end - 1 - tile);
+      else if (piece + 1 == pieces && tile + TILE < end) {
+        here = tile_of(chunk, head, kv_heads, tile / TILE + 1, CACHE_NAMES);
+        fetch(next, here.keys, here.stride, 0, end - 1 - tile - TILE);
+      }
       const int all = clamp(common - piece * KEYS, 0, KEYS) & ~3, some = clamp(seen - piece * KEYS, 0, KEYS);
       for (int key = 0; key < all; key += 4) {
         const __local float4 *value = cached + key * PADDED + quad;

@@ -57,22 +57,26 @@ static inline void merge_runs(__local ulong *keys, int run) {
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// largest_of_floats begins: of n floats, as bits, each group writes a run of keys.
+// largest_of_floats begins: of n floats of a row, as bits, each group writes a run of keys. The grid's second dimension is the
+// rows, here and in largest_of_runs.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 largest_of_floats(__global const uint *x, int x_at, int n, int run, __global ulong *out) {
   __local ulong keys[SLICE];
   const int first = get_group_id(0) * SLICE;
+  x += (size_t)get_group_id(1) * n;
   for (int i = get_local_id(0); i < SLICE; i += GROUP)
     keys[i] = first + i < n ? key_of(x[x_at + first + i], first + i) : 0;
   sort_runs(keys, run);
   merge_runs(keys, run);
   for (int i = get_local_id(0); i < run; i += GROUP)
-    out[get_group_id(0) * run + i] = keys[i];
+    out[(get_group_id(1) * get_num_groups(0) + get_group_id(0)) * run + i] = keys[i];
 }
 
-// largest_of_runs goes on: of n keys at `from`, whole runs, descending, each group writes one run at `to`.
+// largest_of_runs goes on: of n keys of a row, whole runs, descending, each group writes one run. The rows' keys lie one after
+// the other from `from` on, and those that are left from `to` on.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void largest_of_runs(__global ulong *all, int from, int n, int run, int to) {
   __local ulong keys[SLICE];
+  from += get_group_id(1) * n;
   const int first = get_group_id(0) * SLICE;
   for (int i = get_local_id(0); i < SLICE; i += GROUP) {
     const int turned = i & run ? i ^ (run - 1) : i; // every other run ascending
@@ -80,5 +84,5 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void largest_of_runs
   }
   merge_runs(keys, run);
   for (int i = get_local_id(0); i < run; i += GROUP)
-    all[to + get_group_id(0) * run + i] = keys[i];
+    all[to + (get_group_id(1) * get_num_groups(0) + get_group_id(0)) * run + i] = keys[i];
 }

@@ -6,7 +6,6 @@
 //   weights   exp(score - the largest), 0 for the slots that the token does not see
 //   lanes     weight j is added to lane j % LANES_OF_SUM, in order of j; folded they are the sum of weights
 
-#define TILE 128               // slots: asm.TileKeys
 #define PIECE 8                // quads of a key that are in local memory at a time: a block
 #define PADDED (PIECE + 1)     // float4 of a key there, so that neighbouring keys lie in different banks
 #define BUFFER (TILE * PADDED) // float4 of local memory for keys, and then for values
@@ -55,11 +54,11 @@ static inline void load_queries(input q, float scale, QUERY_ARGUMENTS) {
 }
 
 // fetch_keys begins to load a piece of the tile's keys. Slots after `last` are not read.
-static inline void fetch_keys(RAW *next, bytes k, int first, int last, int kv_heads, int head, int piece) {
+static inline void fetch_keys(RAW *next, const place tile, int last, int piece) {
 #pragma unroll
   for (int j = 0; j < PIECE; j++) {
     const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(k, (size_t)min(first + i / PIECE, last) * kv_heads + head, min(piece * PIECE + i % PIECE, QUADS - 1));
+    next[j] = raw_at(tile.keys, (size_t)min(i / PIECE, last) * tile.stride, min(piece * PIECE + i % PIECE, QUADS - 1));
   }
 }
 
@@ -102,10 +101,9 @@ static inline void add_scores(float *scores, int piece, const __local float4 *bu
 }
 
 // score_tile computes the work-item's scores. When it returns, the buffer is free again.
-static inline void score_tile(float *scores, input q, float scale, bytes k, int first, int last, int kv_heads, int head,
-                              __local float4 *buffer, QUERY_ARGUMENTS) {
+static inline void score_tile(float *scores, input q, float scale, const place tile, int last, __local float4 *buffer, QUERY_ARGUMENTS) {
   RAW next[PIECE];
-  fetch_keys(next, k, first, last, kv_heads, head, 0);
+  fetch_keys(next, tile, last, 0);
   load_queries(q, scale, QUERY_NAMES);
 #pragma unroll
   for (int g = 0; g < QUERIES; g++)
@@ -114,7 +112,7 @@ static inline void score_tile(float *scores, input q, float scale, bytes k, int 
     keep_keys(next, buffer);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (piece + 1 < PIECES) // on its way while the scores are computed
-      fetch_keys(next, k, first, last, kv_heads, head, piece + 1);
+      fetch_keys(next, tile, last, piece + 1);
     add_scores(scores, piece, buffer, QUERY_NAMES);
     barrier(CLK_LOCAL_MEM_FENCE);
   }

@@ -5,9 +5,9 @@
 // Rows are query heads, [tokens, heads]. Of a row, stats has for each tile the largest score and the sum of weights, and
 // weights has TILE weights for each tile.
 
-// weigh_tiles: the grid is tiles × heads/QUERIES × tokens, of which the first is number `token` of the chunk's.
+// There is one run. weigh_tiles: the grid is tiles × heads/QUERIES × tokens, of which the first is number `token` of the run's.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, output weights, int token, int tokens, int n, float scale) {
+weigh_tiles(input q, int q_at, __global float2 *stats, output weights, int token, float scale, CACHE_ARGUMENTS, const run_list runs) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
   __local float kept[QUERIES * TILE], lanes[QUERIES * LANES_OF_SUM];
@@ -15,11 +15,13 @@ weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, outp
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
   const int kv_heads = heads / SHARE, head = first_head / SHARE;
   const size_t row = (size_t)get_group_id(2) * heads + first_head;
-  const int first = tile * TILE, seen = clamp(n - tokens + token + (int)get_group_id(2) + 1 - first, 0, TILE);
-  const int last = max(first + seen, 1) - 1;
-  k += k_at;
+  const run r = runs.of[0];
+  const int seen = min(slots_of(r, head, CACHE_NAMES) - r.tokens + token + (int)get_group_id(2) + 1 - tile * TILE, TILE);
+  if (seen <= 0)
+    return;
   float scores[QUERIES], largest[QUERIES];
-  score_tile(scores, q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, k, first, last, kv_heads, head, buffer, QUERY_NAMES);
+  score_tile(scores, q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, tile_of(r, head, kv_heads, tile, CACHE_NAMES), seen - 1,
+             buffer, QUERY_NAMES);
   weigh_tile(scores, seen, kept, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int g = 0; g < QUERIES; g++)
@@ -31,10 +33,12 @@ weigh_tiles(input q, int q_at, bytes k, ulong k_at, __global float2 *stats, outp
 
 // weigh_shares replaces the first number of each tile's stats by the factor of its weights: the tile's share, which is a
 // softmax over the tiles' maxima with the sum in lanes, divided by the sum of all weights. The grid is heads × tokens.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_shares(__global float2 *stats, int tiles, int token, int tokens, int n) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+weigh_shares(__global float2 *stats, int tiles, int token, CACHE_ARGUMENTS, const run_list runs) {
   __local float part[GROUP];
   const int id = get_local_id(0);
-  const int seen = (n - tokens + token + (int)get_group_id(1)) / TILE + 1; // tiles
+  const run r = runs.of[0];
+  const int seen = (slots_of(r, get_group_id(0) / SHARE, CACHE_NAMES) - r.tokens + token + (int)get_group_id(1)) / TILE + 1; // tiles
   stats += ((size_t)get_group_id(1) * get_num_groups(0) + get_group_id(0)) * tiles;
   float most = -INFINITY, sum = 0, total = 0;
   for (int t = id; t < seen; t += GROUP)
@@ -60,15 +64,18 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_shares(__
     stats[t].x /= total;
 }
 
-// weigh_keys: groups of keys × kv_heads. Here tokens_now are those that the other kernels were run for.
+// weigh_keys: groups of keys × kv_heads. The other kernels were run for tokens_now tokens, of which the first is number `token`.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-weigh_keys(__global const float2 *stats, input weights, int tiles, output sums, int sums_at, int width, int token, int tokens_now, int tokens, int n) {
+weigh_keys(__global const float2 *stats, input weights, int tiles, output sums, int sums_at, int width, int token, int tokens_now,
+           CACHE_ARGUMENTS, const run_list runs) {
   const int slot = get_global_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
-  if (slot >= n)
+  const run r = runs.of[0];
+  const int before = slots_of(r, head, CACHE_NAMES) - r.tokens + token; // slots that the first token sees beside its own
+  if (slot >= before + tokens_now)
     return;
   sums += sums_at + (size_t)head * width + slot;
   float sum = *sums;
-  for (int i = max(0, slot - (n - tokens + token)); i < tokens_now; i++) // those that see the slot
+  for (int i = max(0, slot - before); i < tokens_now; i++) // those that see the slot
 #pragma unroll
     for (int g = 0; g < SHARE; g++) {
       const size_t row = ((size_t)i * kv_heads + head) * SHARE + g;

@@ -11,13 +11,12 @@ import (
 	_ "github.com/antigravity-go/antigravity/backend/cpu"    // registers "cpu"
 	_ "github.com/antigravity-go/antigravity/backend/opencl" // registers "opencl"
 	"github.com/antigravity-go/antigravity/llama"
-	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Model is the choice of a model and of how to run it.
 type Model struct {
-	Path    string       // of a .gguf file or a Hugging Face folder; "": the embedded model
+	Path    string       // of a .gguf file or a Hugging Face folder, or an embedded model's name; "": Pebble
 	Backend string       // the name of the backend that computes
 	Threads int          // 0: one for each processor
 	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
@@ -29,24 +28,13 @@ type Model struct {
 // Flags defines the flags.
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
-		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder; none: Pebble, the embedded model")
+		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder, or pebble or flint, which are embedded; none: pebble")
 		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
 		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
 		f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)",
 			tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
 		f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
 	})
-}
-
-// Embedded tells whether the model is the one in the program.
-func (m *Model) Embedded() bool { return m.Path == "" }
-
-// Name is the model's path, or the embedded one's name.
-func (m *Model) Name() string {
-	if m.Embedded() {
-		return pebble.Name
-	}
-	return m.Path
 }
 
 // Load opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
@@ -65,8 +53,8 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	var model *llama.Model
-	if m.Embedded() {
-		model, err = pebble.LoadContext(ctx, o)
+	if e := m.embedded(); e != nil {
+		model, err = e.load(ctx, o)
 	} else {
 		model, err = llama.LoadContext(ctx, m.Path, o)
 	}

@@ -5,32 +5,179 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-func TestBench(t *testing.T) {
+// results runs bench with -json and returns what it prints.
+func results[T any](t *testing.T, args ...string) (list []T) {
+	t.Helper()
 	var out, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"-p", "8", "-n", "4", "-r", "2", "-depth", "3", "-json"}, nil, &out, &stderr); err != nil {
+	if err := run(t.Context(), append(args, "-json"), nil, &out, &stderr); err != nil {
 		t.Fatal(err, stderr.String())
 	}
-	var names []string
-	for decoder := json.NewDecoder(&out); decoder.More(); {
-		var r result
+	decoder := json.NewDecoder(&out)
+	decoder.DisallowUnknownFields()
+	for decoder.More() {
+		var r T
 		if err := decoder.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, r.Test)
-		if r.TokensPerSecond <= 0 || r.Repetitions != 2 || r.Depth != 3 || r.KV != "f16" || r.Type != "q4_0" {
-			t.Errorf("%+v", r)
+		list = append(list, r)
+	}
+	return list
+}
+
+func TestRates(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		args  []string
+		depth int
+		want  []string // tests, the sessions, the tokens proposed at a time, and whether there is a rate of rows
+	}{
+		{"alone", []string{"-p", "8", "-depth", "3"}, 3, []string{"pp8 0 0 false", "tg6 1 0 false"}},
+		{"sessions", []string{"-p", "8", "-sessions", "1, 3"}, 128, []string{"pp8 0 0 false", "tg6 1 0 true", "tg6 3 0 true"}},
+		{"drafts", []string{"-p", "0", "-draft", "2", "-depth", "5"}, 5, []string{"tg6 1 0 false", "tg6 1 2 false"}},
+		{"drafts of sessions", []string{"-p", "0", "-sessions", "2", "-draft", "2"}, 128, []string{"tg6 2 0 true", "tg6 2 2 false"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, r := range results[result](t, append(c.args, "-n", "6", "-r", "2")...) {
+				got = append(got, fmt.Sprint(r.Test, " ", r.Sessions, " ", r.Draft, " ", r.RowsPerSecond > 0))
+				if r.TokensPerSecond <= 0 || r.Repetitions != 2 || r.Depth != c.depth || r.KV != "f16" || r.Type != "q4_0" {
+					t.Errorf("%+v", r)
+				}
+				if r.Rows != 0 && (r.RowsPerSecond <= 0 || r.Rows < 1 || r.Rows > float64(r.Sessions)) {
+					t.Errorf("%d sessions are compared with %v rows at %v/s", r.Sessions, r.Rows, r.RowsPerSecond)
+				}
+				if steps := r.TokensPerStep; steps != 0 && r.Draft == 0 && steps != 1 || steps < 0 || steps > float64(1+r.Draft) {
+					t.Errorf("%s: %v tokens a step", r.title(), steps)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("tests %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestOracleIsRight generates answers of several sessions, without drafts and with those of an oracle: with Pebble, which would end
+// most of them early. All proposals must turn out right, and each session must get the answer that it got without.
+func TestOracleIsRight(t *testing.T) {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	b := &bench{options: &options{depth: 9}, model: model, endless: endless(model)}
+	var list []*answerer
+	for i := range 3 {
+		a, err := b.newAnswerer(t.Context(), i, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.session.Close()
+		list = append(list, a)
+	}
+	if slices.Equal(list[0].start, list[1].start) {
+		t.Error("two sessions have the same prompt")
+	}
+	if err := learn(t.Context(), list, 4); err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range list {
+		if !slices.Equal(a.session.Tokens(), a.start) {
+			t.Errorf("session %d does not begin the answer anew", i)
+		}
+		generated := 0
+		for a.session.Position() < len(a.start)+a.tokens {
+			for piece, err := range a.session.Generate(t.Context(), nil, llama.Params{MaxTokens: a.tokens - generated, Draft: a.drafter, Mask: a.endless}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				generated += len(piece.Tokens)
+				if s := piece.Stats; s.DraftedTokens != s.AcceptedTokens {
+					t.Errorf("session %d: %d of %d proposals were right", i, s.AcceptedTokens, s.DraftedTokens)
+				}
+			}
+		}
+		if want := a.drafter.(oracle).text; !slices.Equal(a.session.Tokens(), want) {
+			t.Errorf("session %d: another answer with drafts", i)
+		}
+		if n := len(a.session.Tokens()); n != 50 {
+			t.Errorf("session %d holds %d tokens, want 50", i, n)
 		}
 	}
-	if strings.Join(names, " ") != "pp8 tg4" {
-		t.Errorf("tests %v", names)
+}
+
+func TestOracleStaysInItsText(t *testing.T) {
+	o := oracle{[]llama.Token{1, 2, 3, 4}, 2}
+	for n, want := range [][]llama.Token{{9, 1, 2}, {9, 2, 3}, {9, 3, 4}, {9, 4}, {9}, {9}} {
+		if got := o.Draft([]llama.Token{9}, make([]llama.Token, n)); !slices.Equal(got, want) {
+			t.Errorf("after %d tokens: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestLatency(t *testing.T) {
+	list := results[latency](t, "-latency", "-p", "300,400", "-n", "8", "-r", "2")
+	if len(list) != 2 || list[0].Test != "latency300" || list[1].Test != "latency400" {
+		t.Fatalf("%+v", list)
+	}
+	for _, l := range list {
+		if l.Alone.Count != 2*7 || l.Beside.Count < 2 || l.Depth != 128 {
+			t.Errorf("%+v", l)
+		}
+		for _, g := range []gaps{l.Alone, l.Beside} {
+			if !(0 < g.P50 && g.P50 <= g.P99 && g.P99 <= g.Max) {
+				t.Errorf("%+v", g)
+			}
+		}
+		if l.PromptSeconds <= 0 || l.PromptSecondsBeside <= 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+func TestGaps(t *testing.T) {
+	var times []time.Duration
+	for i := range 200 {
+		times = append(times, time.Duration(200-i)*time.Millisecond)
+	}
+	if got, want := sumUp(times), (gaps{200, 100, 198, 200}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := sumUp(nil); got != (gaps{}) {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
+
+// TestMoments counts the times between two tokens of one answer that reach into the time of a prompt.
+func TestMoments(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
+	m := moments{{}, at(1), at(2), at(4), {}, at(5), at(8), at(13), at(14)}
+	for _, c := range []struct {
+		began, ended int
+		want         []int // seconds
+	}{
+		{3, 10, []int{2, 3, 5}}, {0, 20, []int{1, 2, 3, 5, 1}}, {2, 4, []int{2}}, {9, 12, []int{5}}, {14, 20, nil},
+	} {
+		var want []time.Duration
+		for _, s := range c.want {
+			want = append(want, time.Duration(s)*time.Second)
+		}
+		if got := m.between(at(c.began), at(c.ended)); !slices.Equal(got, want) {
+			t.Errorf("from %d to %d: %v, want %v", c.began, c.ended, got, want)
+		}
 	}
 }
 
@@ -79,26 +226,54 @@ func TestProfileTable(t *testing.T) {
 	}
 }
 
-func TestBenchTable(t *testing.T) {
-	var out, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"-p", "0", "-n", "2", "-r", "1"}, nil, &out, &stderr); err != nil {
-		t.Fatal(err, stderr.String())
+func TestTables(t *testing.T) {
+	for _, c := range []struct {
+		args         []string
+		want, wanted string // words of the header, in their order, and a word of the first row
+	}{
+		{[]string{"-p", "0"}, "test depth threads kv tokens/s ±", "tg2"},
+		{[]string{"-p", "3", "-n", "0"}, "test depth threads kv tokens/s ±", "pp3"},
+		{[]string{"-p", "0", "-sessions", "2"}, "test depth threads kv sessions tokens/s ± rows/step rows/s of rows", "tg2"},
+		{[]string{"-p", "0", "-draft", "1"}, "test depth threads kv draft tokens/s ± tokens/step", "tg2"},
+		{[]string{"-p", "5", "-latency"}, "test depth threads kv alone p50 p99 beside p50 p99 of alone prompt alone beside of alone", "latency5"},
+	} {
+		var out, stderr bytes.Buffer
+		if err := run(t.Context(), append([]string{"-n", "2", "-r", "1"}, c.args...), nil, &out, &stderr); err != nil {
+			t.Fatal(err, stderr.String())
+		}
+		lines := strings.Split(out.String(), "\n")
+		if got := strings.Join(strings.Fields(lines[0]), " "); got != c.want || !strings.HasPrefix(lines[1], c.wanted+" ") {
+			t.Errorf("%v: the table is\n%s", c.args, out.String())
+		}
 	}
-	if !strings.Contains(out.String(), "tg2") || strings.Contains(out.String(), "pp") {
-		t.Errorf("the table is\n%s", out.String())
-	}
-	for _, args := range [][]string{{"-p", "x"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"}} {
-		if err := run(t.Context(), args, nil, &out, &stderr); err == nil {
-			t.Errorf("%v was accepted", args)
+}
+
+func TestMistakes(t *testing.T) {
+	for _, args := range [][]string{
+		{"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
+		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
+		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
+	} {
+		var usage *cli.UsageError
+		if err := run(t.Context(), args, nil, new(bytes.Buffer), new(bytes.Buffer)); !errors.As(err, &usage) {
+			t.Errorf("%v: error %v, want a usage error", args, err)
 		}
 	}
 }
 
 func TestInterrupted(t *testing.T) {
-	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
+	for _, looks := range []int{0, 100, 225, 240} { // loading takes 210
 		err := run(countdown.New(t.Context(), looks), []string{"-p", "128", "-n", "30", "-r", "2"}, nil, new(bytes.Buffer), new(bytes.Buffer))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("at look %d: %v", looks, err)
+		}
+	}
+	for _, args := range [][]string{{"-p", "0", "-n", "1900"}, {"-p", "0", "-sessions", "2", "-n", "1900"}, {"-p", "1900", "-latency"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		err := run(ctx, append(args, "-r", "1000"), nil, new(bytes.Buffer), new(bytes.Buffer))
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v: %v", args, err)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (c *comparison) oneByOne(ctx context.Context, g goldenCase, name string) er
 				return err
 			}
 			if want, ok := g.logits[i]; ok {
-				if err := c.compare(s.Logits(), want, fmt.Sprintf("%s, token %d", name, i)); err != nil {
+				if err := c.compare(s, want, fmt.Sprintf("%s, token %d", name, i)); err != nil {
 					return err
 				}
 			}
@@ -75,12 +75,16 @@ func (c *comparison) atOnce(ctx context.Context, g goldenCase, name string) erro
 		if err := s.Prefill(ctx, g.ids); err != nil {
 			return err
 		}
-		return c.compare(s.Logits(), g.logits[len(g.ids)-1], name+", at once")
+		return c.compare(s, g.logits[len(g.ids)-1], name+", at once")
 	})
 }
 
-// compare notes how much a row of logits differs from a golden one; where names the row.
-func (c *comparison) compare(got, want []float32, where string) error {
+// compare notes how much a session's logits differ from golden ones; where names their place.
+func (c *comparison) compare(s *llama.Session, want []float32, where string) error {
+	got, err := s.Logits()
+	if err != nil {
+		return err
+	}
 	if len(got) != len(want) {
 		return fmt.Errorf("the golden logits are for a vocabulary of %d, the model's has %d", len(want), len(got))
 	}
@@ -110,7 +114,11 @@ func (c *comparison) greedy(ctx context.Context, ids []llama.Token, prompt int) 
 			return fmt.Errorf("compute the greedy tokens' prompt: %w", err)
 		}
 		for i := prompt; i < len(ids); i++ {
-			if likeliest(s.Logits()) == ids[i] {
+			logits, err := s.Logits()
+			if err != nil {
+				return err
+			}
+			if likeliest(logits) == ids[i] {
 				c.agreed++
 			} else if c.disagreed++; c.disagreed == 1 {
 				c.firstDisagreement = i

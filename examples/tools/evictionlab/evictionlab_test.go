@@ -109,7 +109,7 @@ func compare(t *testing.T, bound float64, args ...string) {
 // TestTakingTurnsChangesNothing compares policies that share a prompt with each one alone.
 func TestTakingTurnsChangesNothing(t *testing.T) {
 	args := []string{"-skills", "needle_late50", "-n", "3", "-budgets", "0.5"}
-	policies := []string{"snapkv", "pyramidkv", "h2o", "tova", "keydiff", "expected"}
+	policies := []string{"snapkv", "pyramidkv", "ada", "h2o", "tova", "keydiff", "expected"}
 	together := measured(t, append(args, "-policies", strings.Join(policies, ","))...)
 	for i, policy := range policies {
 		alone := measured(t, append(args, "-policies", policy)...)
@@ -120,7 +120,7 @@ func TestTakingTurnsChangesNothing(t *testing.T) {
 }
 
 func TestDuringPromptBoundsThePeak(t *testing.T) {
-	rows := measured(t, "-skills", "needle300", "-n", "2", "-budgets", "0.25", "-policies", "none,sliding,snapkv,pyramidkv,h2o,tova,keydiff", "-during-prompt")
+	rows := measured(t, "-skills", "needle300", "-n", "2", "-budgets", "0.25", "-policies", "none,sliding,snapkv,pyramidkv,ada,h2o,tova,keydiff", "-during-prompt")
 	whole := rows[0].PeakCacheBytes
 	for _, r := range rows[1:] {
 		if limit := float64(whole) * 0.25 * 1.5; float64(r.PeakCacheBytes) > limit {

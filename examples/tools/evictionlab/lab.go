@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func (o *options) choose() (list []cell, err error) {
 // policy makes a policy with a budget of slots.
 func (o *options) policy(name string, slots int) (eviction.Policy, error) {
 	settings := eviction.Options{Budget: slots}
-	if name == "snapkv" || name == "pyramidkv" {
+	if slices.Contains([]string{"snapkv", "pyramidkv", "ada"}, name) {
 		settings.Observation = min(o.observation, max(slots/2, 1)) // the window of latest tokens takes half of a small budget at most
 	}
 	return eviction.ByName(name, settings)

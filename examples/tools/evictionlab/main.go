@@ -62,7 +62,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.StringVar(&policies, "policies", strings.Join(eviction.Names(), ","), "`names` of eviction policies, with commas between")
 		f.StringVar(&budgets, "budgets", "0.5,0.25,0.1", "`parts` of the prompt that stay, with commas between")
 		f.BoolVar(&o.duringPrompt, "during-prompt", false, "evict while the prompt is read and the answer is generated")
-		f.IntVar(&o.observation, "observation", 16, "`number` of latest queries by which snapkv and pyramidkv choose (expected takes 64)")
+		f.IntVar(&o.observation, "observation", 16, "`number` of latest queries by which snapkv, pyramidkv and ada choose (expected takes 64)")
 		f.StringVar(&kv, "kv-type", "f32", "`types` of the cached keys and values, with commas between: f32, f16, q8_0, q4_0")
 	})
 	f.Group("Output", func() {

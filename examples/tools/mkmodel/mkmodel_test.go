@@ -61,7 +61,11 @@ func TestEveryKindLoadsAndGenerates(t *testing.T) {
 			if stop == 0 {
 				t.Error("the answer has no end")
 			}
-			deviation(t, logitsOf(s))
+			l, err := s.Logits()
+			if err != nil {
+				t.Fatal(err)
+			}
+			deviation(t, l)
 		})
 	}
 }

@@ -123,7 +123,11 @@ func (m *measurement) foresee(ctx context.Context, token, next llama.Token) erro
 	if err := m.tested.Prefill(ctx, []llama.Token{token}); err != nil {
 		return err
 	}
-	got := newPrediction(m.tested.Logits())
+	logits, err := m.tested.Logits()
+	if err != nil {
+		return err
+	}
+	got := newPrediction(logits)
 	m.surprise = append(m.surprise, -got.log(next))
 	if m.unlimited == nil {
 		return nil
@@ -131,7 +135,10 @@ func (m *measurement) foresee(ctx context.Context, token, next llama.Token) erro
 	if err := m.unlimited.Prefill(ctx, []llama.Token{token}); err != nil {
 		return err
 	}
-	want := newPrediction(m.unlimited.Logits())
+	if logits, err = m.unlimited.Logits(); err != nil {
+		return err
+	}
+	want := newPrediction(logits)
 	m.reference = append(m.reference, -want.log(next))
 	m.distance = append(m.distance, want.divergence(got))
 	if want.favourite == got.favourite {

@@ -99,7 +99,11 @@ func logits(t *testing.T, path string, o *llama.LoadOptions) []float32 {
 	if err := s.Prefill(t.Context(), []llama.Token{1, 20, 300, 4, 50, 60, 7, 8, 90, 100}); err != nil {
 		t.Fatal(err)
 	}
-	return slices.Clone(logitsOf(s))
+	l, err := s.Logits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(l)
 }
 
 // withoutScaling copies a folder, with RoPE as it was before it was stretched: GGUF has divisors of 32 bits for that, which

@@ -85,6 +85,18 @@ func (k *Kernel) Float(v float32) *Kernel {
 	return k.set(uint64(math.Float32bits(v)), nil, 4)
 }
 
+// Struct passes a copy of the size bytes at p, which hold no pointers, such as a struct.
+func (k *Kernel) Struct(p unsafe.Pointer, size uintptr) *Kernel {
+	i := k.next
+	k.next++
+	if k.err != nil || i >= maxArgs {
+		return k
+	}
+	k.known[i] = false
+	k.err = k.api.status(SetKernelArg, k.kernel, uintptr(i), size, uintptr(p))
+	return k
+}
+
 // Run enqueues the kernel on a grid of groups of a size. A grid without groups does nothing.
 func (k *Kernel) Run(groups, size [3]int) error {
 	if k.err != nil {

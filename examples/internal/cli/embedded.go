@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+)
+
+// embedded is a model that is part of the programs.
+type embedded struct {
+	path  string // what -model calls it
+	title string
+	file  string
+	does  string // what a person may try
+	load  func(context.Context, *llama.LoadOptions) (*llama.Model, error)
+}
+
+// embeddedModels returns the embedded models. The first is the one that programs run where no other is asked for.
+func embeddedModels() []embedded {
+	return []embedded{
+		{"pebble", "Pebble", pebble.Name, "ask it for sums, capitals, opposites, spellings, or a story", pebble.LoadContext},
+		{"flint", "Flint", flint.Name, "let it edit a text, call functions, or answer in the JSON of a schema", flint.LoadContext},
+	}
+}
+
+// embedded returns the embedded model that is chosen, or nil.
+func (m *Model) embedded() *embedded {
+	list := embeddedModels()
+	if m.Path == "" {
+		return &list[0]
+	}
+	for i, e := range list {
+		if e.path == m.Path {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Embedded tells whether the model is part of the program.
+func (m *Model) Embedded() bool { return m.embedded() != nil }
+
+// Name is the model's path, or the name of an embedded one's file.
+func (m *Model) Name() string {
+	if e := m.embedded(); e != nil {
+		return e.file
+	}
+	return m.Path
+}
+
+// Introduction returns what to call the model, and for an embedded one also what to try with it.
+func (m *Model) Introduction() (title, does string) {
+	if e := m.embedded(); e != nil {
+		return e.title + ", an embedded model", e.does
+	}
+	return filepath.Base(m.Path), ""
+}

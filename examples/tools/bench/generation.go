@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"golang.org/x/sync/errgroup"
+)
+
+// generation is the test of generating: so many sessions do it at once, each on a goroutine, after prompts that differ.
+type generation struct {
+	tokens   int // of each answer
+	sessions int
+	draft    int // tokens that an oracle proposes at a time; 0: none are proposed
+}
+
+func (g generation) describe() result {
+	return result{Test: "tg" + strconv.Itoa(g.tokens), Sessions: g.sessions, Draft: g.draft}
+}
+
+func (g generation) once(ctx context.Context, b *bench, r *recorder) (sample, error) {
+	list := make([]*answerer, g.sessions)
+	for i := range list {
+		a, err := b.newAnswerer(ctx, i, g.tokens)
+		if err != nil {
+			return sample{}, err
+		}
+		defer a.session.Close()
+		list[i] = a
+	}
+	if g.draft > 0 {
+		if err := learn(ctx, list, g.draft); err != nil {
+			return sample{}, err
+		}
+	}
+	r.begin()
+	defer r.end()
+	began := time.Now()
+	if err := together(ctx, list, (*answerer).answer); err != nil {
+		return sample{}, err
+	}
+	took := time.Since(began)
+	tokens, accepted := 0, 0
+	for _, a := range list {
+		tokens += a.tokens
+		accepted += a.accepted
+	}
+	return sample{rate: float64(tokens) / took.Seconds(), perStep: float64(tokens) / float64(tokens-accepted)}, nil
+}
+
+// learn prepares for drafts: first the answers are generated without any, for the oracle to know them, and then with those of the
+// oracle, for the sessions to find out how many are worth computing.
+func learn(ctx context.Context, list []*answerer, draft int) error {
+	if err := together(ctx, list, (*answerer).answer); err != nil {
+		return err
+	}
+	for _, a := range list {
+		a.drafter = oracle{a.session.Tokens(), draft}
+		if err := a.rewind(ctx); err != nil {
+			return err
+		}
+	}
+	if err := together(ctx, list, (*answerer).answer); err != nil {
+		return err
+	}
+	for _, a := range list {
+		if err := a.rewind(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together lets all do something at once, each on a goroutine.
+func together(ctx context.Context, list []*answerer, do func(*answerer, context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, a := range list {
+		group.Go(func() error { return do(a, ctx) })
+	}
+	return group.Wait()
+}
+
+// oracle is a Drafter that knows what a conversation is going to be.
+type oracle struct {
+	text []llama.Token // the conversation to its end
+	most int           // tokens proposed at a time
+}
+
+// Draft appends what comes after the context.
+func (o oracle) Draft(dst, context []llama.Token) []llama.Token {
+	at := min(len(context), len(o.text))
+	return append(dst, o.text[at:min(at+o.most, len(o.text))]...)
+}
+
+// answerer is a session that generates an answer.
+type answerer struct {
+	session  *llama.Session
+	start    []llama.Token // what the session holds before the answer
+	tokens   int           // of the answer
+	endless  llama.LogitMask
+	drafter  llama.Drafter // nil: nothing is proposed
+	accepted int           // proposals that the latest answer went on with
+}
+
+// newAnswerer returns the i-th session of a test, which has read its prompt: the depth, and one token more, since nothing can be
+// generated after no token.
+func (b *bench) newAnswerer(ctx context.Context, i, tokens int) (*answerer, error) {
+	length := b.depth + 1
+	a := &answerer{start: b.arbitrary(i*length, (i+1)*length), tokens: tokens, endless: b.endless}
+	var err error
+	if a.session, err = b.model.NewSession(&llama.SessionOptions{Capacity: length + tokens, KV: b.kv, Chunk: b.chunk}); err != nil {
+		return nil, err
+	}
+	if err := a.session.Prefill(ctx, a.start); err != nil {
+		a.session.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// answer generates the answer: the likeliest token each time.
+func (a *answerer) answer(ctx context.Context) error {
+	return a.follow(ctx, func() bool { return true })
+}
+
+// follow is answer with a function that is called when a token has come, and returns whether to go on.
+//
+// Where the model ends its answer early, it goes on with the end forbidden. Until then nothing is: a mask needs all logits on the
+// host, which is not how most answers are generated.
+func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
+	a.accepted = 0
+	params := llama.Params{MaxTokens: a.tokens, Draft: a.drafter}
+	for params.MaxTokens > 0 {
+		left := params.MaxTokens
+		for piece, err := range a.session.Generate(ctx, nil, params) {
+			if err == nil && piece.Stop == llama.ContextFull {
+				err = llama.ErrContextFull
+			}
+			if err != nil {
+				return err
+			}
+			a.accepted += piece.Stats.AcceptedTokens
+			left -= len(piece.Tokens)
+			if len(piece.Tokens) > 0 && !came() {
+				return nil
+			}
+		}
+		params.MaxTokens, params.Mask = left, a.endless
+	}
+	return nil
+}
+
+// endless returns a mask that forbids what ends an answer.
+func endless(model *llama.Model) llama.LogitMask {
+	var ends []llama.Token
+	for t := range llama.Token(model.Config().VocabSize) {
+		if model.IsEnd(t) {
+			ends = append(ends, t)
+		}
+	}
+	return llama.LogitMaskFunc(func(_ []llama.Token, logits []float32) error {
+		for _, t := range ends {
+			logits[t] = float32(math.Inf(-1))
+		}
+		return nil
+	})
+}
+
+// rewind goes back to the moment before the answer.
+func (a *answerer) rewind(ctx context.Context) error {
+	last := len(a.start) - 1
+	if err := a.session.Truncate(last); err != nil {
+		return fmt.Errorf("go back to before the answer: %w", err)
+	}
+	return a.session.Prefill(ctx, a.start[last:])
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+const about = `
+bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN that of generating N tokens.
+
+  go run ./examples/tools/bench -model model.gguf -p 128,512 -n 32 -r 3
+  go run ./examples/tools/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
+  go run ./examples/tools/bench -model model.gguf -p 0 -sessions 1,2,4,8,16
+  go run ./examples/tools/bench -model model.gguf -p 0 -draft 7
+  go run ./examples/tools/bench -model model.gguf -p 4096 -latency
+  go run ./examples/tools/bench -model model.gguf -profile
+
+The tokens of prompts are arbitrary, and where the model would end an answer early the rest is generated with the end forbidden: so
+any model will do, one of random weights too (see mkmodel). Rates on a shared machine wander; compare two programs by running
+them in turn, several times.
+
+With -sessions the rate is that of all answers together, from the moment when all sessions have read their prompts until the
+last answer is complete. Beside it stands what a single session reaches that computes up to as many rows in each step, with the
+logits of every row: the rows that it really computed in a step, their rate, and what part of that rate the sessions reach.
+It computes so many rows because it is proposed the right tokens, as with -draft.
+
+With -draft an oracle, which knows the answer already, proposes the next tokens: what drafts can bring at most. The session
+decides itself how many of them it computes at once; "tokens/step" is how many tokens a step brought.
+
+With -latency one session generates while another reads a prompt: the times between two tokens, in milliseconds, and the
+prompt's time, in seconds, alone and beside each other. p99 is the time that one token in a hundred takes longer than.`
+
+// options are the command line's.
+type options struct {
+	model       cli.Model
+	prompts     []int // lengths
+	generate    int   // tokens of an answer
+	sessions    []int // how many generate at once; empty: one
+	draft       int   // tokens that an oracle proposes at a time; 0: none are proposed
+	latency     bool
+	repetitions int
+	depth       int
+	kv          tensor.DType
+	chunk       int
+	json        bool
+	profile     bool
+	span        int       // MiB
+	recorder    *recorder // nil unless profiling
+}
+
+// companyDepth is what -depth is with -sessions, -draft or -latency, unless it is given.
+const companyDepth = 128
+
+func parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{}
+	var prompts, sessions string
+	f := cli.NewFlags("bench", about)
+	f.Group("Measurement", func() {
+		f.StringVar(&prompts, "p", "128,512", "prompt `lengths`, with commas between; 0: none")
+		f.IntVar(&o.generate, "n", 64, "`tokens` to generate; 0: none")
+		f.StringVar(&sessions, "sessions", "", "how many sessions generate at once: `numbers`, with commas between, such as 1,2,4,8,16")
+		f.IntVar(&o.draft, "draft", 0, "generate also with an oracle that proposes the next `tokens`, so many at a time; 0: do not")
+		f.BoolVar(&o.latency, "latency", false, "measure only how long tokens of an answer take while another session reads a prompt")
+		f.IntVar(&o.repetitions, "r", 3, "`times` to repeat each test")
+		f.IntVar(&o.depth, "depth", 0, "`tokens` that the cache holds before each test, untimed; unless given, 128 with -sessions, -draft or -latency")
+		f.BoolVar(&o.profile, "profile", false, "tell how long each operation took, and how near that is to the machine's limits")
+		f.IntVar(&o.span, "span", machine.DefaultSpan>>20, "`MiB` read in turn to measure the memory's limit for -profile")
+		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
+	})
+	o.model.Flags(f)
+	f.Group("Memory", func() {
+		f.DType(&o.kv, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
+		f.IntVar(&o.chunk, "chunk", 0, "most `tokens` of a prompt computed at once; 0: the default")
+	})
+	if err := f.Parse(args, stdout); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if o.prompts, ok = numbers(prompts); !ok {
+		return nil, cli.Usagef("-p %q is not a list of lengths such as 128,512", prompts)
+	}
+	if o.sessions, ok = numbers(sessions); !ok || f.Given("sessions") && len(o.sessions) == 0 {
+		return nil, cli.Usagef("-sessions %q is not a list of numbers such as 1,2,4", sessions)
+	}
+	if !f.Given("depth") && (len(o.sessions) > 0 || o.draft > 0 || o.latency) {
+		o.depth = companyDepth
+	}
+	if o.kv == 0 {
+		o.kv = tensor.F16
+	}
+	if o.profile {
+		o.recorder = new(recorder)
+		o.model.Wrap = func(b backend.Backend) backend.Backend { return record(b, o.recorder) }
+	}
+	return o, o.check()
+}
+
+// numbers reads a list of numbers of 1 and more; a 0 stands for none.
+func numbers(s string) (list []int, ok bool) {
+	if s == "" {
+		return nil, true
+	}
+	for field := range strings.SplitSeq(s, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil || n < 0 {
+			return nil, false
+		}
+		if n > 0 {
+			list = append(list, n)
+		}
+	}
+	return list, true
+}
+
+// check refuses what cannot be measured.
+func (o *options) check() error {
+	switch company := len(o.sessions) > 0 || o.draft > 0; {
+	case o.generate < 0 || o.repetitions < 1 || o.depth < 0 || o.draft < 0:
+		return cli.Usagef("-n, -depth and -draft are 0 or more, -r is at least 1")
+	case o.latency && (company || o.profile):
+		return cli.Usagef("-latency is a measurement of its own, without -sessions, -draft and -profile")
+	case o.latency && (len(o.prompts) == 0 || o.generate < 2):
+		return cli.Usagef("-latency needs a prompt, -p, and at least 2 tokens of an answer, -n")
+	case company && o.generate == 0:
+		return cli.Usagef("-sessions and -draft need tokens to generate, -n")
+	case len(o.prompts) == 0 && o.generate == 0:
+		return cli.Usagef("-p 0 and -n 0 leave nothing to measure")
+	}
+	if err := machine.CheckSpan(o.span); err != nil {
+		return cli.Usagef("-span: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// prompt is the test of reading a prompt.
+type prompt struct{ tokens int }
+
+func (p prompt) describe() result { return result{Test: "pp" + strconv.Itoa(p.tokens)} }
+
+func (p prompt) once(ctx context.Context, b *bench, r *recorder) (sample, error) {
+	session, tokens, err := p.open(ctx, b)
+	if err != nil {
+		return sample{}, err
+	}
+	defer session.Close()
+	r.begin()
+	defer r.end()
+	began := time.Now()
+	if err := session.Prefill(ctx, tokens); err != nil {
+		return sample{}, err
+	}
+	return sample{rate: float64(p.tokens) / time.Since(began).Seconds()}, nil
+}
+
+// open returns a session that is ready to read the prompt, and the prompt.
+func (p prompt) open(ctx context.Context, b *bench) (*llama.Session, []llama.Token, error) {
+	tokens := b.arbitrary(0, b.depth+p.tokens)
+	session, err := b.model.NewSession(&llama.SessionOptions{Capacity: len(tokens), KV: b.kv, Chunk: b.chunk})
+	if err != nil {
+		return nil, nil, err
+	}
+	// One token more than the depth, untimed: the first step of a session touches its memory for the first time.
+	if err = session.Prefill(ctx, tokens[:b.depth+1]); err == nil {
+		err = session.Truncate(b.depth)
+	}
+	if err != nil {
+		session.Close()
+		return nil, nil, err
+	}
+	return session, tokens[b.depth:], nil
+}
+
+// tokenStep is the difference of neighbouring tokens' ids in a prompt: a prime, so that nearly every token occurs before one
+// repeats.
+const tokenStep = 7919
+
+// arbitrary returns the tokens from the first-th to before the last-th of an endless series.
+func (b *bench) arbitrary(first, last int) []llama.Token {
+	tokens := make([]llama.Token, last-first)
+	for i := range tokens {
+		tokens[i] = llama.Token((first + i) * tokenStep % b.model.Config().VocabSize)
+	}
+	return tokens
+}

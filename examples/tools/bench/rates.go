@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+)
+
+// test is a measurement of a rate.
+type test interface {
+	// describe returns what identifies the test among the results.
+	describe() result
+	// once runs the test in new sessions. r, if not nil, records the operations of the time that is measured.
+	once(ctx context.Context, b *bench, r *recorder) (sample, error)
+}
+
+// sample is what one run of a test gave.
+type sample struct {
+	rate    float64 // tokens a second
+	perStep float64 // tokens of an answer that one of its steps brought; 0: the test generates nothing
+}
+
+// result is one measured test, in the form of -json.
+type result struct {
+	Test            string  `json:"test"`
+	Sessions        int     `json:"sessions,omitempty"` // that generated at once
+	Draft           int     `json:"draft,omitempty"`    // tokens proposed at a time
+	TokensPerSecond float64 `json:"tokens_per_second"`  // of all sessions together
+	StdDev          float64 `json:"stddev"`
+	TokensPerStep   float64 `json:"tokens_per_step,omitempty"` // of one answer
+	// Rows and RowsPerSecond are of one session that computes up to as many rows in a step as there were sessions, with the logits of
+	// each: how many it computed in a step, and its rate.
+	Rows          float64 `json:"rows,omitempty"`
+	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
+	setting
+}
+
+// title names the test.
+func (r *result) title() string {
+	title := r.Test
+	if r.Sessions > 1 {
+		title += fmt.Sprintf(", %d sessions", r.Sessions)
+	}
+	if r.Draft > 0 {
+		title += fmt.Sprintf(", %d proposed", r.Draft)
+	}
+	return title
+}
+
+// tests returns the tests that the command line asks for.
+func (o *options) tests() (list []test) {
+	for _, n := range o.prompts {
+		list = append(list, prompt{n})
+	}
+	if o.generate == 0 {
+		return list
+	}
+	sessions := o.sessions
+	if len(sessions) == 0 {
+		sessions = []int{1}
+	}
+	for _, n := range sessions {
+		list = append(list, generation{o.generate, n, 0})
+		if o.draft > 0 {
+			list = append(list, generation{o.generate, n, o.draft})
+		}
+	}
+	return list
+}
+
+// rates runs the tests and writes their results, and the profiles after them: measuring the machine's limits takes memory, which
+// is not the model's.
+func (b *bench) rates(ctx context.Context) error {
+	var profiles []*profile
+	table := newTable(b.columns())
+	for _, t := range b.tests() {
+		r := t.describe()
+		samples, err := b.measure(ctx, t, b.recorder)
+		if err == nil && len(b.sessions) > 0 && r.Sessions > 0 && r.Draft == 0 {
+			r.Rows, r.RowsPerSecond, err = b.rows(ctx, r.Sessions)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.title(), err)
+		}
+		if b.profile {
+			entries, elapsed := b.recorder.take()
+			profiles = append(profiles, &profile{r.title(), b.repetitions, entries, elapsed})
+		}
+		r.TokensPerSecond, r.StdDev = statistics(samples, func(s sample) float64 { return s.rate })
+		r.TokensPerStep, _ = statistics(samples, func(s sample) float64 { return s.perStep })
+		r.setting = b.setting.now()
+		if !b.json {
+			table.add(&r)
+		} else if err := cli.PrintJSON(b.stdout, r); err != nil {
+			return err
+		}
+	}
+	if !b.json {
+		if _, err := table.WriteTo(b.stdout); err != nil {
+			return err
+		}
+		if err := b.footer(); err != nil {
+			return err
+		}
+	}
+	if !b.profile {
+		return nil
+	}
+	return b.writeProfiles(b.stdout, profiles)
+}
+
+// measure runs a test several times.
+func (b *bench) measure(ctx context.Context, t test, r *recorder) (list []sample, err error) {
+	for range b.repetitions {
+		s, err := t.once(ctx, b, r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// rows measures one session with up to n rows in a step, all but the first of them proposals that are right: how many rows it
+// computes in a step, and how many a second.
+func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err error) {
+	samples, err := b.measure(ctx, generation{b.generate, 1, n - 1}, nil)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
+	}
+	perStep, _ = statistics(samples, func(s sample) float64 { return s.perStep })
+	rate, _ = statistics(samples, func(s sample) float64 { return s.rate })
+	return perStep, rate, nil
+}
+
+// statistics returns the mean and the standard deviation of one number of each sample.
+func statistics(samples []sample, of func(sample) float64) (mean, deviation float64) {
+	for _, s := range samples {
+		mean += of(s) / float64(len(samples))
+	}
+	if len(samples) < 2 {
+		return mean, 0
+	}
+	for _, s := range samples {
+		deviation += (of(s) - mean) * (of(s) - mean) / float64(len(samples)-1)
+	}
+	return mean, math.Sqrt(deviation)
+}
+
+// columns returns those of the table of rates.
+func (b *bench) columns() []column[*result] {
+	company := len(b.sessions) > 0
+	// count writes a number, and nothing for 0.
+	count := func(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
+	// ofRows is what part of the rows' rate the sessions reach; 0 where that was not measured.
+	ofRows := func(r *result) float64 {
+		if r.RowsPerSecond == 0 {
+			return 0
+		}
+		return r.TokensPerSecond / r.RowsPerSecond
+	}
+	return []column[*result]{
+		{true, "test", func(r *result) string { return r.Test }},
+		{true, "depth", func(r *result) string { return strconv.Itoa(r.Depth) }},
+		{true, "threads", func(r *result) string { return strconv.Itoa(r.Threads) }},
+		{true, "kv", func(r *result) string { return r.KV }},
+		{company, "sessions", func(r *result) string { return count(r.Sessions) }},
+		{b.draft > 0, "draft", func(r *result) string { return count(r.Draft) }},
+		{true, "tokens/s", func(r *result) string { return fixed(r.TokensPerSecond) }},
+		{true, "±", func(r *result) string { return fixed(r.StdDev) }},
+		{b.draft > 0, "tokens/step", func(r *result) string { return present(r.TokensPerStep) }},
+		{company, "rows/step", func(r *result) string { return present(r.Rows) }},
+		{company, "rows/s", func(r *result) string { return present(r.RowsPerSecond) }},
+		{company, "of rows", func(r *result) string { return present(ofRows(r)) }},
+	}
+}

@@ -1,0 +1,257 @@
+package llama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/antigravity-go/antigravity/eviction"
+)
+
+// Pool answers any number of goroutines with a bounded number of sessions of one model. It is to a Session what sql.DB is to a
+// connection: nobody has to know which session answers, and what one answer computed the next ones use.
+//
+// An answer is byte for byte the one of a new Session with the same options, prompt and parameters. Neither who else is asking nor
+// what the pool has cached changes it.
+//
+// Room: at most PoolOptions.MaxSessions answers are computed at once. Who finds no room waits, without using the processor, and
+// is served in the order of arrival; who waits leaves when the context ends. An answer takes its room when its loop begins and gives
+// it back when the loop ends, whatever ends it. A loop's body that asks the same pool for another answer therefore needs a second
+// room, and may wait for itself where all rooms are taken.
+//
+// Reuse: the conversation of an answer that ended stays cached, with the tokens of the answer. A prompt is compared with all cached
+// conversations and with those that are being computed: the longest beginning that it shares with one of them is not computed
+// again. Where several prompts with one beginning come at the same time, the first computes that beginning, and the others wait for
+// it. With an eviction policy only what a new session would hold too can be used again: nothing of a conversation of which slots
+// have been evicted; and where the policy records attention, only conversations that are a beginning of the prompt as a whole.
+//
+// Memory: cached conversations that share a beginning share its memory. They are kept while the model's caches take no more than
+// PoolOptions.MaxBytes together; beyond that the least recently used are given up. A conversation that is being computed takes what it
+// needs.
+//
+// The methods are safe for any number of goroutines. A pool has no goroutine of its own. Close gives its memory back.
+type Pool struct {
+	model   *Model
+	options PoolOptions // with the defaults filled in
+	empty   *Session    // has no caches and computes nothing: it tells what a new session would say of a prompt
+	forks   bool        // beginnings of conversations can be used: the policy keeps no record, which could not forget the rest
+	room    room
+
+	// Invariants while mu is free: a conversation is in idle or in busy, never in both, and no longer in either when the pool has closed
+	// its session; only the goroutine of its answer changes the session of a conversation in busy, and nobody that of one in idle.
+	mu               sync.Mutex
+	closed           bool
+	idle             []*conversation // cached, the least recently used first
+	busy             []*conversation // being answered, in the order in which they got room
+	trimming         bool            // a goroutine is closing idle sessions because of MaxBytes
+	reused, computed int64           // PoolStats.ReusedTokens and ComputedTokens
+	evicted          int64           // PoolStats.Evicted
+}
+
+// PoolOptions describe a pool. Nil and the zero value are the good defaults.
+type PoolOptions struct {
+	// MaxSessions is how many answers are computed at once. 0 means as many as one pass through the model computes together:
+	// LoadOptions.MaxBatch.
+	MaxSessions int
+	// MaxBytes bounds the memory of the caches of all sessions of the model, in bytes, those outside the pool included: where they take
+	// more, the pool gives cached conversations up. It is looked at when an answer begins and ends, and now and then in between. 0 means
+	// a quarter of the memory that is available to the process when the pool is made (eviction.NewSystemMonitor's), or 1 GiB where
+	// nothing tells; for a device with memory of its own, a figure that suits the device is better.
+	MaxBytes int64
+	// Session are the options of each session.
+	Session SessionOptions
+}
+
+// PoolStats tell what a pool is doing and has done.
+type PoolStats struct {
+	InUse          int           // answers that have room
+	Idle           int           // cached conversations
+	Waiting        int           // answers that wait for room
+	WaitCount      int64         // answers that had to wait for room, and no longer do
+	WaitDuration   time.Duration // how long these waited, all together
+	ReusedTokens   int64         // tokens of prompts that were not computed again
+	ComputedTokens int64         // tokens of prompts that were computed
+	Bytes          int64         // what MaxBytes bounds: the caches of the model's sessions
+	Evicted        int64         // cached conversations that were given up because of MaxBytes
+}
+
+// The defaults of PoolOptions.MaxBytes.
+const (
+	memoryShare     = 4       // one part in so many of the available memory
+	unknownMaxBytes = 1 << 30 // where nothing tells what is available
+)
+
+// NewPool makes a pool of sessions of the model. It takes no memory worth mentioning before the first answer. An option without meaning
+// is an error as NewSession's; a closed model gives ErrClosed. Model.Close closes the pool's sessions too.
+func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
+	p := &Pool{model: m}
+	if o != nil {
+		p.options = *o
+	}
+	switch {
+	case p.options.MaxSessions < 0:
+		return nil, &ParamError{"PoolOptions.MaxSessions", p.options.MaxSessions, "positive, or 0 for the default"}
+	case p.options.MaxBytes < 0:
+		return nil, &ParamError{"PoolOptions.MaxBytes", p.options.MaxBytes, "positive, or 0 for the default"}
+	}
+	if p.options.MaxSessions == 0 {
+		p.options.MaxSessions = m.batch.most
+	}
+	if p.options.MaxBytes == 0 {
+		p.options.MaxBytes = defaultMaxBytes()
+	}
+	p.room.free = p.options.MaxSessions
+	p.empty = &Session{options: p.options.Session}
+	manager, err := p.empty.options.complete(&m.config)
+	if err != nil {
+		return nil, err
+	}
+	c := &p.empty.sequence
+	c.options, c.manager, c.model = &p.empty.options, manager, m
+	_, tracked := manager.Tracking()
+	p.forks = !tracked
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	return p, nil
+}
+
+// defaultMaxBytes returns PoolOptions.MaxBytes where it is 0.
+func defaultMaxBytes() int64 {
+	monitor, err := eviction.NewSystemMonitor()
+	if err != nil {
+		return unknownMaxBytes
+	}
+	if c, ok := monitor.(io.Closer); ok {
+		defer c.Close()
+	}
+	available, err := monitor.Available()
+	if err != nil || available == eviction.Unknown || available == math.MaxInt64 {
+		return unknownMaxBytes
+	}
+	return max(available/memoryShare, 1)
+}
+
+// Generate returns the continuation of prompt, which is the whole conversation so far, piece by piece, as it is computed. The
+// sequence and its errors are those of Session.Generate in a new session, and Stats.ReusedTokens tells what was cached. It is computed
+// while it is ranged over, and once; before that it holds no room and no memory.
+//
+// What is wrong with prompt or p is told before the wait for room begins. After Close the error is ErrClosed.
+func (p *Pool) Generate(ctx context.Context, prompt []Token, params Params) iter.Seq2[Piece, error] {
+	return p.pieces(ctx, params, false, func() ([]Token, error) { return slices.Clone(prompt), nil })
+}
+
+// Chat answers a conversation: it renders the history with the model's chat template and generates the next message. Pass the
+// whole history each time. The sequence behaves as Generate's does.
+func (p *Pool) Chat(ctx context.Context, history []Message, params Params) iter.Seq2[Piece, error] {
+	return p.pieces(ctx, params, true, func() ([]Token, error) {
+		return p.model.tokenizer.render(ctx, history, params.Template)
+	})
+}
+
+// trimEvery is how many pieces of an answer the pool passes on between two looks at MaxBytes.
+const trimEvery = 64
+
+// pieces returns the pieces of the answer to a prompt. fresh tells that the answer is a text of its own; see Session.generate.
+func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render func() ([]Token, error)) iter.Seq2[Piece, error] {
+	var ranged atomic.Bool
+	return func(yield func(Piece, error) bool) {
+		if ranged.Swap(true) {
+			yield(Piece{}, errRangedTwice)
+			return
+		}
+		prompt, err := p.prepare(params, render)
+		if err == nil {
+			err = p.room.enter(ctx)
+		}
+		if err != nil {
+			yield(Piece{}, err)
+			return
+		}
+		c := &conversation{tokens: prompt, prompting: true}
+		if err := p.begin(ctx, c); err != nil {
+			yield(Piece{}, err)
+			return
+		}
+		defer p.end(c)
+		s, reused := c.session, c.computed
+		count := 0
+		for piece, err := range s.pieces(func(yield func(Piece) bool) (Piece, error) {
+			return s.generate(ctx, prompt[reused:], reused, params, fresh, yield)
+		}) {
+			if count == 0 {
+				p.progress(c, false)
+			}
+			if count%trimEvery == 0 {
+				p.trim()
+			}
+			count++
+			if !yield(piece, err) {
+				return
+			}
+		}
+	}
+}
+
+// prepare returns the prompt, if a new session would take it.
+func (p *Pool) prepare(params Params, render func() ([]Token, error)) ([]Token, error) {
+	if err := params.validate(); err != nil {
+		return nil, err
+	}
+	prompt, err := render()
+	if err != nil {
+		return nil, err
+	}
+	if len(prompt) == 0 {
+		return nil, emptyPrompt()
+	}
+	return prompt, p.empty.check(prompt)
+}
+
+// Stats returns the present figures.
+func (p *Pool) Stats() PoolStats {
+	var s PoolStats
+	p.room.tell(&s, p.options.MaxSessions)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Bytes, s.Evicted = len(p.idle), p.reused, p.computed, p.bytes(), p.evicted
+	return s
+}
+
+// Close closes the pool's sessions and gives their memory back. Answers that are being computed end at their next token or chunk with
+// ErrClosed, those that wait for room at once, and so does every later one. Close waits for what is being computed, but not for the
+// loops over the answers, so that it may be called from within one. It is idempotent.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	open := slices.Concat(p.idle, p.busy)
+	p.idle = nil
+	for _, c := range open {
+		c.wake()
+	}
+	sessions := make([]*Session, 0, len(open))
+	for _, c := range open {
+		if c.session != nil { // otherwise begin sees that the pool is closed
+			sessions = append(sessions, c.session)
+		}
+	}
+	p.mu.Unlock()
+	p.room.close()
+	var errs []error
+	for _, s := range sessions {
+		errs = append(errs, s.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close a pool of %d sessions: %w", len(sessions), err)
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// conversation is a session of a pool, and what others may use of its cache. The pool's mu guards its fields; the goroutine of its
+// answer alone changes them while it is in busy, and may read them without mu then.
+//
+// Invariant: computed ≤ len(tokens); and once there is a session that is not closed, its conversation begins with tokens[:computed].
+type conversation struct {
+	session   *Session      // nil until begin has found one
+	tokens    []Token       // while it is answered: the prompt; afterwards all tokens in the cache
+	computed  int           // how many of tokens are in the cache or, while there is no session yet, are expected to be in its cache
+	prompting bool          // computed may still grow
+	spoilt    bool          // slots were evicted: what the cache holds is of no use for other conversations
+	changed   chan struct{} // closed when computed or prompting changes; nil: nobody waits for that
+}
+
+// await returns what is closed when the conversation changes.
+func (c *conversation) await() <-chan struct{} {
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
+
+// wake tells those who wait that the conversation has changed.
+func (c *conversation) wake() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// leastShared is how many tokens two conversations must share for one to be forked from the other: fewer are computed as quickly.
+const leastShared = 16
+
+// source says how a conversation can begin with what another one's cache holds.
+type source int
+
+const (
+	fromNothing source = iota
+	byTaking           // the other one is idle and a beginning of the prompt as a whole: its session goes on with the rest of the prompt
+	byForking          // the beginning that both share is forked, and the other one stays as it is
+	byWaiting          // the other one is computing a longer beginning than any that is in a cache already
+)
+
+// longest finds the conversation that saves c the most, how many tokens it saves, and in what way. It is called with mu held.
+//
+// The last token of a prompt is always computed: the answer begins with its logits, which idle sessions do not keep.
+//
+// A conversation with evictions is of no use, even as a whole: which slots it has left depends on where its prompts and its answers
+// ended, and a new session, for which all of that is one prompt, would have others left. A record of attention cannot forget single
+// tokens, so that with a policy that keeps one nothing is forked; but what was recorded of a whole conversation is what a new
+// session would have recorded.
+//
+// c waits only for conversations that come before it in busy, so that no two wait for each other; and only where the other one is
+// not behind what c can begin with at once.
+func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) {
+	want := c.tokens[:len(c.tokens)-1]
+	for _, e := range p.idle {
+		if len(e.tokens) > n && commonPrefix(want, e.tokens) == len(e.tokens) {
+			from, n, how = e, len(e.tokens), byTaking
+		}
+	}
+	if !p.forks {
+		return from, n, how
+	}
+	atLeast := n + leastShared
+	for _, list := range [...][]*conversation{p.idle, p.busy} {
+		for _, e := range list {
+			if e == c || e.session == nil || e.spoilt {
+				continue
+			}
+			if shared := commonPrefix(want, e.tokens[:e.computed]); shared >= atLeast {
+				from, n, how, atLeast = e, shared, byForking, shared+1
+			}
+		}
+	}
+	now := n
+	atLeast = n + leastShared
+	for _, e := range p.busy[:slices.Index(p.busy, c)] {
+		if !e.prompting || e.spoilt || e.computed < now {
+			continue
+		}
+		if shared := commonPrefix(want, e.tokens); shared >= atLeast {
+			from, n, how, atLeast = e, shared, byWaiting, shared+1
+		}
+	}
+	return from, n, how
+}
+
+// begin finds a session for the conversation, with as much of the prompt in its cache as any other conversation can give it. When it
+// fails, the answer has ended.
+func (p *Pool) begin(ctx context.Context, c *conversation) error {
+	begun := false
+	defer func() {
+		if !begun {
+			p.end(c)
+		}
+	}()
+	from, how, err := p.find(ctx, c)
+	if err != nil {
+		return err
+	}
+	var s *Session
+	n := 0
+	switch how {
+	case byTaking:
+		s, n = from, c.computed
+	case byForking:
+		// Where this fails, because the other session has just been closed or memory is short, the prompt is computed.
+		s, n, _ = from.forkPrefix(c.tokens[:len(c.tokens)-1], leastShared)
+	}
+	if s == nil {
+		if s, err = p.model.NewSession(&p.options.Session); err != nil {
+			return fmt.Errorf("a session for a prompt of %d tokens: %w", len(c.tokens), err)
+		}
+	}
+	s.progress = func() { p.progress(c, true) }
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.session, c.computed = s, n // from here on end closes the session or keeps it
+	p.reused += int64(n)
+	c.wake()
+	if p.closed {
+		return ErrClosed
+	}
+	begun = true
+	return nil
+}
+
+// find puts c among those who are being answered, and returns the session that c is to take or to fork, when nothing that is worth
+// waiting for is being computed any longer.
+func (p *Pool) find(ctx context.Context, c *conversation) (*Session, source, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = append(p.busy, c)
+	for {
+		if p.closed {
+			return nil, fromNothing, ErrClosed
+		}
+		from, n, how := p.longest(c)
+		switch how {
+		case fromNothing:
+			return nil, how, nil
+		case byTaking:
+			p.forget(from)
+		case byForking:
+			p.touch(from)
+		case byWaiting:
+			if err := p.wait(ctx, from.await()); err != nil {
+				return nil, how, err
+			}
+			continue
+		}
+		c.computed = n
+		c.wake()
+		return from.session, how, nil
+	}
+}
+
+// wait waits until changed is closed or the context has ended, without mu.
+func (p *Pool) wait(ctx context.Context, changed <-chan struct{}) error {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// progress notes how much of the prompt is in the cache; prompting tells whether more of it is being computed. It is called by the
+// goroutine of the answer.
+func (p *Pool) progress(c *conversation, prompting bool) {
+	s := &c.session.sequence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(len(s.tokens), len(c.tokens))
+	p.computed += int64(n - c.computed)
+	c.computed, c.spoilt, c.prompting = n, s.evicted > 0, prompting
+	c.wake()
+}
+
+// forget removes an idle conversation, with mu held.
+func (p *Pool) forget(c *conversation) {
+	p.idle = slices.DeleteFunc(p.idle, func(e *conversation) bool { return e == c })
+}
+
+// touch notes that an idle conversation was of use, with mu held. One that is being answered is left where it is.
+func (p *Pool) touch(c *conversation) {
+	if i := slices.Index(p.idle, c); i >= 0 {
+		p.idle = append(slices.Delete(p.idle, i, i+1), c)
+	}
+}
+
+// end puts the session of a conversation whose answer is over among the idle ones, if it is of use there, and gives the room to who
+// waits. It is called however the answer ended, when its loop's body panics too.
+func (p *Pool) end(c *conversation) {
+	useful := c.session != nil && c.session.rest()
+	p.mu.Lock()
+	p.busy = slices.DeleteFunc(p.busy, func(e *conversation) bool { return e == c })
+	c.prompting = false
+	c.wake()
+	var useless []*conversation
+	switch {
+	case useful && !p.closed:
+		useless = p.keep(c)
+	case c.session != nil:
+		useless = append(useless, c)
+	}
+	p.mu.Unlock()
+	p.room.leave()
+	for _, e := range useless {
+		e.session.Close() // an error would be that of a device which gives memory back, and is of no use to the caller
+	}
+	p.trim()
+}
+
+// keep makes c, whose session is at rest, an idle conversation, with mu held. It returns those that are of no use any more, perhaps c
+// itself: of conversations one of which is the beginning of the other, the longer one is enough where beginnings can be forked.
+func (p *Pool) keep(c *conversation) (useless []*conversation) {
+	s := &c.session.sequence
+	c.tokens, c.computed = s.tokens, len(s.tokens)
+	if p.forks {
+		for _, e := range p.idle {
+			if commonPrefix(c.tokens, e.tokens) == len(c.tokens) {
+				p.touch(e)
+				return []*conversation{c}
+			}
+		}
+		p.idle = slices.DeleteFunc(p.idle, func(e *conversation) bool {
+			inside := commonPrefix(c.tokens, e.tokens) == len(e.tokens)
+			if inside {
+				useless = append(useless, e)
+			}
+			return inside
+		})
+	}
+	p.idle = append(p.idle, c)
+	return useless
+}
+
+// rest gives back what the session needs only while it answers, and what it holds of the caller's. It tells whether the conversation
+// can go on as a new session's would: whether it has tokens, each cache still has a slot for each of them, and no eviction is due
+// that an error prevented. The session is not in use.
+func (s *Session) rest() (useful bool) {
+	s.sampler, s.filter, s.drafting, s.run, s.bytes, s.progress = sampler{}, textFilter{}, drafting{}, nil, nil, nil
+	err := s.with(func(c *sequence) error {
+		if err := c.settle(); err != nil { // an answer whose loop panicked may have left a drafter's proposals
+			return err
+		}
+		err := c.logits.free()
+		c.logits = logits{}
+		c.countCache()
+		useful = c.evicted == 0 && len(c.tokens) > 0 && (c.options.EvictAfterPrompt || !c.manager.Due(c.caches, 0))
+		for _, cache := range c.caches {
+			useful = useful && cache.Len() == len(c.tokens) && cache.Seen() == len(c.tokens) && cache.Reserve(0) == nil
+		}
+		return err
+	})
+	return useful && err == nil
+}
+
+// bytes returns the memory that PoolOptions.MaxBytes bounds.
+func (p *Pool) bytes() int64 { return p.model.MemoryUsage().Caches }
+
+// trim closes idle sessions, those first that have been of no use for longest, while the caches take more than MaxBytes. Where
+// another goroutine is doing so, that is enough.
+func (p *Pool) trim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.trimming {
+		return
+	}
+	p.trimming = true
+	for len(p.idle) > 0 && p.bytes() > p.options.MaxBytes {
+		oldest := p.idle[0]
+		p.idle = slices.Delete(p.idle, 0, 1)
+		p.evicted++
+		p.closeIdle(oldest)
+	}
+	p.trimming = false
+}
+
+// closeIdle closes a conversation that is idle no longer, without mu: somebody may be forking it.
+func (p *Pool) closeIdle(c *conversation) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	c.session.Close() // as in end
+}

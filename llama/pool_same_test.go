@@ -1,0 +1,151 @@
+package llama_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// asked is one answer of a pool.
+type asked struct {
+	prompt []llama.Token
+	params llama.Params
+	got    llama.Piece
+	err    error
+	ended  bool // by break
+}
+
+// TestPoolAnswersAsNewSessionsDo asks a pool from several goroutines for random continuations of what was asked and answered before,
+// some of which are cancelled or left, and compares each answer with a new session's.
+func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
+	m := pebbleModel(t)
+	all := evictors(t, 48)
+	all["plain"] = &llama.SessionOptions{}
+	all["chunks"] = &llama.SessionOptions{Chunk: 11}
+	for _, kv := range []tensor.DType{tensor.F32, tensor.Q8_0, tensor.Q4_0} {
+		all[fmt.Sprint(kv)] = &llama.SessionOptions{KV: kv}
+	}
+	all["sliding"] = &llama.SessionOptions{Eviction: policyOf(t, "sliding", 48)}
+	all["wide sliding"] = &llama.SessionOptions{Eviction: policyOf(t, "sliding", 100), Chunk: 7}
+	all["keydiff"] = &llama.SessionOptions{Eviction: policyOf(t, "keydiff", 64)}
+	all["tova"] = &llama.SessionOptions{Eviction: policyOf(t, "tova", 64), Chunk: 9}
+	all["snapkv after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "snapkv", 64), EvictAfterPrompt: true, Capacity: 400, Chunk: 24}
+	all["h2o after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "h2o", 100), EvictAfterPrompt: true, Capacity: 400}
+	for name, options := range all {
+		t.Run(name, func(t *testing.T) {
+			seed := uint64(1)
+			p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: 4 << 20, Session: *options})
+			list := askAtRandom(t, m, p, seed)
+			stats := p.Stats()
+			if stats.ReusedTokens == 0 || stats.Bytes > 4<<20 || stats.InUse != 0 {
+				t.Errorf("%+v", stats)
+			}
+			cancelled := 0
+			for i, a := range list {
+				s := newSession(t, m, options)
+				want, err := llama.Collect(s.Generate(t.Context(), a.prompt, a.params))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Close()
+				if a.err != nil {
+					if cancelled++; !errors.Is(a.err, context.Canceled) {
+						t.Fatalf("answer %d: %v", i, a.err)
+					}
+				}
+				whole := a.err == nil && !a.ended
+				if n := len(a.got.Tokens); n > len(want.Tokens) || !slices.Equal(a.got.Tokens, want.Tokens[:n]) ||
+					n > 0 && !reflect.DeepEqual(a.got.Logprobs, want.Logprobs[:len(a.got.Logprobs)]) ||
+					!strings.HasPrefix(want.Text, a.got.Text) ||
+					whole && (n != len(want.Tokens) || a.got.Text != want.Text || a.got.Stop != want.Stop) ||
+					whole && a.got.Stats.EvictedSlots > want.Stats.EvictedSlots {
+					t.Fatalf("answer %d of %d, to %d tokens of which %d were cached:\n%v %q %v\nwant\n%v %q %v", i, len(list), len(a.prompt),
+						a.got.Stats.ReusedTokens, a.got.Tokens, a.got.Text, a.got.Stop, want.Tokens, want.Text, want.Stop)
+				}
+			}
+			if cancelled == 0 || cancelled == len(list) {
+				t.Errorf("%d of %d answers were cancelled", cancelled, len(list))
+			}
+			t.Logf("%d answers, %d cancelled, %+v", len(list), cancelled, stats)
+		})
+	}
+}
+
+// askAtRandom asks a pool from four goroutines at once.
+func askAtRandom(t *testing.T, m *llama.Model, p *llama.Pool, seed uint64) (list []asked) {
+	const askers, questions = 4, 16
+	var mu sync.Mutex
+	known := [][]llama.Token{stream(40)} // conversations that are being asked or were answered
+	var running sync.WaitGroup
+	for asker := range askers {
+		random := rand.New(rand.NewPCG(seed, uint64(asker)))
+		running.Go(func() {
+			for range questions {
+				a := asked{params: randomParams(random)}
+				mu.Lock()
+				begin := known[random.IntN(len(known))]
+				mu.Unlock()
+				if len(begin) > 130 || random.IntN(3) == 0 {
+					begin = begin[:1+random.IntN(len(begin))]
+				}
+				a.prompt = slices.Clone(begin)
+				for range 1 + random.IntN(20) {
+					a.prompt = append(a.prompt, llama.Token(random.IntN(m.Config().VocabSize)))
+				}
+				mu.Lock()
+				known = append(known, a.prompt) // another asker may go on with it meanwhile
+				mu.Unlock()
+				ctx := t.Context()
+				if random.IntN(5) == 0 {
+					ctx = countdown.New(ctx, random.IntN(30))
+				}
+				leave := random.IntN(16)
+				a.got, a.err = llama.Collect(func(yield func(llama.Piece, error) bool) {
+					for piece, err := range p.Generate(ctx, a.prompt, a.params) {
+						if !yield(piece, err) {
+							return
+						}
+						if leave--; leave == 0 {
+							a.ended = true
+							break
+						}
+					}
+				})
+				mu.Lock()
+				list = append(list, a)
+				known = append(known, slices.Concat(a.prompt, a.got.Tokens))
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	return list
+}
+
+// randomParams returns parameters of every kind.
+func randomParams(r *rand.Rand) llama.Params {
+	p := llama.Params{MaxTokens: 1 + r.IntN(12), Seed: r.Uint64()}
+	if r.IntN(2) == 0 {
+		p.Temperature, p.TopK = 1.5, r.IntN(2)*40
+	}
+	if r.IntN(4) == 0 {
+		p.RepeatPenalty = 1.2
+	}
+	if r.IntN(4) == 0 {
+		p.Logprobs = 2
+	}
+	if r.IntN(3) == 0 {
+		p.Draft = again{}
+	}
+	return p
+}
