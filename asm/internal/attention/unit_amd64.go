@@ -61,7 +61,7 @@ func (u *Unit) Attend(t *Tile) {
 		return
 	}
 	s.score()
-	if len(t.Next) > 0 { // the memory would be idle while values are summed
+	if len(t.Next) > 0 && s.apart() { // the memory would be idle while values are summed
 		prefetch(&t.Next[0], t.Stride, min(2*s.together, (len(t.Next)-1)/t.Stride+1), t.Format.Bytes(t.HeadDim))
 	}
 	for r, n := range visible {
@@ -139,9 +139,13 @@ func (s *slots) score() {
 	}
 }
 
-// prefetch asks for up to n slots of keys or values, from slot j on.
+// apart tells whether slots lie apart. Where they lie one after the other, as in pages, the processor guesses what comes next, and asking
+// for it is in the way.
+func (s *slots) apart() bool { return s.Stride > s.Format.Bytes(s.HeadDim) }
+
+// prefetch asks for up to n slots of keys or values, from slot j on, where they lie apart.
 func (s *slots) prefetch(cache []byte, j, n int) {
-	if n := min(n, s.n-j); n > 0 {
+	if n := min(n, s.n-j); n > 0 && s.apart() {
 		prefetch(&cache[j*s.Stride], s.Stride, n, s.Format.Bytes(s.HeadDim))
 	}
 }
