@@ -206,10 +206,11 @@ func TestPoolLeavesNothingBehind(t *testing.T) {
 		}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			before := m.MemoryUsage().Caches // what turns keys of 4 bits, if an earlier test needed it
 			p := newPool(t, m, &llama.PoolOptions{MaxSessions: 1, Session: llama.SessionOptions{Chunk: 16}})
 			prompt := stream(60)
 			c.run(t, p, prompt)
-			if s := p.Stats(); s.InUse != 0 || s.Idle != c.idle || s.Waiting != 0 || (s.Bytes > 0) != (c.idle > 0) {
+			if s := p.Stats(); s.InUse != 0 || s.Idle != c.idle || s.Waiting != 0 || (s.Bytes > before) != (c.idle > 0) {
 				t.Errorf("%+v, want %d idle", s, c.idle)
 			}
 			want, err := llama.Collect(newSession(t, m, nil).Generate(t.Context(), prompt, llama.Params{MaxTokens: 5}))
@@ -390,7 +391,7 @@ func TestPoolKeepsWithinMaxBytes(t *testing.T) {
 	poolAnswer(t, one, prompt(0), once)
 	each := one.Stats().Bytes
 	one.Close()
-	most := 3*each + each/2
+	most := 4*each + each/2 // a prompt that is asked again is answered by a fork, which needs memory of its own until it ends
 	p := newPool(t, m, &llama.PoolOptions{MaxBytes: most})
 	for i := range 5 {
 		poolAnswer(t, p, prompt(i), once)
