@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -149,4 +152,53 @@ func randomParams(r *rand.Rand) llama.Params {
 		p.Draft = again{}
 	}
 	return p
+}
+
+// gate is a monitor of memory that stops whoever asks it for the given time, counted from 1, until it is opened.
+type gate struct {
+	asked   atomic.Int64
+	stopAt  int64
+	stopped chan struct{} // closed when somebody has been stopped
+	open    chan struct{}
+}
+
+func (*gate) Name() string { return "gate" }
+
+func (g *gate) Available() (int64, error) {
+	time.Sleep(25 * time.Millisecond) // a manager asks again only when its last answer is older than 20 ms
+	if g.asked.Add(1) == g.stopAt {
+		close(g.stopped)
+		<-g.open
+	}
+	return eviction.Unknown, nil
+}
+
+// TestPoolForksBeforeAnEvictionThatIsDue asks for an answer while the conversation that it has a beginning in common with has just
+// computed a chunk after which an eviction is due, and has not evicted yet.
+func TestPoolForksBeforeAnEvictionThatIsDue(t *testing.T) {
+	m := pebbleModel(t)
+	options := llama.SessionOptions{Eviction: policyOf(t, "sliding", 48)} // in chunks of 12; at 60 slots an eviction is due
+	params := llama.Params{MaxTokens: 4}
+	prompt := slices.Concat(stream(64), stream(300)[270:])
+	want, err := llama.Collect(newSession(t, m, &options).Generate(t.Context(), prompt, params))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{stopAt: 5, stopped: make(chan struct{}), open: make(chan struct{})}
+	options.Monitor, options.MemoryThreshold = g, 1
+	p := newPool(t, m, &llama.PoolOptions{Session: options})
+	var other sync.WaitGroup
+	defer other.Wait()
+	defer close(g.open)
+	other.Go(func() {
+		if _, err := llama.Collect(p.Generate(t.Context(), stream(90), params)); err != nil {
+			t.Error(err)
+		}
+	})
+	<-g.stopped
+	got := poolAnswer(t, p, prompt, params)
+	if got.Stats.ReusedTokens != 59 || got.Stats.EvictedSlots != want.Stats.EvictedSlots || !slices.Equal(got.Tokens, want.Tokens) {
+		t.Errorf("%v after %d tokens reused and %d slots evicted, want %v after 59 and %d", got.Tokens, got.Stats.ReusedTokens,
+			got.Stats.EvictedSlots, want.Tokens, want.Stats.EvictedSlots)
+	}
 }
