@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -349,6 +350,7 @@ func TestPoolSharesWhatIsBeingComputed(t *testing.T) {
 		want[i] = piece.Text
 	}
 	p := newPool(t, m, &llama.PoolOptions{Session: llama.SessionOptions{Chunk: 64}})
+	empty := p.Stats().Bytes // what turns keys of 4 bits, if an earlier test needed it
 	var running sync.WaitGroup
 	for i, prompt := range prompts {
 		running.Go(func() {
@@ -362,6 +364,16 @@ func TestPoolSharesWhatIsBeingComputed(t *testing.T) {
 	if s := p.Stats(); s.ComputedTokens != common+23*askers || s.ReusedTokens != common*(askers-1) {
 		t.Errorf("%d prompts with %d tokens in common and 23 of their own: %+v", askers, common, s)
 	}
+	alone := newSession(t, m, nil)
+	if err := alone.Prefill(t.Context(), stream(backend.PageSlots)); err != nil {
+		t.Fatal(err)
+	}
+	page := alone.CacheUsage().Bytes // the pages of all heads and layers for as many slots
+	if got, want := p.Stats().Bytes-empty-page, (common/backend.PageSlots+askers)*page; got != want {
+		t.Errorf("%d conversations take %d bytes, want %d: all but the last page of each is shared", askers, got, want)
+	}
+	alone.Close()
+	p.Close()
 	// Where the first does not get to the end, the others go on from what it left.
 	p = newPool(t, m, &llama.PoolOptions{Session: llama.SessionOptions{Chunk: 64}})
 	for i, prompt := range prompts {
