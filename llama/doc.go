@@ -17,6 +17,11 @@
 // and Logits are for programs that choose tokens themselves; Score tells how probable the model finds a text; Embed turns a text
 // into a vector.
 //
+// # Many conversations
+//
+// Any number of sessions may compute at once: each weight is read once for all of them. A Pool answers any number of goroutines
+// with a bounded number of sessions, in the order in which they ask, and computes what their conversations have in common once.
+//
 // # Long conversations
 //
 // A cache has room for SessionOptions.Capacity tokens. When it is full, the error is ErrContextFull: nothing is ever dropped

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"strings"
+	"sync"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -41,4 +42,35 @@ func ExampleSession_Chat_severalTurns() {
 	// I will remember that your favorite color is orange. (19 tokens, 0 of them known)
 	// Comet is a lovely name for a parrot. (49 tokens, 29 of them known)
 	// Your favorite color is orange. (77 tokens, 58 of them known)
+}
+
+// A pool answers any number of goroutines. What conversations have in common, here the instructions, is computed once.
+func ExampleModel_NewPool() {
+	model := must(pebble.Load(nil))
+	defer model.Close()
+	pool := must(model.NewPool(&llama.PoolOptions{MaxSessions: 2}))
+	defer pool.Close()
+	ask := func(question string) string {
+		history := []llama.Message{
+			{Role: llama.RoleSystem, Content: "You are a helpful assistant."},
+			{Role: llama.RoleUser, Content: question},
+		}
+		return must(llama.Collect(pool.Chat(context.Background(), history, llama.Params{}))).Text
+	}
+	var group sync.WaitGroup
+	answers := make([]string, 3)
+	for i, country := range []string{"Japan", "France", "Italy"} {
+		group.Go(func() { answers[i] = ask("What is the capital of " + country + "?") })
+	}
+	group.Wait()
+	for _, answer := range answers {
+		fmt.Println(answer)
+	}
+	stats := pool.Stats()
+	fmt.Println(stats.InUse, stats.Idle, stats.ReusedTokens > 0)
+	// Output:
+	// The capital of Japan is Tokyo.
+	// The capital of France is Paris.
+	// The capital of Italy is Rome.
+	// 0 3 true
 }

@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -28,6 +31,7 @@ type asked struct {
 // TestPoolAnswersAsNewSessionsDo asks a pool from several goroutines for random continuations of what was asked and answered before,
 // some of which are cancelled or left, and compares each answer with a new session's.
 func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
+	const maxBytes = 12 << 20 // of a few conversations: some are given up
 	m := pebbleModel(t)
 	all := evictors(t, 48)
 	all["plain"] = &llama.SessionOptions{}
@@ -44,10 +48,10 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 	for name, options := range all {
 		t.Run(name, func(t *testing.T) {
 			seed := uint64(1)
-			p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: 4 << 20, Session: *options})
+			p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: maxBytes, Session: *options})
 			list := askAtRandom(t, m, p, seed)
 			stats := p.Stats()
-			if stats.ReusedTokens == 0 || stats.Bytes > 4<<20 || stats.InUse != 0 {
+			if stats.ReusedTokens == 0 || stats.Bytes > maxBytes || stats.InUse != 0 {
 				t.Errorf("%+v", stats)
 			}
 			cancelled := 0
@@ -83,7 +87,7 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 
 // askAtRandom asks a pool from four goroutines at once.
 func askAtRandom(t *testing.T, m *llama.Model, p *llama.Pool, seed uint64) (list []asked) {
-	const askers, questions = 4, 16
+	const askers, questions = 4, 12
 	var mu sync.Mutex
 	known := [][]llama.Token{stream(40)} // conversations that are being asked or were answered
 	var running sync.WaitGroup
@@ -148,4 +152,53 @@ func randomParams(r *rand.Rand) llama.Params {
 		p.Draft = again{}
 	}
 	return p
+}
+
+// gate is a monitor of memory that stops whoever asks it for the given time, counted from 1, until it is opened.
+type gate struct {
+	asked   atomic.Int64
+	stopAt  int64
+	stopped chan struct{} // closed when somebody has been stopped
+	open    chan struct{}
+}
+
+func (*gate) Name() string { return "gate" }
+
+func (g *gate) Available() (int64, error) {
+	time.Sleep(25 * time.Millisecond) // a manager asks again only when its last answer is older than 20 ms
+	if g.asked.Add(1) == g.stopAt {
+		close(g.stopped)
+		<-g.open
+	}
+	return eviction.Unknown, nil
+}
+
+// TestPoolForksBeforeAnEvictionThatIsDue asks for an answer while the conversation that it has a beginning in common with has just
+// computed a chunk after which an eviction is due, and has not evicted yet.
+func TestPoolForksBeforeAnEvictionThatIsDue(t *testing.T) {
+	m := pebbleModel(t)
+	options := llama.SessionOptions{Eviction: policyOf(t, "sliding", 48)} // in chunks of 12; at 60 slots an eviction is due
+	params := llama.Params{MaxTokens: 4}
+	prompt := slices.Concat(stream(64), stream(300)[270:])
+	want, err := llama.Collect(newSession(t, m, &options).Generate(t.Context(), prompt, params))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{stopAt: 5, stopped: make(chan struct{}), open: make(chan struct{})}
+	options.Monitor, options.MemoryThreshold = g, 1
+	p := newPool(t, m, &llama.PoolOptions{Session: options})
+	var other sync.WaitGroup
+	defer other.Wait()
+	defer close(g.open)
+	other.Go(func() {
+		if _, err := llama.Collect(p.Generate(t.Context(), stream(90), params)); err != nil {
+			t.Error(err)
+		}
+	})
+	<-g.stopped
+	got := poolAnswer(t, p, prompt, params)
+	if got.Stats.ReusedTokens != 59 || got.Stats.EvictedSlots != want.Stats.EvictedSlots || !slices.Equal(got.Tokens, want.Tokens) {
+		t.Errorf("%v after %d tokens reused and %d slots evicted, want %v after 59 and %d", got.Tokens, got.Stats.ReusedTokens,
+			got.Stats.EvictedSlots, want.Tokens, want.Stats.EvictedSlots)
+	}
 }
