@@ -294,8 +294,8 @@ func (b *batch) take() {
 		}
 	}
 	room := b.chunk
-	if rows > 0 {
-		room = b.costs.beside(rows, b.chunk)
+	if beside := max(rows, b.expected()); beside > 0 {
+		room = b.costs.beside(beside, b.chunk)
 	}
 	for _, j := range b.queue {
 		if j.answer || room == 0 {
@@ -315,6 +315,18 @@ func (b *batch) take() {
 	b.queue = slices.DeleteFunc(b.queue, func(j *job) bool { return !j.queued })
 	// Caches of one type side by side: what turns keys of 4 bits then works on all of them at once.
 	slices.SortStableFunc(b.pass, func(x, y *job) int { return int(x.caches[0].DType()) - int(y.caches[0].DType()) })
+}
+
+// expected returns how many members, whose jobs are not in the queue, will be back before a long pass is over: their rows would have to
+// wait for it. It is called with mu held.
+func (b *batch) expected() (rows int) {
+	now := time.Now()
+	for _, j := range b.members {
+		if soon := max(patience*j.away.mean, leastPatience, b.costs.of(b.chunk)); now.Sub(j.returned) < soon {
+			rows++
+		}
+	}
+	return rows
 }
 
 // finish wakes those whose jobs are done, all but the leader j.

@@ -127,11 +127,11 @@ func (b *batch) outputs(ws *workspace, jobs []*job) error {
 			}
 		}
 	}
-	shared, err := b.lastLogits(ws, jobs)
-	if err != nil {
-		return err
+	shared, waited, err := b.lastLogits(ws, jobs)
+	if err == nil && !waited {
+		err = b.model.device.Synchronize()
 	}
-	if err := b.model.device.Synchronize(); err != nil || shared == nil {
+	if err != nil || shared == nil {
 		return err
 	}
 	for _, j := range jobs {
@@ -199,8 +199,8 @@ func (b *batch) groupLogits(ws *workspace, n int) (err error) {
 }
 
 // lastLogits computes the logits of the jobs that want those of their last tokens, in one product: where they go, if there is one
-// such job, and otherwise into a block, which it returns.
-func (b *batch) lastLogits(ws *workspace, jobs []*job) (shared *block, err error) {
+// such job, and otherwise into a block, which it returns. waited tells that the device has computed them.
+func (b *batch) lastLogits(ws *workspace, jobs []*job) (shared *block, waited bool, err error) {
 	m := b.model
 	var only *job
 	rows, wanting := 0, 0
@@ -211,25 +211,26 @@ func (b *batch) lastLogits(ws *workspace, jobs []*job) (shared *block, err error
 		}
 	}
 	if wanting == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err := b.lastStates(ws, jobs, rows); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := m.device.RMSNorm(&ws.last, m.norm, m.config.RMSNormEps); err != nil {
-		return nil, fmt.Errorf("final norm: %w", err)
+		return nil, false, fmt.Errorf("final norm: %w", err)
 	}
 	logits := only.out.into
 	if wanting > 1 {
 		logits = &ws.logits
 		if shared, err = b.nextBlock(ws, rows); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if err := m.device.MatMulTransposed(&ws.last, m.head, logits); err != nil {
-		return nil, fmt.Errorf("output head: %w", err)
+		return nil, false, fmt.Errorf("output head: %w", err)
 	}
-	return shared, b.choose(jobs, logits)
+	waited, err = b.choose(jobs, logits)
+	return shared, waited, err
 }
 
 // lastStates copies the states of the tokens whose logits are wanted to ws.last [rows, hidden]. Those that lie one after the other
@@ -283,8 +284,9 @@ func (b *batch) nextBlock(ws *workspace, rows int) (*block, error) {
 }
 
 // choose finds the largest logits for the jobs that want some; their rows are those of logits [rows, vocab], in the jobs' order. It
-// finds as many for all rows as one of them wants: searching many rows at once takes little longer than searching one.
-func (b *batch) choose(jobs []*job, logits *tensor.Tensor) error {
+// finds as many for all rows as one of them wants: searching many rows at once takes little longer than searching one. It tells whether
+// there were any to find: then the device has computed the logits.
+func (b *batch) choose(jobs []*job, logits *tensor.Tensor) (found bool, err error) {
 	top := 0
 	for _, j := range jobs {
 		if j.wantsLast() {
@@ -292,11 +294,11 @@ func (b *batch) choose(jobs []*job, logits *tensor.Tensor) error {
 		}
 	}
 	if top == 0 {
-		return nil
+		return false, nil
 	}
 	best := b.best.reserve(logits.Shape().Dim(0) * top)
 	if err := b.model.device.choose.Largest(logits, best.tokens, best.values); err != nil {
-		return fmt.Errorf("the %d largest logits: %w", top, err)
+		return false, fmt.Errorf("the %d largest logits: %w", top, err)
 	}
 	for _, j := range jobs {
 		if !j.wantsLast() {
@@ -308,5 +310,5 @@ func (b *batch) choose(jobs []*job, logits *tensor.Tensor) error {
 			copy(j.out.best.values[row*k:][:k], best.values[at:])
 		}
 	}
-	return nil
+	return true, nil
 }

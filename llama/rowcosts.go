@@ -8,10 +8,14 @@ import (
 // rowCosts estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may
 // go beside those of answers, and how many drafts pay, is measured on this machine and not assumed.
 //
+// A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks
+// too dear would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of numbers
+// of rows that do not come up fall little by little.
+//
 // The zero value has measured nothing. latest is how long the latest pass took.
 type rowCosts struct {
 	latest  time.Duration
-	buckets [40]average // one for each number of rows up to 8, and then four for each doubling
+	buckets [40]time.Duration // one for each number of rows up to 8, and then four for each doubling; 0: not measured
 }
 
 // bucketOf returns the bucket of a number of rows.
@@ -31,10 +35,28 @@ func rowsOf(bucket int) int {
 	return (4 + bucket%4) << (bucket/4 - 1)
 }
 
+const (
+	shorterWeight = 2   // a shorter time replaces half of the estimate,
+	longerWeight  = 8   // a longer one an eighth;
+	fallingWeight = 256 // what other numbers of rows lose at each pass
+)
+
 // note notes how long a pass of some rows took.
 func (c *rowCosts) note(rows int, d time.Duration) {
 	c.latest = d
-	c.buckets[bucketOf(rows)].add(d)
+	at := bucketOf(rows)
+	for b := range c.buckets {
+		switch estimate := &c.buckets[b]; {
+		case b != at:
+			*estimate -= *estimate / fallingWeight
+		case *estimate == 0:
+			*estimate = d
+		case d < *estimate:
+			*estimate += (d - *estimate) / shorterWeight
+		default:
+			*estimate += (d - *estimate) / longerWeight
+		}
+	}
 }
 
 // unmeasuredShare says what a further row is taken to cost beyond the largest pass that was measured: this share of the mean row of
@@ -47,14 +69,14 @@ func (c *rowCosts) of(rows int) time.Duration {
 	below, above := 0, 0 // buckets that were measured
 	for b := range c.buckets {
 		switch {
-		case c.buckets[b].count == 0:
+		case c.buckets[b] == 0:
 		case rowsOf(b) <= rows:
 			below = b
 		case above == 0:
 			above = b
 		}
 	}
-	low, high := c.buckets[below].mean, c.buckets[above].mean
+	low, high := c.buckets[below], c.buckets[above]
 	lowRows, highRows := rowsOf(below), rowsOf(above)
 	switch {
 	case below == 0 && above == 0:

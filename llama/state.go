@@ -181,8 +181,11 @@ func (c *sequence) read(in *stateReader, header *stateHeader) error {
 			return in.damaged(layerError(i, err))
 		case cache.Seen() != len(c.tokens):
 			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, cache.Seen(), len(c.tokens)))
-		case cache.Len() < cache.Seen()-max(int(header.Evicted)-1, 0): // an eviction keeps the latest token and leaves later ones alone
-			return in.damaged(fmt.Errorf("layer %d has %d slots of %d tokens, %d after an eviction", i, cache.Len(), cache.Seen(), cache.Seen()-int(header.Evicted)))
+		}
+		for head := range cache.KVHeads() { // an eviction keeps the latest token and leaves later ones alone
+			if n := cache.HeadLen(head); n < cache.Seen()-max(int(header.Evicted)-1, 0) {
+				return in.damaged(fmt.Errorf("layer %d, head %d has %d slots of %d tokens, %d after an eviction", i, head, n, cache.Seen(), cache.Seen()-int(header.Evicted)))
+			}
 		}
 	}
 	if err := in.end(); err != nil {
