@@ -9,8 +9,8 @@ import (
 // go beside those of answers, and how many drafts pay, is measured on this machine and not assumed.
 //
 // A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks
-// too dear would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of numbers
-// of rows that do not come up fall little by little.
+// too dear would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of larger
+// numbers of rows, as long as they do not come up, fall little by little.
 //
 // The zero value has measured nothing. latest is how long the latest pass took.
 type rowCosts struct {
@@ -38,7 +38,7 @@ func rowsOf(bucket int) int {
 const (
 	shorterWeight = 2   // a shorter time replaces half of the estimate,
 	longerWeight  = 8   // a longer one an eighth;
-	fallingWeight = 256 // what other numbers of rows lose at each pass
+	fallingWeight = 256 // what larger numbers of rows lose at each pass
 )
 
 // note notes how long a pass of some rows took.
@@ -47,7 +47,8 @@ func (c *rowCosts) note(rows int, d time.Duration) {
 	at := bucketOf(rows)
 	for b := range c.buckets {
 		switch estimate := &c.buckets[b]; {
-		case b != at:
+		case b < at:
+		case b > at:
 			*estimate -= *estimate / fallingWeight
 		case *estimate == 0:
 			*estimate = d
