@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// conversation is a session of a pool, and what others may use of its cache. The pool's mu guards its fields; the goroutine of its
-// answer alone changes them while it is in busy, and may read them without mu then.
+// conversation is a session of a pool, and what others may use of its cache. The pool's mu guards its fields. While it is in busy, the
+// goroutine of its answer alone changes them, except for changed, and so may read them without mu.
 //
 // Invariant: computed ≤ len(tokens); and once there is a session that is not closed, its conversation begins with tokens[:computed].
 type conversation struct {
