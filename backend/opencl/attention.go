@@ -19,9 +19,10 @@ type attentionShape struct {
 
 // attentionPrograms are the programs of a shape.
 type attentionPrograms struct {
-	one, attend, flash, weigh program // one is attend for keys and values that are not in pages
-	queries                   int     // heads that a group of attend and weigh takes; 0: they are too large
-	flashRows                 int     // queries that a group of flash takes; 0: there is none for the shape
+	one                  program // attend for keys and values that are not in pages
+	attend, flash, weigh pagedProgram
+	queries              int // heads that a group of attend and weigh takes; 0: they are too large
+	flashRows            int // queries that a group of flash takes; 0: there is none for the shape
 }
 
 // tileScratch is about how many bytes the tiles of the tokens that are computed together may take.
@@ -36,15 +37,15 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s",
 		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
 	const files = "common exact dot activations cache pages tile "
-	p.attend, p.weigh = program{files + "attention", options}, program{files + "weigh", options}
-	p.one = program{p.attend.files, options + " -DCONTIGUOUS"}
+	p.attend, p.weigh = pagedProgramOf(program{files + "attention", options}), pagedProgramOf(program{files + "weigh", options})
+	p.one = program{files + "attention", options + " -DCONTIGUOUS -DRUNS=1"}
 	switch s.headDim {
 	case 32, 64:
 		p.flashRows = 32
 	case 128:
 		p.flashRows = 16
 	}
-	p.flash = program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)}
+	p.flash = pagedProgramOf(program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
 	b.programs.attention[s] = p
 	return p
 }
@@ -130,7 +131,7 @@ func (b *Backend) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 		}
 		err := b.eachLaunch(cache, needed[i], runs, share, func(l *launch) error {
 			return batches(l.tokens, partBytes(d, groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
-				return b.attend(p.attend, p, d, query, to, l, token, tokens)
+				return b.attend(p.attend.of(l), p, d, query, to, l, token, tokens)
 			})
 		})
 		if err != nil {
@@ -201,7 +202,7 @@ func batches(all, bytes int, f func(token, tokens int) error) error {
 
 // flash enqueues flash.
 func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch) error {
-	kernel, err := b.kernel(p.flash, "flash")
+	kernel, err := b.kernel(p.flash.of(l), "flash")
 	if err != nil {
 		return err
 	}
@@ -286,7 +287,7 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, sums o
 	if err != nil {
 		return err
 	}
-	kernel, err := b.kernel(p.weigh, "weigh_tiles")
+	kernel, err := b.kernel(p.weigh.of(l), "weigh_tiles")
 	if err != nil {
 		return err
 	}
@@ -295,7 +296,7 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, sums o
 	if err != nil {
 		return err
 	}
-	if kernel, err = b.kernel(p.weigh, "weigh_shares"); err != nil {
+	if kernel, err = b.kernel(p.weigh.of(l), "weigh_shares"); err != nil {
 		return err
 	}
 	kernel.Mem(stats).Int(tiles).Int(token)
@@ -303,7 +304,7 @@ func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, sums o
 	if err != nil {
 		return err
 	}
-	if kernel, err = b.kernel(p.weigh, "weigh_keys"); err != nil {
+	if kernel, err = b.kernel(p.weigh.of(l), "weigh_keys"); err != nil {
 		return err
 	}
 	kernel.Mem(stats).Mem(weights).Int(tiles).Mem(sums.mem).Int(sums.elements(4)).Int(width).Int(token).Int(tokens)

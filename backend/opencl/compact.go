@@ -52,7 +52,7 @@ func (b *Backend) Compact(s *backend.Slots, keep [][]int32) error {
 	for ; begin < end; begin += batch {
 		slots := min(batch, end-begin)
 		for _, name := range [...]string{"compact_take", "compact_bring"} {
-			k, err := b.kernel(programs.compact, name)
+			k, err := b.kernel(programs.compact.of(l), name)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,8 @@
 package opencl
 
 import (
+	"fmt"
+	"math/bits"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -10,8 +12,30 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// maxRuns is how many runs a kernel takes: RUNS in pages.cl.
+// maxRuns is how many runs a kernel takes at most: RUNS in pages.cl.
 const maxRuns = 16
+
+// pagedProgram is a program whose kernels take runs, compiled for one run or several, and for few slabs or all: the more arguments
+// a launch has, the longer a driver takes for it.
+type pagedProgram [2][2]program
+
+// fewSlabs is SLABS in pages.cl where few are needed.
+const fewSlabs = 4
+
+// pagedProgramOf returns the variants of a program.
+func pagedProgramOf(p program) (variants pagedProgram) {
+	for several, runs := range [...]int{1, maxRuns} {
+		for all, slabs := range [...]int{fewSlabs, maxSlabs} {
+			variants[several][all] = program{p.files, fmt.Sprintf("%s -DRUNS=%d -DSLABS=%d", p.options, runs, slabs)}
+		}
+	}
+	return variants
+}
+
+// of returns the variant for a launch.
+func (p *pagedProgram) of(l *launch) program {
+	return p[flag(l.runs.count > 1)][flag(l.slabs > fewSlabs)]
+}
 
 // run and runList are those of pages.cl.
 type run struct{ table, row, tokens, slots, first int32 }
@@ -21,13 +45,21 @@ type runList struct {
 	count int32
 }
 
+// singleRun is a runList for one run.
+type singleRun struct {
+	of    [1]run
+	count int32
+}
+
 // launch is the runs that kernels take at once. The backend's lock guards it.
 type launch struct {
 	runs    runList
-	next    int      // where the next run's share of the grid begins
-	longest int      // slots of the longest run
-	tokens  int      // of all runs
-	mems    *slabMem // buffers of the slabs; nil: keys and values are not in pages, but these:
+	next    int       // where the next run's share of the grid begins
+	longest int       // slots of the longest run
+	tokens  int       // of all runs
+	single  singleRun // the run, where there is only one
+	slabs   int       // how many of the first slabs are needed
+	mems    *slabMem  // buffers of the slabs; nil: keys and values are not in pages, but these:
 
 	keys, values operand
 }
@@ -55,11 +87,19 @@ func (b *Backend) pass(k *cl.Kernel, l *launch) *cl.Kernel {
 		k.Mem(l.keys.mem).Long(l.keys.at).Mem(l.values.mem).Long(l.values.at)
 	} else {
 		k.Mem(b.tables.mem)
-		for _, m := range l.mems {
+		slabs := fewSlabs
+		if l.slabs > fewSlabs {
+			slabs = maxSlabs
+		}
+		for _, m := range l.mems[:slabs] {
 			k.Mem(m)
 		}
 	}
-	return k.Struct(unsafe.Pointer(&l.runs), unsafe.Sizeof(l.runs))
+	if l.runs.count > 1 {
+		return k.Struct(unsafe.Pointer(&l.runs), unsafe.Sizeof(l.runs))
+	}
+	l.single = singleRun{[1]run{l.runs.of[0]}, l.runs.count}
+	return k.Struct(unsafe.Pointer(&l.single), unsafe.Sizeof(l.single))
 }
 
 // findSlabs finds the buffers of the slabs of a shape, of which those in needed must be usable by the device now: else it returns
@@ -119,6 +159,7 @@ func headDimOf(runs []backend.Run) int {
 func (b *Backend) eachLaunch(d tensor.DType, needed uint32, runs []backend.Run, share func(backend.Run) int, enqueue func(*launch) error) error {
 	l := &b.launch
 	l.mems, _ = b.findSlabs(pageShape{d, headDimOf(runs)}, needed)
+	l.slabs = bits.Len32(needed)
 	l.begin()
 	row := 0
 	for _, r := range runs {
@@ -151,6 +192,7 @@ func (b *Backend) launchOf(s *backend.Slots, tokens int) (l *launch, ok bool, er
 	if l.mems, ok = b.findSlabs(pageShape{s.DType, s.HeadDim}, t.slabs); !ok {
 		return nil, false, nil
 	}
+	l.slabs = bits.Len32(t.slabs)
 	l.begin()
 	l.add(t.region.at, 0, tokens, s.Len(), 1)
 	return l, true, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// maxSlabs is how many slabs kernels take: SLABS in pages.cl.
+// maxSlabs is how many slabs kernels take: MAX_SLABS in pages.cl.
 const maxSlabs = 16
 
 // firstSlab is how many pages the first slab of a type has, and largePage the bytes of a page that is larger than most.
 const (
-	firstSlab = 64
+	firstSlab = 256
 	largePage = 256 << 10
 )
 

@@ -10,7 +10,7 @@ import (
 )
 
 // pagePrograms are the programs that write to pages of a shape.
-type pagePrograms struct{ store, compact program }
+type pagePrograms struct{ store, compact pagedProgram }
 
 // storeGroup is the size of the groups of these programs.
 const storeGroup = 64
@@ -20,7 +20,7 @@ func (b *Backend) pageProgramsFor(s pageShape) *pagePrograms {
 	p := b.programs.pages[s]
 	if p == nil {
 		options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DKV_%v -DWRITES", storeGroup, s.headDim, s.cache)
-		p = &pagePrograms{program{"common exact pages store", options}, program{"common pages compact", options}}
+		p = &pagePrograms{pagedProgramOf(program{"common exact pages store", options}), pagedProgramOf(program{"common pages compact", options})}
 		b.programs.pages[s] = p
 	}
 	return p
@@ -55,9 +55,9 @@ func (b *Backend) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) e
 		if needed[i] == 0 {
 			continue
 		}
-		store := b.pageProgramsFor(pageShape{cache, d.HeadDim}).store
+		store := &b.pageProgramsFor(pageShape{cache, d.HeadDim}).store
 		err := b.eachLaunch(cache, needed[i], runs, func(r backend.Run) int { return r.Tokens }, func(l *launch) error {
-			kernel, err := b.kernel(store, "rope_store")
+			kernel, err := b.kernel(store.of(l), "rope_store")
 			if err != nil {
 				return err
 			}
