@@ -22,6 +22,12 @@
 // Any number of sessions may compute at once: each weight is read once for all of them. A Pool answers any number of goroutines
 // with a bounded number of sessions, in the order in which they ask, and computes what their conversations have in common once.
 //
+// # Several tokens at once
+//
+// A step that computes several tokens of one answer takes little longer than one that computes one. Params.Draft says what the next
+// tokens may be: PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. What turns out right was computed
+// in one step; what does not is forgotten.
+//
 // # Long conversations
 //
 // A cache has room for SessionOptions.Capacity tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
@@ -33,8 +39,8 @@
 // # Reproducible to the bit
 //
 // For one model file, one prompt and one seed the logits are the same bits on every processor and with every set of
-// instructions that package asm has kernels for, at any number of threads, however a prompt is cut into chunks, and whether
-// its beginning was computed now or reused. GPUs that compute as package opencl needs it give the same bits too
+// instructions that package asm has kernels for, at any number of threads, however a prompt is cut into chunks, whether
+// its beginning was computed now or reused, whatever other sessions compute at the same time, and with drafts or without. GPUs that compute as package opencl needs it give the same bits too
 // (backend.BitExact). Another type of cache or of weights gives other bits.
 //
 // # Untrusted input
