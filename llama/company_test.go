@@ -190,9 +190,9 @@ func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 // TestCompanyChangesNoByte plays lives alone, one after the other and without drafts, and then all at once, with drafts, moves to
 // other devices and cancellations.
 func TestCompanyChangesNoByte(t *testing.T) {
-	lives := 32
+	lives := 24
 	if testing.Short() {
-		lives = 12
+		lives = 8
 	}
 	testCompany(t, lives, []*llama.Model{pebbleModel(t), otherModel(t, host.NewReference())})
 }
