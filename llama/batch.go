@@ -294,8 +294,8 @@ func (b *batch) take() {
 		}
 	}
 	room := b.chunk
-	if beside := max(rows, b.expected()); beside > 0 {
-		room = b.costs.beside(beside, b.chunk)
+	if rows > 0 || b.expected() {
+		room = b.costs.beside(b.chunk)
 	}
 	for _, j := range b.queue {
 		if j.answer || room == 0 {
@@ -317,16 +317,13 @@ func (b *batch) take() {
 	slices.SortStableFunc(b.pass, func(x, y *job) int { return int(x.caches[0].DType()) - int(y.caches[0].DType()) })
 }
 
-// expected returns how many members, whose jobs are not in the queue, will be back before a long pass is over: their rows would have to
-// wait for it. It is called with mu held.
-func (b *batch) expected() (rows int) {
+// expected tells whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for
+// that. It is called with mu held.
+func (b *batch) expected() bool {
 	now := time.Now()
-	for _, j := range b.members {
-		if soon := max(patience*j.away.mean, leastPatience, b.costs.of(b.chunk)); now.Sub(j.returned) < soon {
-			rows++
-		}
-	}
-	return rows
+	return slices.ContainsFunc(b.members, func(j *job) bool {
+		return now.Sub(j.returned) < max(patience*j.away.mean, leastPatience, b.costs.of(b.chunk))
+	})
 }
 
 // finish wakes those whose jobs are done, all but the leader j.
@@ -346,7 +343,7 @@ func (b *batch) finish(j *job) {
 // compute computes the pass. When that fails, each of its jobs is computed alone: only those fail that fail by themselves.
 func (b *batch) compute() {
 	live := b.live[:0]
-	rows := 0
+	rows, prompts := 0, 0
 	for _, j := range b.pass {
 		if j.err == nil {
 			j.err = j.reserve()
@@ -354,6 +351,9 @@ func (b *batch) compute() {
 		if j.err == nil {
 			rows += j.rows
 			live = append(live, j)
+			if !j.answer {
+				prompts += j.rows
+			}
 		}
 	}
 	b.live = live
@@ -365,7 +365,7 @@ func (b *batch) compute() {
 	switch {
 	case err == nil:
 		b.mu.Lock()
-		b.costs.note(rows, time.Since(began))
+		b.costs.note(rows, prompts, time.Since(began))
 		b.mu.Unlock()
 	case len(live) == 1:
 		live[0].err = err
