@@ -10,12 +10,20 @@ import (
 //
 // A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks
 // too dear would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of larger
-// numbers of rows, as long as they do not come up, fall little by little.
+// numbers of rows, as long as they do not come up, fall little by little: until they are tried again, which undoes the fall where it
+// was not justified. Otherwise what comes up rarely would look cheap for ever.
 //
 // The zero value has measured nothing. latest is how long the latest pass took.
 type rowCosts struct {
 	latest  time.Duration
-	buckets [40]time.Duration // one for each number of rows up to 8, and then four for each doubling; 0: not measured
+	buckets [40]rowCost // one for each number of rows up to 8, and then four for each doubling
+}
+
+// rowCost is what the passes of a bucket cost. Invariant: 0 ≤ estimate ≤ measured; both are 0 where times is.
+type rowCost struct {
+	estimate time.Duration
+	measured time.Duration // estimate without what it has fallen by since it was measured last
+	times    int           // how often it was measured, settled at most
 }
 
 // bucketOf returns the bucket of a number of rows.
@@ -36,28 +44,43 @@ func rowsOf(bucket int) int {
 }
 
 const (
-	shorterWeight = 2   // a shorter time replaces half of the estimate,
-	longerWeight  = 8   // a longer one an eighth;
-	fallingWeight = 256 // what larger numbers of rows lose at each pass
+	shorterWeight = 2    // a shorter time replaces half of the estimate,
+	longerWeight  = 8    // a longer one an eighth;
+	settled       = 2    // an estimate of fewer measurements may be that of a busy moment:
+	freshFall     = 256  // what it loses at each pass of fewer rows,
+	settledFall   = 2048 // and what others lose
 )
 
 // note notes how long a pass of some rows took.
 func (c *rowCosts) note(rows int, d time.Duration) {
 	c.latest = d
 	at := bucketOf(rows)
-	for b := range c.buckets {
-		switch estimate := &c.buckets[b]; {
-		case b < at:
-		case b > at:
-			*estimate -= *estimate / fallingWeight
-		case *estimate == 0:
-			*estimate = d
-		case d < *estimate:
-			*estimate += (d - *estimate) / shorterWeight
-		default:
-			*estimate += (d - *estimate) / longerWeight
-		}
+	c.buckets[at].note(d)
+	for b := at + 1; b < len(c.buckets); b++ {
+		c.buckets[b].fall(d)
 	}
+}
+
+// note notes how long a pass took.
+func (c *rowCost) note(d time.Duration) {
+	switch before := max(c.estimate, min(c.measured, d)); {
+	case c.times == 0:
+		c.measured = d
+	case d < before:
+		c.measured = before + (d-before)/shorterWeight
+	default:
+		c.measured = before + (d-before)/longerWeight
+	}
+	c.estimate, c.times = c.measured, min(c.times+1, settled)
+}
+
+// fall notes that a pass of fewer rows took d: more rows hardly take less.
+func (c *rowCost) fall(d time.Duration) {
+	share := time.Duration(settledFall)
+	if c.times < settled {
+		share = freshFall
+	}
+	c.estimate = max(c.estimate-c.estimate/share, min(c.estimate, d))
 }
 
 // unmeasuredShare says what a further row is taken to cost beyond the largest pass that was measured: this share of the mean row of
@@ -70,14 +93,14 @@ func (c *rowCosts) of(rows int) time.Duration {
 	below, above := 0, 0 // buckets that were measured
 	for b := range c.buckets {
 		switch {
-		case c.buckets[b] == 0:
+		case c.buckets[b].times == 0:
 		case rowsOf(b) <= rows:
 			below = b
 		case above == 0:
 			above = b
 		}
 	}
-	low, high := c.buckets[below], c.buckets[above]
+	low, high := c.buckets[below].estimate, c.buckets[above].estimate
 	lowRows, highRows := rowsOf(below), rowsOf(above)
 	switch {
 	case below == 0 && above == 0:
