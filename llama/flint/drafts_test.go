@@ -2,7 +2,6 @@ package flint_test
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,31 +13,16 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// eager is a Drafter that asks for the proposals of another one and is known to take no time at all, so that what it proposes is
-// computed wherever rows cost little. It counts the calls.
-type eager struct {
-	llama.Drafter
-	calls int
-}
-
-func (e *eager) Draft(dst, context []llama.Token) []llama.Token {
-	e.calls++
-	return e.Drafter.Draft(dst, context)
-}
-
-// bySkill takes up to n conversations of each skill, in order. The portable kernels take too long for more than one, and for those
-// that have long prompts.
-func bySkill(t testing.TB, n int) (list []conversation) {
+// bySkill takes the first conversation of each skill, but not of those that have long prompts where the portable kernels, which are
+// slow, would read them.
+func bySkill(t testing.TB) (list []conversation) {
 	t.Helper()
-	slow := asm.Tier() == "generic"
-	if slow {
-		n = 1
-	}
-	taken := map[string]int{}
+	taken := map[string]bool{}
 	for _, c := range readConversations(t, 1) {
-		if taken[c.Skill]++; taken[c.Skill] <= n && !(slow && strings.HasPrefix(c.Skill, "needle")) {
+		if !taken[c.Skill] && !(asm.Tier() == "generic" && strings.HasPrefix(c.Skill, "needle")) {
 			list = append(list, c)
 		}
+		taken[c.Skill] = true
 	}
 	return list
 }
@@ -76,27 +60,27 @@ func TestPromptLookupChangesNoAnswer(t *testing.T) {
 		}
 		return &llama.SessionOptions{Eviction: p}
 	}
-	drafter := &eager{Drafter: llama.PromptLookup(llama.LookupOptions{})}
+	drafter := llama.PromptLookup(llama.LookupOptions{})
+	accepted := 0
 	for _, c := range []struct {
 		name    string
-		n       int // conversations of each skill
 		options *llama.SessionOptions
 		params  llama.Params
 		copies  bool // answers copy their prompts: the model sees all of it and chooses the likeliest tokens
 	}{
-		{"greedy", 2, nil, llama.Params{}, true},
-		{"probabilities", 1, nil, llama.Params{Logprobs: 3}, true},
-		{"a limit", 1, nil, llama.Params{MaxTokens: 7}, false},
-		{"stop strings", 1, nil, llama.Params{Stop: []string{" the ", "e,", "2", "\"name\""}}, false},
-		{"sampled", 2, nil, llama.Params{Temperature: 1.1, TopK: 40, TopP: 0.95, Seed: 7, Logprobs: 1, MaxTokens: 150}, false},
-		{"penalties", 1, nil, llama.Params{Temperature: 0.7, RepeatPenalty: 1.1, Seed: 8, MaxTokens: 100}, false},
-		{"sliding", 1, policy("sliding"), llama.Params{MaxTokens: 100, Logprobs: 1}, false},
-		{"h2o", 1, policy("h2o"), llama.Params{MaxTokens: 100, Temperature: 0.5, Seed: 9}, false},
+		{"greedy", nil, llama.Params{}, true},
+		{"probabilities", nil, llama.Params{Logprobs: 3}, true},
+		{"a limit", nil, llama.Params{MaxTokens: 7}, false},
+		{"stop strings", nil, llama.Params{Stop: []string{" the ", "e,", "2", "\"name\""}}, false},
+		{"sampled", nil, llama.Params{Temperature: 1.1, TopK: 40, TopP: 0.95, Seed: 7, Logprobs: 1, MaxTokens: 150}, false},
+		{"penalties", nil, llama.Params{Temperature: 0.7, RepeatPenalty: 1.1, Seed: 8, MaxTokens: 100}, false},
+		{"sliding", policy("sliding"), llama.Params{MaxTokens: 100, Logprobs: 1}, false},
+		{"h2o", policy("h2o"), llama.Params{MaxTokens: 100, Temperature: 0.5, Seed: 9}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plain, drafted := session(t, c.options), session(t, c.options)
 			generated, evictions, edited := 0, 0, llama.Stats{}
-			for _, conversation := range bySkill(t, c.n) {
+			for _, conversation := range bySkill(t) {
 				prompt, p := conversation.prompt(t), c.params
 				want := answer(t, plain, prompt, p)
 				p.Draft = drafter
@@ -128,32 +112,34 @@ func TestPromptLookupChangesNoAnswer(t *testing.T) {
 			}
 			t.Logf("%d tokens, %d evictions; edits: %d tokens, %d drafted, %d accepted",
 				generated, evictions, edited.GeneratedTokens, edited.DraftedTokens, edited.AcceptedTokens)
-			if c.copies && (edited.AcceptedTokens < edited.GeneratedTokens/3 || edited.AcceptedTokens < edited.DraftedTokens/2) {
-				t.Errorf("of %d tokens of edits %d were drafted and %d accepted, want a third of the tokens and half of the drafts",
-					edited.GeneratedTokens, edited.DraftedTokens, edited.AcceptedTokens)
+			if c.copies && edited.AcceptedTokens < edited.DraftedTokens/3 {
+				t.Errorf("of %d tokens that were drafted for edits %d were accepted, want a third", edited.DraftedTokens, edited.AcceptedTokens)
 			}
+			accepted += edited.AcceptedTokens
 			if c.options != nil && evictions == 0 {
 				t.Error("nothing was evicted: the case tests nothing")
 			}
 		})
 	}
-	if drafter.calls == 0 {
-		t.Error("the drafter was never asked")
+	if accepted == 0 && asm.Tier() != "generic" { // whose rows all cost the same: no draft pays
+		t.Error("no draft was accepted: the test tests nothing")
 	}
 }
 
 // BenchmarkPromptLookup answers questions without drafts and with them, in turn, and tells the rates of generating and the median of
-// how much faster the drafts made a round of questions. Answers to edits copy their prompts, the other skills' copy next to nothing.
+// how much faster the drafts made a round of questions. Edits copy their prompts; the other answers copy next to nothing. Stories
+// are drawn anew in each round.
 func BenchmarkPromptLookup(b *testing.B) {
+	beginnings := []string{"Once upon a time", "One day", "The old baker"} // of stories
 	for _, kind := range []struct {
 		name   string
-		skills []string
-		each   int // conversations of a skill in a round
+		skills []string // each of which asks some questions in a round; none: stories
+		each   int
 		params llama.Params
 	}{
 		{"edits", []string{"edit"}, 8, llama.Params{}},
 		{"questions", []string{"arithmetic", "compare", "spell", "sortnum", "numword", "capital", "hello", "opposite"}, 2, llama.Params{}},
-		{"stories", []string{"hello"}, 2, llama.Params{MaxTokens: 150, Temperature: 1, Seed: 5}}, // whose end is forbidden
+		{"stories", nil, 0, llama.Params{MaxTokens: 150, Temperature: 1}},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			var prompts [][]llama.Token
@@ -164,15 +150,13 @@ func BenchmarkPromptLookup(b *testing.B) {
 					prompts = append(prompts, c.prompt(b))
 				}
 			}
-			if kind.name == "stories" {
-				prompts = nil
-				for _, begin := range []string{"Once upon a time", "One day", "The old baker"} {
-					prompts = append(prompts, model(b).Tokenizer().EncodeSpecial(begin, true))
+			if kind.skills == nil {
+				for _, text := range beginnings {
+					prompts = append(prompts, model(b).Tokenizer().EncodeSpecial(text, true))
 				}
 			}
 			sessions := [2]*llama.Session{session(b, nil), session(b, nil)}
-			params := [2]llama.Params{kind.params, kind.params}
-			params[1].Draft = llama.PromptLookup(llama.LookupOptions{})
+			drafters := [2]llama.Drafter{nil, llama.PromptLookup(llama.LookupOptions{})}
 			var total [2]llama.Stats
 			var ratios []float64
 			for round := 0; b.Loop(); round++ {
@@ -180,12 +164,12 @@ func BenchmarkPromptLookup(b *testing.B) {
 				for i, prompt := range prompts {
 					for turn := range 2 {
 						which := (turn + i + round) % 2
-						stats := answer(b, sessions[which], prompt, params[which]).Stats
+						p := kind.params
+						p.Seed, p.Draft = uint64(round), drafters[which]
+						stats := answer(b, sessions[which], prompt, p).Stats
 						took[which] += stats.DecodeTime
 						total[which].GeneratedTokens += stats.GeneratedTokens
 						total[which].DecodeTime += stats.DecodeTime
-						total[which].DraftedTokens += stats.DraftedTokens
-						total[which].AcceptedTokens += stats.AcceptedTokens
 					}
 				}
 				ratios = append(ratios, took[0].Seconds()/took[1].Seconds())
@@ -194,7 +178,6 @@ func BenchmarkPromptLookup(b *testing.B) {
 			b.ReportMetric(total[0].DecodeRate(), "tokens/s")
 			b.ReportMetric(total[1].DecodeRate(), "drafting-tokens/s")
 			b.ReportMetric(ratios[len(ratios)/2], "times-as-fast")
-			b.Logf("%s", fmt.Sprintf("%d answers of %d tokens: %v", len(prompts), total[1].GeneratedTokens, total[1]))
 		})
 	}
 }
