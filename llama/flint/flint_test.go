@@ -196,7 +196,7 @@ type conversation struct {
 }
 
 // readConversations reads every n-th of the held-out conversations, which come skill by skill.
-func readConversations(t *testing.T, n int) (list []conversation) {
+func readConversations(t testing.TB, n int) (list []conversation) {
 	t.Helper()
 	f, err := os.Open(fixture.Path(t, "flint/eval.jsonl.gz"))
 	if err != nil {
