@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -377,8 +378,10 @@ func (b *batch) compute() {
 	clear(live)
 }
 
-// reserve makes room for the job's tokens in the caches.
-func (j *job) reserve() error {
+// reserve makes room for the job's tokens in the caches. Whatever goes wrong is the job's error alone: the leader must go on for the
+// others.
+func (j *job) reserve() (err error) {
+	defer parallel.Catch(&err)()
 	for i, c := range j.caches {
 		if err := c.Reserve(j.rows); err != nil {
 			return layerError(i, err)
