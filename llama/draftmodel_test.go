@@ -100,9 +100,9 @@ func TestDraftModelChangesNoAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, d := range []llama.Drafter{same, stranger} {
-				s := newSession(t, slow, nil)
+				s, p := newSession(t, slow, nil), p
+				p.Draft = d
 				all.Go(func() {
-					p.Draft = d
 					got, err := llama.Collect(s.Chat(t.Context(), history, p))
 					if err != nil || got.Text != want.Text || !slices.Equal(got.Tokens, want.Tokens) || got.Stop != want.Stop ||
 						!reflect.DeepEqual(got.Logprobs, want.Logprobs) {

@@ -101,3 +101,22 @@ func TestRowCostsForget(t *testing.T) {
 		t.Errorf("passes that are held up now and then seem to take %v", c.of(8))
 	}
 }
+
+// TestRareRowsDoNotLookCheap measures a number of rows now and then, between many passes of one row: its estimate hardly falls below
+// what it was measured to take. That of another number, which was measured once, falls no further than to what one row takes.
+func TestRareRowsDoNotLookCheap(t *testing.T) {
+	var c rowCosts
+	c.note(16, 8*time.Millisecond)
+	for round := range 60 {
+		c.note(4, 4*time.Millisecond)
+		for range 50 {
+			c.note(1, time.Millisecond)
+		}
+		if got := c.of(4); round > 0 && got < 3900*time.Microsecond || got > 4*time.Millisecond {
+			t.Fatalf("round %d: 4 rows, which take 4 ms each time, seem to take %v", round, got)
+		}
+	}
+	if got := c.of(16); got < time.Millisecond || got > 2*time.Millisecond {
+		t.Errorf("16 rows, which took 8 ms 3000 passes ago, seem to take %v, want little more than one row", got)
+	}
+}
