@@ -324,9 +324,23 @@ func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
 	g.VBROADCASTI128(m, r)
 }
 
-// prefetch asks the cache for the quants that the tile of a single token will need soon.
+// prefetch asks the cache for the quants that the tile will need soon: an eighth of a block at each run.
 func (g *tile256) prefetch() {
-	if g.tokens > 1 || g.part%g.halves() > 0 {
+	if g.part%g.halves() > 0 {
+		return
+	}
+	if g.tokens > 1 {
+		// A run's place in the table, times factor and scale, is an eighth of a block for each run before it.
+		scale := 8
+		factor := g.quantsOfBlock / 8 / bytesOfRun / scale
+		if g.quantsOfBlock/8%(bytesOfRun*scale) != 0 {
+			scale = 4
+			factor = g.quantsOfBlock / 8 / bytesOfRun / scale
+		}
+		g.LEAQ(operand.Mem{Base: regRun, Index: regRun, Scale: uint8(factor - 1)}, regOffset)
+		for at := 0; at < g.quantsOfBlock/8; at += 64 {
+			g.PREFETCHT0(operand.Mem{Base: regW, Index: regOffset, Scale: uint8(scale), Disp: 2*prefetchAhead + at})
+		}
 		return
 	}
 	for at := 0; at < g.quantsOfBlock/8; at += 64 {
