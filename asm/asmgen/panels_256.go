@@ -330,22 +330,30 @@ func (g *tile256) prefetch() {
 		return
 	}
 	if g.tokens > 1 {
-		// A run's place in the table, times factor and scale, is an eighth of a block for each run before it.
-		scale := 8
-		factor := g.quantsOfBlock / 8 / bytesOfRun / scale
-		if g.quantsOfBlock/8%(bytesOfRun*scale) != 0 {
-			scale = 4
-			factor = g.quantsOfBlock / 8 / bytesOfRun / scale
-		}
-		g.LEAQ(operand.Mem{Base: regRun, Index: regRun, Scale: uint8(factor - 1)}, regOffset)
-		for at := 0; at < g.quantsOfBlock/8; at += 64 {
-			g.PREFETCHT0(operand.Mem{Base: regW, Index: regOffset, Scale: uint8(scale), Disp: 2*prefetchAhead + at})
-		}
+		g.loadEighth()
+		g.askFor(operand.Mem{Base: regOffset, Disp: 2 * prefetchAhead})
 		return
 	}
+	g.askFor(operand.Mem{Base: strideSums})
+}
+
+// askFor asks the cache for an eighth of the part's block.
+func (g *tile256) askFor(m operand.Mem) {
 	for at := 0; at < g.quantsOfBlock/8; at += 64 {
-		g.PREFETCHT0(g.inPart(operand.Mem{Base: strideSums, Disp: at}, 0))
+		g.PREFETCHT0(g.inPart(m.Offset(at), 0))
 	}
+}
+
+// loadEighth leaves in regOffset where the run's eighth of the block's quants begins: a run's place in the table of runs is
+// bytesOfRun for each run before it.
+func (g *tile256) loadEighth() {
+	times := g.quantsOfBlock / 8 / bytesOfRun // 16, 20 or 24
+	scale := 8
+	if times%scale != 0 {
+		scale = 4
+	}
+	g.LEAQ(operand.Mem{Base: regRun, Index: regRun, Scale: uint8(times/scale - 1)}, regOffset)
+	g.LEAQ(operand.Mem{Base: regW, Index: regOffset, Scale: uint8(scale)}, regOffset)
 }
 
 // unpackRun unpacks a run's quants.
