@@ -11,10 +11,11 @@ import (
 )
 
 // amxTiers returns the tier of AMX, if the processor has it and the system lets the program use it: Linux asks that a program
-// wants the tile registers, 8 KB more for each of its threads that comes to use them.
+// wants the tile registers, 8 KB more for each of its threads that comes to use them. All processors with AMX have GFNI, which
+// unpacks for it.
 func amxTiers() []tier {
 	const requestPermission, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-	features := append([]cpuid.FeatureID{cpuid.AMXTILE, cpuid.AMXINT8}, featuresAVX512VNNI...)
+	features := append([]cpuid.FeatureID{cpuid.AMXTILE, cpuid.AMXINT8, cpuid.GFNI}, featuresAVX512VNNI...)
 	if !cpuid.CPU.Supports(features...) {
 		return nil
 	}

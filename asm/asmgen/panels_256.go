@@ -324,14 +324,36 @@ func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
 	g.VBROADCASTI128(m, r)
 }
 
-// prefetch asks the cache for the quants that the tile of a single token will need soon.
+// prefetch asks the cache for the quants that the tile will need soon: an eighth of a block at each run.
 func (g *tile256) prefetch() {
-	if g.tokens > 1 || g.part%g.halves() > 0 {
+	if g.part%g.halves() > 0 {
 		return
 	}
-	for at := 0; at < g.quantsOfBlock/8; at += 64 {
-		g.PREFETCHT0(g.inPart(operand.Mem{Base: strideSums, Disp: at}, 0))
+	if g.tokens > 1 {
+		g.loadEighth()
+		g.askFor(operand.Mem{Base: regOffset, Disp: 2 * prefetchAhead})
+		return
 	}
+	g.askFor(operand.Mem{Base: strideSums})
+}
+
+// askFor asks the cache for an eighth of the part's block.
+func (g *tile256) askFor(m operand.Mem) {
+	for at := 0; at < g.quantsOfBlock/8; at += 64 {
+		g.PREFETCHT0(g.inPart(m.Offset(at), 0))
+	}
+}
+
+// loadEighth leaves in regOffset where the run's eighth of the block's quants begins: a run's place in the table of runs is
+// bytesOfRun for each run before it.
+func (g *tile256) loadEighth() {
+	times := g.quantsOfBlock / 8 / bytesOfRun // 16, 20 or 24
+	scale := 8
+	if times%scale != 0 {
+		scale = 4
+	}
+	g.LEAQ(operand.Mem{Base: regRun, Index: regRun, Scale: uint8(times/scale - 1)}, regOffset)
+	g.LEAQ(operand.Mem{Base: regW, Index: regOffset, Scale: uint8(scale)}, regOffset)
 }
 
 // unpackRun unpacks a run's quants.

@@ -33,8 +33,8 @@ func formats32(u panelUnit) []format32 {
 	return []format32{q4_0, q4_1, q8_0}
 }
 
-// prefetchAhead is how many bytes ahead of a single token's reads the quants are asked for: the processor's own
-// prefetchers stop at each page's end.
+// prefetchAhead is how many bytes ahead of the reads the quants are asked for: the processor's own prefetchers stop at each page's
+// end.
 const prefetchAhead = 2048
 
 // vectors32 are vector registers of a tile for blocks of 32. In front of them stand those with the unpacked quants of the block,
@@ -81,7 +81,7 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 	}
 	g.Label("block")
 	for g.part = range g.parts() {
-		if tokens == 1 && g.part%g.halves() == 0 {
+		if g.part%g.halves() == 0 {
 			for line := 0; line < f.quants; line += 64 {
 				g.PREFETCHT0(g.quants(prefetchAhead + line))
 			}

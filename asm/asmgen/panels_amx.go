@@ -66,6 +66,10 @@ func panelsOfAMX(c *build.Context) {
 	for _, f := range formatsAMX {
 		multiplyAMX(c, f, shapes)
 	}
+	few := shapesFewAMX(c)
+	for _, f := range formatsAMX {
+		multiplyFewAMX(c, f, few)
+	}
 	panelsOfAMX256(c)
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // The kernels of AMX for formats with blocks of 256. A quant times its inner scale is a number of 13 bits and a sign, which is
-// unpacked as 128·high + low, both bytes: so a whole block of 256 adds up within the tiles, in two of them, and all sums are
-// exact.
+// unpacked as 256·high + low, a signed and an unsigned byte: so a whole block of 256 adds up within the tiles, in two of them, and
+// all sums are exact.
 
 // Sizes of the tiles, all of which have 16 rows of 64 bytes.
 const (
@@ -120,7 +120,10 @@ func (g *tileAMX256) start() {
 
 // The vector registers of unpacking, besides those of tile256.
 var (
-	sevenBits, lowByte, offset32 = reg.Z16, reg.Z17, reg.Z18
+	lowByte, highByte = reg.Z16, reg.Z17                     // of each word, all ones
+	scalesEven        = [2]reg.VecPhysical{reg.Z23, reg.Z24} // inner scales of a run's two groups, in the low byte of each word
+	scalesOdd         = [2]reg.VecPhysical{reg.Z25, reg.Z26} // in the high byte
+	scales32          = [2]reg.VecPhysical{reg.Z27, reg.Z28} // 32 times, as words
 )
 
 // unpack generates the loop that unpacks the blocks.
@@ -133,9 +136,8 @@ func (g *tileAMX256) unpack() {
 	g.Load(g.Param("blocks"), reg.RCX)
 	g.MOVQ(reg.RCX, g.block)
 	g.constant(g.nibble, 0x0f0f0f0f)
-	g.constant(sevenBits, 0x7f7f7f7f)
 	g.constant(lowByte, 0x00ff00ff)
-	g.constant(offset32, 0x20202020)
+	g.constant(highByte, 0xff00ff00)
 	if g.high != 0 {
 		g.constant(g.highMask, g.high)
 	}
@@ -150,8 +152,10 @@ func (g *tileAMX256) unpack() {
 	g.MOVQ(regUnpack, regRunTo)
 	g.Label("run")
 	for g.part = range panelsAMX {
+		g.loadEighth()
+		g.askFor(operand.Mem{Base: regOffset, Disp: blocksAMX256 * g.quantsOfBlock}) // of the next call's blocks
 		g.unpackRun()
-		g.loadInner()
+		g.splitInner()
 		for j := range 8 {
 			g.multiplyInner(j)
 		}
@@ -176,36 +180,43 @@ func (g *tileAMX256) unpack() {
 	g.JNE(operand.LabelRef("unpack"))
 }
 
-// multiplyInner multiplies the run's line j with its inner scale and stores the products' low and high parts.
-func (g *tileAMX256) multiplyInner(j int) {
-	quants, scale := g.vec(j), g.scaleA
-	even, odd, high := reg.Z20, reg.Z21, reg.Z22
-	if !g.decode {
-		g.VPSUBB(offset32, quants, quants)
-		if j >= 4 {
-			scale = g.scaleB
+// splitInner loads the inner scales of a run for multiplyInner.
+func (g *tileAMX256) splitInner() {
+	g.loadInner()
+	for i, words := range []reg.VecPhysical{g.scaleA, g.scaleB} {
+		if g.decode && i > 0 {
+			break // a run is one group
+		}
+		g.VPANDD(lowByte, words, scalesEven[i])
+		g.VPSLLW(operand.U8(8), words, scalesOdd[i])
+		if !g.decode {
+			g.VPSLLW(operand.U8(5), words, scales32[i])
 		}
 	}
-	g.VPSLLW(operand.U8(8), quants, even)
-	g.VPSRAW(operand.U8(8), even, even)
-	g.VPSRAW(operand.U8(8), quants, odd)
-	g.VPMULLW(scale, even, even)
-	g.VPMULLW(scale, odd, odd)
-	g.VPSRAW(operand.U8(7), odd, high)
-	g.joinBytes(even, odd)
-	g.VPANDD(sevenBits, odd, odd)
-	g.VPSRAW(operand.U8(7), even, even)
-	g.joinBytes(even, high)
-	to := operand.Mem{Base: regRunTo, Disp: g.part*panelAMX256 + 64*j}
-	g.VMOVDQU32(odd, to)
-	g.VMOVDQU32(high, to.Offset(highAMX256))
 }
 
-// joinBytes leaves the lower bytes of even and odd words, in turns, in odd.
-func (g *tileAMX256) joinBytes(even, odd reg.VecPhysical) {
+// multiplyInner multiplies the run's line j with its inner scale and stores the products' low and high bytes. VPMADDUBSW multiplies
+// every other quant, since the scale beside it is zero.
+func (g *tileAMX256) multiplyInner(j int) {
 	const orAnd = 0xf8 // first | second & third
-	g.VPSLLW(operand.U8(8), odd, odd)
-	g.VPTERNLOGD(operand.U8(orAnd), lowByte, even, odd)
+	even, odd, low := reg.Z20, reg.Z21, reg.Z22
+	group := 0
+	if !g.decode {
+		group = j / 4
+	}
+	g.VPMADDUBSW(scalesEven[group], g.vec(j), even)
+	g.VPMADDUBSW(scalesOdd[group], g.vec(j), odd)
+	if !g.decode { // the quants stand 32 too great
+		g.VPSUBW(scales32[group], even, even)
+		g.VPSUBW(scales32[group], odd, odd)
+	}
+	g.VPSLLW(operand.U8(8), odd, low)
+	g.VPTERNLOGD(operand.U8(orAnd), lowByte, even, low)
+	g.VPSRLW(operand.U8(8), even, even)
+	g.VPTERNLOGD(operand.U8(orAnd), highByte, odd, even)
+	to := operand.Mem{Base: regRunTo, Disp: g.part*panelAMX256 + 64*j}
+	g.VMOVDQU32(low, to)
+	g.VMOVDQU32(even, to.Offset(highAMX256))
 }
 
 // unpackScales unpacks a part's scales, minimums and inner minimums.
@@ -224,6 +235,9 @@ func (g *tileAMX256) unpackScales(scales reg.GPPhysical) {
 	}
 }
 
+// multiplyPart multiplies low parts, which are unsigned, and high ones.
+var multiplyPart = [2]func(c *build.Context, a, b, sum int){multiplyTilesUnsigned, multiplyTiles}
+
 // multiply makes a block's dot products and stores them.
 func (g *tileAMX256) multiply() {
 	for p := range panelsAMX {
@@ -236,7 +250,7 @@ func (g *tileAMX256) multiply() {
 		for p := range panelsAMX {
 			for part, b := range tilesB256 {
 				loadTile(g.Context, operand.Mem{Base: amxW, Index: amxLine, Scale: 1, Disp: p*panelAMX256 + part*highAMX256 + bytesAMX256*step}, b)
-				multiplyTiles(g.Context, tileA256, b, tilesC256[p][part])
+				multiplyPart[part](g.Context, tileA256, b, tilesC256[p][part])
 			}
 		}
 	}
@@ -285,7 +299,7 @@ func (g *tileAMX256) addDots(p int) {
 	g.forTokens([]*cursor{cursorD}, func(t int) {
 		dot, product, least := g.vec(6), g.vec(7), g.vec(8)
 		low := operand.Mem{Base: amxDots, Disp: 2*p*bytesAMX256 + 64*t}
-		g.VPSLLD(operand.U8(7), low.Offset(bytesAMX256), dot)
+		g.VPSLLD(operand.U8(8), low.Offset(bytesAMX256), dot)
 		g.VPADDD(low, dot, dot)
 		g.VCVTDQ2PS(dot, dot)
 		g.scaleBy(cursorD.row(t, 0), scale, product)

@@ -32,6 +32,7 @@ var (
 	tileloadd   = vex{"tileloadd", "AMXTILE", 3, 0, 0x4b}
 	tilestored  = vex{"tilestored", "AMXTILE", 2, 0, 0x4b}
 	tdpbssd     = vex{"tdpbssd", "AMXINT8", 3, 0, 0x5e}
+	tdpbsud     = vex{"tdpbsud", "AMXINT8", 2, 0, 0x5e}
 )
 
 // begin returns the instruction up to its opcode, with the fourth bits of the registers in ModRM.reg, index and base, and the
@@ -122,6 +123,11 @@ func storeTile(c *build.Context, t int, m operand.Mem) {
 // multiplyTiles adds the products of signed bytes: sum[i][j] += Σ_k a[i][k]·b[k/4][4j + k%4].
 func multiplyTiles(c *build.Context, a, b, sum int) {
 	tdpbssd.spell(c, tdpbssd.registers(sum, b, a), tmm(sum), tmm(a), tmm(b))
+}
+
+// multiplyTilesUnsigned is multiplyTiles for unsigned bytes in b.
+func multiplyTilesUnsigned(c *build.Context, a, b, sum int) {
+	tdpbsud.spell(c, tdpbsud.registers(sum, b, a), tmm(sum), tmm(a), tmm(b))
 }
 
 // multiplyUnsigned is VPDPBUSD of AVX-VNNI: sum += unsigned·signed, by four bytes.

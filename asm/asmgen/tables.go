@@ -172,11 +172,15 @@ func panelsTableAMX(functions []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s// tilesAMX are the tiles of AMX.\nvar tilesAMX = []amxFormat{\n", importPanels)
 	for _, format := range of(functions, unitAMX.name) {
+		if strings.HasSuffix(format, "Few") {
+			continue // it stands in its format's row
+		}
 		tokens, blocks, tiles := tokensAMX, blocksAMX, tilesOfCallAMX
 		if strings.HasSuffix(format, "_K") {
 			tokens, blocks, tiles = tokensAMX256, blocksAMX256, tilesOfCallAMX256
 		}
-		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %sAMX},\n", strings.ToUpper(format), tokens, blocks, tiles, format)
+		few := has(functions, format+"Few"+unitAMX.name)
+		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %sAMX, %s},\n", strings.ToUpper(format), tokens, blocks, tiles, format, few)
 	}
 	return b.String() + "}\n\n"
 }

@@ -312,6 +312,7 @@ func BenchmarkPanels(b *testing.B) {
 				{"gemv", 8192, 2048, 1},
 				{"gemv2048", 2048, 2048, 1},
 				{"gemm4", 2048, 2048, 4},
+				{"gemm8", 2048, 2048, 8},
 				{"gemm16", 2048, 2048, 16},
 				{"gemm512", 512, 2048, 512},
 				{"gemm512deep", 128, 8192, 512},
@@ -334,13 +335,13 @@ func BenchmarkPanels(b *testing.B) {
 	}
 }
 
-// benchmarkMultiply multiplies four panels a call, as the callers in package backend do. A product with one token walks
-// through several copies of the weights, together larger than the second-level cache.
+// benchmarkMultiply multiplies four panels a call, as the callers in package backend do. A product with up to 16 tokens, as when
+// conversations are answered together, walks through several copies of the weights, together larger than the second-level cache.
 func benchmarkMultiply(b *testing.B, p *panels.Panels, rows, k, tokens int) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	w := newWeights(p.Format(), rows, k, weightKinds[1].fill, rng)
 	copies := 1
-	if tokens == 1 {
+	if tokens <= 16 {
 		copies = 1 + 128<<20/len(w.bytes)
 	}
 	packed := repeat(w.pack(p), copies*len(w.bytes))
@@ -395,9 +396,12 @@ func TestPanelsMultiplyChunks(t *testing.T) {
 			return
 		}
 		rng := rand.New(rand.NewPCG(13, 14))
-		for _, k := range []int{2048, 2304, 6400} {
+		for _, k := range []int{2048, 2304, 6400, 33024} {
 			w := newWeights(p.Format(), 2*panels.Rows, k, weightKinds[0].fill, rng)
 			for _, tokens := range []int{8, 11} {
+				if k > 10000 && tokens < 11 {
+					continue // one length of the longest rows is enough: the reference takes its time
+				}
 				checkProduct(t, p, w, w.pack(p), 2*panels.Rows, newActivation(p.Format(), tokens, k, activationKinds[0].value, rng))
 			}
 		}

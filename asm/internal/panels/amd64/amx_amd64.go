@@ -8,12 +8,12 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // tilesAMX are the tiles of AMX.
 var tilesAMX = []amxFormat{
-	{panels.LayoutQ4_0, 12, 32, 24, q4_0AMX},
-	{panels.LayoutQ4_1, 12, 32, 24, q4_1AMX},
-	{panels.LayoutQ8_0, 12, 32, 24, q8_0AMX},
-	{panels.LayoutQ4_K, 16, 2, 32, q4_KAMX},
-	{panels.LayoutQ5_K, 16, 2, 32, q5_KAMX},
-	{panels.LayoutQ6_K, 16, 2, 32, q6_KAMX},
+	{panels.LayoutQ4_0, 12, 32, 24, q4_0AMX, q4_0FewAMX},
+	{panels.LayoutQ4_1, 12, 32, 24, q4_1AMX, q4_1FewAMX},
+	{panels.LayoutQ8_0, 12, 32, 24, q8_0AMX, q8_0FewAMX},
+	{panels.LayoutQ4_K, 16, 2, 32, q4_KAMX, nil},
+	{panels.LayoutQ5_K, 16, 2, 32, q5_KAMX, nil},
+	{panels.LayoutQ6_K, 16, 2, 32, q6_KAMX, nil},
 }
 
 // q4_0AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
@@ -36,6 +36,27 @@ func q4_1AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *
 //
 //go:noescape
 func q8_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q4_0FewAMX multiplies some blocks of 2 panels with up to 16 rows of activations, see amxFewKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0FewAMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q4_1FewAMX multiplies some blocks of 2 panels with up to 16 rows of activations, see amxFewKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1FewAMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q8_0FewAMX multiplies some blocks of 2 panels with up to 16 rows of activations, see amxFewKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0FewAMX(w *byte, scales *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_KAMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
 //

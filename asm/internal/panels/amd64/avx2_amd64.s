@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func q4_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_0AVX2x8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -35,6 +35,10 @@ TEXT ·q4_0AVX2x8(SB), $256-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -356,7 +360,7 @@ block:
 	RET
 
 // func q4_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_0AVX2x4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -382,6 +386,10 @@ TEXT ·q4_0AVX2x4(SB), $128-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -557,7 +565,7 @@ block:
 	RET
 
 // func q4_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_0AVX2x2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -579,6 +587,10 @@ TEXT ·q4_0AVX2x2(SB), $64-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1224,7 +1236,7 @@ block:
 	RET
 
 // func q4_1AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1AVX2x8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1254,6 +1266,10 @@ TEXT ·q4_1AVX2x8(SB), $256-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1607,7 +1623,7 @@ block:
 	RET
 
 // func q4_1AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1AVX2x4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1633,6 +1649,10 @@ TEXT ·q4_1AVX2x4(SB), $128-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1824,7 +1844,7 @@ block:
 	RET
 
 // func q4_1AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1AVX2x2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1846,6 +1866,10 @@ TEXT ·q4_1AVX2x2(SB), $64-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2534,7 +2558,7 @@ block:
 	RET
 
 // func q8_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q8_0AVX2x8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2564,6 +2588,14 @@ TEXT ·q8_0AVX2x8(SB), $256-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPABSB       (AX), Y0
 	VPABSB       64(AX), Y1
 	VPABSB       128(AX), Y2
@@ -2973,7 +3005,7 @@ block:
 	RET
 
 // func q8_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q8_0AVX2x4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2999,6 +3031,14 @@ TEXT ·q8_0AVX2x4(SB), $128-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPABSB       (AX), Y0
 	VPABSB       64(AX), Y1
 	VPABSB       128(AX), Y2
@@ -3214,7 +3254,7 @@ block:
 	RET
 
 // func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q8_0AVX2x2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -3236,6 +3276,14 @@ TEXT ·q8_0AVX2x2(SB), $64-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPABSB       (AX), Y0
 	VPABSB       64(AX), Y1
 	VPABSB       128(AX), Y2
@@ -5354,7 +5402,7 @@ DATA q4_KRunsAVX2<>+124(SB)/4, $0x00000000
 GLOBL q4_KRunsAVX2<>(SB), RODATA|NOPTR, $128
 
 // func q4_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KAVX2x8(SB), $1152-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -5511,6 +5559,12 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -5971,7 +6025,7 @@ run:
 	RET
 
 // func q4_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KAVX2x4(SB), $768-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -6088,6 +6142,12 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -6342,7 +6402,7 @@ run:
 	RET
 
 // func q4_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KAVX2x2(SB), $576-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -6439,6 +6499,12 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -7960,7 +8026,7 @@ DATA q5_KRunsAVX2<>+124(SB)/4, $0x00000007
 GLOBL q5_KRunsAVX2<>(SB), RODATA|NOPTR, $128
 
 // func q5_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KAVX2x8(SB), $1152-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -8120,6 +8186,13 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -8630,7 +8703,7 @@ run:
 	RET
 
 // func q5_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KAVX2x4(SB), $768-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -8750,6 +8823,13 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -9050,7 +9130,7 @@ run:
 	RET
 
 // func q5_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KAVX2x2(SB), $576-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -9150,6 +9230,13 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -11120,7 +11207,7 @@ DATA q6_KRunsAVX2<>+124(SB)/4, $0x00000006
 GLOBL q6_KRunsAVX2<>(SB), RODATA|NOPTR, $128
 
 // func q6_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q6_KAVX2x8(SB), $768-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -11221,6 +11308,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ           (CX)(CX*2), DX
+	LEAQ           (AX)(DX*8), DX
+	PREFETCHT0     4096(DX)
+	PREFETCHT0     4160(DX)
+	PREFETCHT0     4224(DX)
+	PREFETCHT0     4288(DX)
+	PREFETCHT0     4352(DX)
+	PREFETCHT0     4416(DX)
 	MOVL           (R13)(CX*1), DX
 	VPBROADCASTD   4(R13)(CX*1), Y11
 	VMOVDQU        (AX)(DX*1), Y0
@@ -11654,7 +11749,7 @@ run:
 	RET
 
 // func q6_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q6_KAVX2x4(SB), $384-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -11719,6 +11814,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ           (CX)(CX*2), DX
+	LEAQ           (AX)(DX*8), DX
+	PREFETCHT0     4096(DX)
+	PREFETCHT0     4160(DX)
+	PREFETCHT0     4224(DX)
+	PREFETCHT0     4288(DX)
+	PREFETCHT0     4352(DX)
+	PREFETCHT0     4416(DX)
 	MOVL           (R13)(CX*1), DX
 	VPBROADCASTD   4(R13)(CX*1), Y11
 	VMOVDQU        (AX)(DX*1), Y0
@@ -11982,7 +12085,7 @@ run:
 	RET
 
 // func q6_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q6_KAVX2x2(SB), $192-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -12029,6 +12132,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ           (CX)(CX*2), DX
+	LEAQ           (AX)(DX*8), DX
+	PREFETCHT0     4096(DX)
+	PREFETCHT0     4160(DX)
+	PREFETCHT0     4224(DX)
+	PREFETCHT0     4288(DX)
+	PREFETCHT0     4352(DX)
+	PREFETCHT0     4416(DX)
 	MOVL           (R13)(CX*1), DX
 	VPBROADCASTD   4(R13)(CX*1), Y11
 	VMOVDQU        (AX)(DX*1), Y0

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func q4_0AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_0AVX512x12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -38,6 +38,10 @@ TEXT ·q4_0AVX512x12(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU32    (AX), Z0
 	VPSRLW       $0x04, Z0, Z4
 	VPANDD       Z13, Z0, Z0
@@ -457,7 +461,7 @@ block:
 	RET
 
 // func q4_0AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_0AVX512x8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -486,6 +490,10 @@ TEXT ·q4_0AVX512x8(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU32    (AX), Z0
 	VPSRLW       $0x04, Z0, Z4
 	VPANDD       Z13, Z0, Z0
@@ -775,7 +783,7 @@ block:
 	RET
 
 // func q4_0AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_0AVX512x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -800,6 +808,10 @@ TEXT ·q4_0AVX512x4(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU32    (AX), Z0
 	VPSRLW       $0x04, Z0, Z4
 	VPANDD       Z13, Z0, Z0
@@ -959,7 +971,7 @@ block:
 	RET
 
 // func q4_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_0AVX512x2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -980,6 +992,10 @@ TEXT ·q4_0AVX512x2(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU32    (AX), Z0
 	VPSRLW       $0x04, Z0, Z4
 	VPANDD       Z13, Z0, Z0
@@ -1390,7 +1406,7 @@ block:
 	RET
 
 // func q4_1AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_1AVX512x12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1423,6 +1439,10 @@ TEXT ·q4_1AVX512x12(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -1866,7 +1886,7 @@ block:
 	RET
 
 // func q4_1AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_1AVX512x8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1895,6 +1915,10 @@ TEXT ·q4_1AVX512x8(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2200,7 +2224,7 @@ block:
 	RET
 
 // func q4_1AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_1AVX512x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2225,6 +2249,10 @@ TEXT ·q4_1AVX512x4(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2392,7 +2420,7 @@ block:
 	RET
 
 // func q4_1AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q4_1AVX512x2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2413,6 +2441,10 @@ TEXT ·q4_1AVX512x2(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2837,7 +2869,7 @@ block:
 	RET
 
 // func q8_0AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q8_0AVX512x8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2869,6 +2901,14 @@ TEXT ·q8_0AVX512x8(SB), $0-80
 	VPBROADCASTD X22, Z22
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPXORD       (AX), Z22, Z0
 	VPSRLW       $0x04, Z0, Z8
 	VPANDD       Z21, Z0, Z0
@@ -3318,7 +3358,7 @@ block:
 	RET
 
 // func q8_0AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q8_0AVX512x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -3346,6 +3386,14 @@ TEXT ·q8_0AVX512x4(SB), $0-80
 	VPBROADCASTD X22, Z22
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPXORD       (AX), Z22, Z0
 	VPSRLW       $0x04, Z0, Z8
 	VPANDD       Z21, Z0, Z0
@@ -3593,7 +3641,7 @@ block:
 	RET
 
 // func q8_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q8_0AVX512x2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -3617,6 +3665,14 @@ TEXT ·q8_0AVX512x2(SB), $0-80
 	VPBROADCASTD X22, Z22
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPXORD       (AX), Z22, Z0
 	VPSRLW       $0x04, Z0, Z8
 	VPANDD       Z21, Z0, Z0
@@ -6011,7 +6067,7 @@ DATA q4_KRunsAVX512<>+124(SB)/4, $0x0000001c
 GLOBL q4_KRunsAVX512<>(SB), RODATA|NOPTR, $128
 
 // func q4_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q4_KAVX512x12(SB), $1920-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -6208,6 +6264,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -6826,7 +6888,7 @@ run:
 	RET
 
 // func q4_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q4_KAVX512x8(SB), $1536-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -6983,6 +7045,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -7411,7 +7479,7 @@ run:
 	RET
 
 // func q4_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q4_KAVX512x4(SB), $1152-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -7528,6 +7596,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -7766,7 +7840,7 @@ run:
 	RET
 
 // func q4_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q4_KAVX512x2(SB), $960-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -7863,6 +7937,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -8812,7 +8892,7 @@ DATA q5_KRunsAVX512<>+124(SB)/4, $0x00000003
 GLOBL q5_KRunsAVX512<>(SB), RODATA|NOPTR, $128
 
 // func q5_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q5_KAVX512x12(SB), $1920-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -9012,6 +9092,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -9668,7 +9755,7 @@ run:
 	RET
 
 // func q5_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q5_KAVX512x8(SB), $1536-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -9828,6 +9915,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -10290,7 +10384,7 @@ run:
 	RET
 
 // func q5_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q5_KAVX512x4(SB), $1152-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -10410,6 +10504,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -10678,7 +10779,7 @@ run:
 	RET
 
 // func q5_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q5_KAVX512x2(SB), $960-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -10778,6 +10879,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -11904,7 +12012,7 @@ DATA q6_KRunsAVX512<>+124(SB)/4, $0x00000002
 GLOBL q6_KRunsAVX512<>(SB), RODATA|NOPTR, $128
 
 // func q6_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KAVX512x12(SB), $1152-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -12043,6 +12151,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -12594,7 +12710,7 @@ run:
 	RET
 
 // func q6_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KAVX512x8(SB), $768-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -12697,6 +12813,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -13090,7 +13214,7 @@ run:
 	RET
 
 // func q6_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KAVX512x4(SB), $384-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -13157,6 +13281,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -13392,7 +13524,7 @@ run:
 	RET
 
 // func q6_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F
+// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KAVX512x2(SB), $192-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -13441,6 +13573,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func q4_0AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_0AVX512VNNIx12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -38,6 +38,10 @@ TEXT ·q4_0AVX512VNNIx12(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -265,7 +269,7 @@ block:
 	RET
 
 // func q4_0AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_0AVX512VNNIx8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -294,6 +298,10 @@ TEXT ·q4_0AVX512VNNIx8(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -455,7 +463,7 @@ block:
 	RET
 
 // func q4_0AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_0AVX512VNNIx4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -480,6 +488,10 @@ TEXT ·q4_0AVX512VNNIx4(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -575,7 +587,7 @@ block:
 	RET
 
 // func q4_0AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_0AVX512VNNIx2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -596,6 +608,10 @@ TEXT ·q4_0AVX512VNNIx2(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -894,7 +910,7 @@ block:
 	RET
 
 // func q4_1AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_1AVX512VNNIx12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -924,6 +940,10 @@ TEXT ·q4_1AVX512VNNIx12(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -1187,7 +1207,7 @@ block:
 	RET
 
 // func q4_1AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_1AVX512VNNIx8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1213,6 +1233,10 @@ TEXT ·q4_1AVX512VNNIx8(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -1398,7 +1422,7 @@ block:
 	RET
 
 // func q4_1AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_1AVX512VNNIx4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1420,6 +1444,10 @@ TEXT ·q4_1AVX512VNNIx4(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -1527,7 +1555,7 @@ block:
 	RET
 
 // func q4_1AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_1AVX512VNNIx2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1545,6 +1573,10 @@ TEXT ·q4_1AVX512VNNIx2(SB), $0-80
 	VPBROADCASTD X13, Z13
 
 block:
+	PREFETCHT0     2048(AX)
+	PREFETCHT0     2112(AX)
+	PREFETCHT0     2176(AX)
+	PREFETCHT0     2240(AX)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -1858,7 +1890,7 @@ block:
 	RET
 
 // func q8_0AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·q8_0AVX512VNNIx12(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1894,6 +1926,14 @@ TEXT ·q8_0AVX512VNNIx12(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
+	PREFETCHT0    2304(AX)
+	PREFETCHT0    2368(AX)
+	PREFETCHT0    2432(AX)
+	PREFETCHT0    2496(AX)
 	VPXORD        (AX), Z14, Z0
 	VPXORD        64(AX), Z14, Z1
 	VPXORD        128(AX), Z14, Z2
@@ -2113,7 +2153,7 @@ block:
 	RET
 
 // func q8_0AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·q8_0AVX512VNNIx8(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2145,6 +2185,14 @@ TEXT ·q8_0AVX512VNNIx8(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
+	PREFETCHT0    2304(AX)
+	PREFETCHT0    2368(AX)
+	PREFETCHT0    2432(AX)
+	PREFETCHT0    2496(AX)
 	VPXORD        (AX), Z14, Z0
 	VPXORD        64(AX), Z14, Z1
 	VPXORD        128(AX), Z14, Z2
@@ -2298,7 +2346,7 @@ block:
 	RET
 
 // func q8_0AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·q8_0AVX512VNNIx4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2326,6 +2374,14 @@ TEXT ·q8_0AVX512VNNIx4(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
+	PREFETCHT0    2304(AX)
+	PREFETCHT0    2368(AX)
+	PREFETCHT0    2432(AX)
+	PREFETCHT0    2496(AX)
 	VPXORD        (AX), Z14, Z0
 	VPXORD        64(AX), Z14, Z1
 	VPXORD        128(AX), Z14, Z2
@@ -2413,7 +2469,7 @@ block:
 	RET
 
 // func q8_0AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·q8_0AVX512VNNIx2(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2437,6 +2493,14 @@ TEXT ·q8_0AVX512VNNIx2(SB), $0-80
 	VPBROADCASTD X15, Z15
 
 block:
+	PREFETCHT0    2048(AX)
+	PREFETCHT0    2112(AX)
+	PREFETCHT0    2176(AX)
+	PREFETCHT0    2240(AX)
+	PREFETCHT0    2304(AX)
+	PREFETCHT0    2368(AX)
+	PREFETCHT0    2432(AX)
+	PREFETCHT0    2496(AX)
 	VPXORD        (AX), Z14, Z0
 	VPXORD        64(AX), Z14, Z1
 	VPXORD        128(AX), Z14, Z2
@@ -2789,7 +2853,7 @@ DATA q4_KRunsAVX512VNNI<>+124(SB)/4, $0x0000001c
 GLOBL q4_KRunsAVX512VNNI<>(SB), RODATA|NOPTR, $128
 
 // func q4_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_KAVX512VNNIx12(SB), $1920-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -2986,6 +3050,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*1), DX
+	LEAQ          (AX)(DX*8), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -3436,7 +3506,7 @@ run:
 	RET
 
 // func q4_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_KAVX512VNNIx8(SB), $1536-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -3593,6 +3663,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*1), DX
+	LEAQ          (AX)(DX*8), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -3909,7 +3985,7 @@ run:
 	RET
 
 // func q4_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_KAVX512VNNIx4(SB), $1152-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -4026,6 +4102,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*1), DX
+	LEAQ          (AX)(DX*8), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -4208,7 +4290,7 @@ run:
 	RET
 
 // func q4_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q4_KAVX512VNNIx2(SB), $960-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -4305,6 +4387,12 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*1), DX
+	LEAQ          (AX)(DX*8), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -5156,7 +5244,7 @@ DATA q5_KRunsAVX512VNNI<>+124(SB)/4, $0x00000003
 GLOBL q5_KRunsAVX512VNNI<>(SB), RODATA|NOPTR, $128
 
 // func q5_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q5_KAVX512VNNIx12(SB), $1920-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -5356,6 +5444,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*4), DX
+	LEAQ          (AX)(DX*4), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
+	PREFETCHT0    4352(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -5832,7 +5927,7 @@ run:
 	RET
 
 // func q5_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q5_KAVX512VNNIx8(SB), $1536-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -5992,6 +6087,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*4), DX
+	LEAQ          (AX)(DX*4), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
+	PREFETCHT0    4352(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -6334,7 +6436,7 @@ run:
 	RET
 
 // func q5_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q5_KAVX512VNNIx4(SB), $1152-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -6454,6 +6556,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*4), DX
+	LEAQ          (AX)(DX*4), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
+	PREFETCHT0    4352(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -6662,7 +6771,7 @@ run:
 	RET
 
 // func q5_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q5_KAVX512VNNIx2(SB), $960-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -6762,6 +6871,13 @@ block:
 	XORL            CX, CX
 
 run:
+	LEAQ          (CX)(CX*4), DX
+	LEAQ          (AX)(DX*4), DX
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
+	PREFETCHT0    4352(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -7783,7 +7899,7 @@ DATA q6_KRunsAVX512VNNI<>+124(SB)/4, $0x00000002
 GLOBL q6_KRunsAVX512VNNI<>(SB), RODATA|NOPTR, $128
 
 // func q6_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q6_KAVX512VNNIx12(SB), $1152-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -7922,6 +8038,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -8413,7 +8537,7 @@ run:
 	RET
 
 // func q6_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q6_KAVX512VNNIx8(SB), $768-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -8516,6 +8640,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -8869,7 +9001,7 @@ run:
 	RET
 
 // func q6_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q6_KAVX512VNNIx4(SB), $384-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -8936,6 +9068,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -9151,7 +9291,7 @@ run:
 	RET
 
 // func q6_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·q6_KAVX512VNNIx2(SB), $192-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
@@ -9200,6 +9340,14 @@ block:
 	XORL      CX, CX
 
 run:
+	LEAQ            (CX)(CX*2), DX
+	LEAQ            (AX)(DX*8), DX
+	PREFETCHT0      4096(DX)
+	PREFETCHT0      4160(DX)
+	PREFETCHT0      4224(DX)
+	PREFETCHT0      4288(DX)
+	PREFETCHT0      4352(DX)
+	PREFETCHT0      4416(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0

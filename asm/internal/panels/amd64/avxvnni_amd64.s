@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func q4_0AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_0AVXVNNIx8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -32,6 +32,10 @@ TEXT ·q4_0AVXVNNIx8(SB), $256-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -489,7 +493,7 @@ block:
 	RET
 
 // func q4_0AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_0AVXVNNIx4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -512,6 +516,10 @@ TEXT ·q4_0AVXVNNIx4(SB), $128-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -755,7 +763,7 @@ block:
 	RET
 
 // func q4_0AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_0AVXVNNIx2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -774,6 +782,10 @@ TEXT ·q4_0AVXVNNIx2(SB), $64-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1600,7 +1612,7 @@ block:
 	RET
 
 // func q4_1AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_1AVXVNNIx8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -1627,6 +1639,10 @@ TEXT ·q4_1AVXVNNIx8(SB), $256-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2116,7 +2132,7 @@ block:
 	RET
 
 // func q4_1AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_1AVXVNNIx4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2139,6 +2155,10 @@ TEXT ·q4_1AVXVNNIx4(SB), $128-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2398,7 +2418,7 @@ block:
 	RET
 
 // func q4_1AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_1AVXVNNIx2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -2417,6 +2437,10 @@ TEXT ·q4_1AVXVNNIx2(SB), $64-80
 	VPBROADCASTD X13, Y13
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3286,7 +3310,7 @@ block:
 	RET
 
 // func q8_0AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q8_0AVXVNNIx8(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -3316,6 +3340,14 @@ TEXT ·q8_0AVXVNNIx8(SB), $256-80
 	VPBROADCASTD X14, Y14
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPXOR        (AX), Y14, Y0
 	VPXOR        64(AX), Y14, Y1
 	VPXOR        128(AX), Y14, Y2
@@ -3765,7 +3797,7 @@ block:
 	RET
 
 // func q8_0AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q8_0AVXVNNIx4(SB), $128-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -3791,6 +3823,14 @@ TEXT ·q8_0AVXVNNIx4(SB), $128-80
 	VPBROADCASTD X14, Y14
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPXOR        (AX), Y14, Y0
 	VPXOR        64(AX), Y14, Y1
 	VPXOR        128(AX), Y14, Y2
@@ -4026,7 +4066,7 @@ block:
 	RET
 
 // func q8_0AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q8_0AVXVNNIx2(SB), $64-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
@@ -4048,6 +4088,14 @@ TEXT ·q8_0AVXVNNIx2(SB), $64-80
 	VPBROADCASTD X14, Y14
 
 block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   2368(AX)
+	PREFETCHT0   2432(AX)
+	PREFETCHT0   2496(AX)
 	VPXOR        (AX), Y14, Y0
 	VPXOR        64(AX), Y14, Y1
 	VPXOR        128(AX), Y14, Y2
@@ -4896,7 +4944,7 @@ DATA q4_KRunsAVXVNNI<>+124(SB)/4, $0x00000000
 GLOBL q4_KRunsAVXVNNI<>(SB), RODATA|NOPTR, $128
 
 // func q4_KAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx8(SB), $1152-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -5053,6 +5101,12 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -5649,7 +5703,7 @@ run:
 	RET
 
 // func q4_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx4(SB), $768-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -5766,6 +5820,12 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -6088,7 +6148,7 @@ run:
 	RET
 
 // func q4_KAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx2(SB), $576-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -6185,6 +6245,12 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -7893,7 +7959,7 @@ DATA q5_KRunsAVXVNNI<>+124(SB)/4, $0x00000007
 GLOBL q5_KRunsAVXVNNI<>(SB), RODATA|NOPTR, $128
 
 // func q5_KAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx8(SB), $1152-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -8053,6 +8119,13 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -8691,7 +8764,7 @@ run:
 	RET
 
 // func q5_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx4(SB), $768-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -8811,6 +8884,13 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0
@@ -9175,7 +9255,7 @@ run:
 	RET
 
 // func q5_KAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx2(SB), $576-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -9275,6 +9355,13 @@ block:
 	XORL           CX, CX
 
 run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Y11
 	VMOVDQU      (AX)(DX*1), Y0

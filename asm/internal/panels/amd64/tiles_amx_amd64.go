@@ -11,7 +11,12 @@ type amxFormat struct {
 	blocks int // how many blocks a call multiplies at most: it unpacks them to its stack
 	tiles  int // how many tiles a call computes at most: a few tens of microseconds
 	run    amxKernel
+	few    amxFewKernel // for fewest to most rows of activations; nil: there is none
 }
+
+// amxFewKernel multiplies some blocks of two panels, which are panelBytes apart, with up to 16 rows of activations. It adds to out,
+// or, where first is 1, begins with zero. Otherwise it is as panels.BlockKernel.
+type amxFewKernel func(w, scales *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)
 
 // amxKernel multiplies some blocks of two panels, which are panelBytes apart, with the rows of activations of several tiles. It
 // adds to out, or, where first is 1, begins with zero. Otherwise it is as panels.BlockKernel.
@@ -31,43 +36,73 @@ func AMX() (list []*panels.Panels) {
 	return list
 }
 
-// panels returns panels that the kernel multiplies. Products that fill no tile are left to below, and the edges of others to
-// the tiles called rest.
+// panels returns panels that the kernels multiply. Products that neither fill a tile nor have rows enough for the kernel for few
+// are left to below, and the edges of others to the tiles called rest.
 func (f amxFormat) panels(below *panels.Panels, rest panels.BlockTiles) *panels.Panels {
 	return panels.New(f.layout, func(p *panels.Product) {
 		tiles := p.Acts.Rows / f.tokens
-		if tiles == 0 || p.Count < 2 {
+		few := f.few != nil && p.Acts.Rows >= fewest && p.Acts.Rows <= most
+		if p.Count < 2 || tiles == 0 && !few {
 			below.Multiply(p)
 			return
 		}
 		for i := 0; i+2 <= p.Count; i += 2 {
-			f.multiplyPair(p, i, tiles)
+			if few {
+				f.multiplyFew(p, i)
+			} else {
+				f.multiplyPair(p, i, tiles)
+			}
 		}
-		rest.Multiply(p, 0, p.Count&^1, tiles*f.tokens)
+		if !few {
+			rest.Multiply(p, 0, p.Count&^1, tiles*f.tokens)
+		}
 		rest.Multiply(p, p.Count&^1, p.Count, 0)
 	})
 }
 
 // multiplyPair multiplies panels i and i+1 with the rows of activations of the first tiles.
 func (f *amxFormat) multiplyPair(p *panels.Product, i, tiles int) {
-	a, l, size := p.Acts, f.layout, f.layout.Bytes(p.Acts.K)
-	blocks, groups := a.K/l.Format.BlockLen(), a.K/a.Form.GroupLen()
+	a := p.Acts
+	blocks, groups := a.K/f.layout.Format.BlockLen(), a.K/a.Form.GroupLen()
 	for b := 0; b < blocks; b += f.blocks {
-		n := min(f.blocks, blocks-b)
-		planes := l.Cut(p.Panels[i*size:(i+1)*size], a.K)
-		for plane, bytes := range l.PlaneBytes {
-			planes[plane] = planes[plane][b*bytes:]
-		}
-		w, first := l.RowsOf(planes, 0), 0
-		if b == 0 {
-			first = 1
-		}
+		w, first := f.from(p, i, b)
 		for t := 0; t < tiles; t += f.tiles {
 			m := min(f.tiles, tiles-t)
 			row := t * f.tokens
 			out := p.Out[row*p.Stride+i*panels.Rows:][:(m*f.tokens-1)*p.Stride+2*panels.Rows]
-			f.run(w[0], w[1], w[2], size, n, &a.Q[row*a.K+b*l.Format.BlockLen()], &a.D[row*blocks+b],
-				&a.Sums[row*groups+b*groups/blocks], m, a.K, &out[0], p.Stride, first)
+			f.run(w[0], w[1], w[2], f.layout.Bytes(a.K), min(f.blocks, blocks-b), &a.Q[row*a.K+b*f.layout.Format.BlockLen()],
+				&a.D[row*blocks+b], &a.Sums[row*groups+b*groups/blocks], m, a.K, &out[0], p.Stride, first)
 		}
+	}
+}
+
+// from returns where block b of panel i begins in each plane, and 1 for the first block, else 0.
+func (f *amxFormat) from(p *panels.Product, i, b int) (w [3]*byte, first int) {
+	l, size := f.layout, f.layout.Bytes(p.Acts.K)
+	planes := l.Cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
+	for plane, bytes := range l.PlaneBytes {
+		planes[plane] = planes[plane][b*bytes:]
+	}
+	if b == 0 {
+		first = 1
+	}
+	return l.RowsOf(planes, 0), first
+}
+
+// The limits of calls of an amxFewKernel.
+const (
+	fewest, most = 9, 16 // rows of activations: for fewer AVX-512 VNNI is as fast, or faster
+	blocksOfFew  = 1024  // some tens of microseconds
+)
+
+// multiplyFew multiplies panels i and i+1 with from fewest to most rows of activations.
+func (f *amxFormat) multiplyFew(p *panels.Product, i int) {
+	a := p.Acts
+	blocks := a.K / f.layout.Format.BlockLen()
+	out := p.Out[i*panels.Rows:][:(a.Rows-1)*p.Stride+2*panels.Rows]
+	for b := 0; b < blocks; b += blocksOfFew {
+		w, first := f.from(p, i, b)
+		f.few(w[0], w[1], f.layout.Bytes(a.K), min(blocksOfFew, blocks-b), &a.Q[b*f.layout.Format.BlockLen()], &a.D[b],
+			&a.Sums[b*(a.K/a.Form.GroupLen())/blocks], a.Rows, a.K, &out[0], p.Stride, first)
 	}
 }
