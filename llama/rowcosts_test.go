@@ -106,11 +106,11 @@ func TestRowCostsForget(t *testing.T) {
 // what it was measured to take. That of another number, which was measured once, falls no further than to what one row takes.
 func TestRareRowsDoNotLookCheap(t *testing.T) {
 	var c rowCosts
-	c.note(16, 8*time.Millisecond)
+	c.note(16, 0, 8*time.Millisecond)
 	for round := range 60 {
-		c.note(4, 4*time.Millisecond)
+		c.note(4, 0, 4*time.Millisecond)
 		for range 50 {
-			c.note(1, time.Millisecond)
+			c.note(1, 0, time.Millisecond)
 		}
 		if got := c.of(4); round > 0 && got < 3900*time.Microsecond || got > 4*time.Millisecond {
 			t.Fatalf("round %d: 4 rows, which take 4 ms each time, seem to take %v", round, got)
