@@ -14,7 +14,8 @@ import (
 // three neighbouring blocks: while the tiles of one are multiplied, those of the block before it are stored, and those of the block
 // before that one are added up.
 //
-// Quants are unpacked beforehand, some blocks of two panels at once, for all tokens.
+// Quants are unpacked beforehand, some blocks of two panels at once, for all tokens. Asking the cache for the blocks of the next call
+// meanwhile made products of 16 to 32 tokens 5 to 15 % slower.
 
 // Sizes of the tiles.
 const (
