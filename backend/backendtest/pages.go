@@ -125,7 +125,6 @@ func weighChecks(quick bool) []Check {
 type conversation struct {
 	run
 	dim        int
-	slots      int       // that have pages, of all heads together
 	keys, vals []byte    // [Σ used, dim] of the type
 	k, v       []float32 // the values of these
 	slabs      [2]int    // operands
@@ -492,13 +491,10 @@ func readSlots(s step, lo, n int, g generator) *trial {
 	if d.Quantized() {
 		l = limit{tolerance: half, magnitude: rowMaxima(s.dim)}
 	}
-	for _, o := range []operand{
-		{name: "keys", role: output, dtype: d, dims: []int{n, s.dim}}, {name: "values", role: output, dtype: d, dims: []int{n, s.dim}},
+	t.operands = append(t.operands,
+		operand{name: "keys", role: output, dtype: d, dims: []int{n, s.dim}}, operand{name: "values", role: output, dtype: d, dims: []int{n, s.dim}},
 		blank("wide keys", output, n, s.dim).within(l), blank("wide values", output, n, s.dim).within(l),
-		{name: "values alone", role: output, dtype: d, dims: []int{n, s.dim}},
-	} {
-		t.operands = append(t.operands, o)
-	}
+		operand{name: "values alone", role: output, dtype: d, dims: []int{n, s.dim}})
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		return paged(b, t, list, false, func(runs []backend.Run) error {
 			slots := runs[0].Slots
