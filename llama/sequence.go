@@ -269,12 +269,17 @@ func (c *sequence) settle() error {
 		return nil
 	}
 	n := len(c.tokens)
-	at := c.logits.at
 	if _, tracked := c.manager.Tracking(); !tracked {
 		c.ahead = c.ahead[:0]
 		c.latest = 0
 		return c.onDevice(context.Background(), func() error { return c.cut(n, gone) })
 	}
+	if c.origin != nil { // the logits must outlast a device that fails below
+		if err := c.fetchLogits(); err != nil || len(c.ahead) == 0 { // going back has settled it
+			return err
+		}
+	}
+	at := c.logits.at
 	redo := slices.Clone(c.tokens[n+gone-c.latest:])
 	if err := c.takeBack(n - len(redo)); err != nil {
 		return err
