@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ import (
 // A life is a conversation of random calls. What it writes down, answers, probabilities and saved states, depends on its seed alone:
 // not on the sessions that are computed beside it, nor on whether a drafter guesses what comes next.
 type life struct {
-	models  []*llama.Model // one model on several devices
+	models  []*llama.Model   // one model on several devices
+	stats   *[2]atomic.Int64 // tokens drafted and accepted, in all lives
 	seed    uint64
 	drafts  bool
 	company bool // others are about: wait at random, and be cancelled
@@ -136,6 +138,10 @@ func (l *life) answer(s *llama.Session, sum hash.Hash, random, chance *rand.Rand
 			return err
 		}
 		fmt.Fprint(sum, piece.Text, piece.Tokens, piece.Logprobs, piece.Stop)
+		if l.stats != nil {
+			l.stats[0].Add(int64(piece.Stats.DraftedTokens))
+			l.stats[1].Add(int64(piece.Stats.AcceptedTokens))
+		}
 		if l.company && chance.IntN(6) == 0 {
 			runtime.Gosched()
 		}
@@ -206,11 +212,12 @@ func testCompany(t *testing.T, lives int, models []*llama.Model) {
 			t.Fatalf("life %d alone: %v", i, err)
 		}
 	}
+	var stats [2]atomic.Int64
 	for _, drafts := range []bool{false, true} {
 		var all sync.WaitGroup
 		for i := range lives {
 			all.Go(func() {
-				l := &life{models: models, seed: uint64(i), drafts: drafts, company: true}
+				l := &life{models: models, stats: &stats, seed: uint64(i), drafts: drafts, company: true}
 				diary, err := l.live(t, guesses[i])
 				if err != nil || !slices.Equal(diary, diaries[i]) {
 					t.Errorf("life %d (%+v), drafts %t: in company\n%v, alone\n%v: %v", i, l.options(t), drafts, diary, diaries[i], err)
@@ -219,4 +226,5 @@ func testCompany(t *testing.T, lives int, models []*llama.Model) {
 		}
 		all.Wait()
 	}
+	t.Logf("%d tokens were drafted, as far as that pays on this machine, and %d of them accepted", stats[0].Load(), stats[1].Load())
 }
