@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend/backendtest"
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -200,10 +203,16 @@ func TestCompanyChangesNoByte(t *testing.T) {
 	if testing.Short() {
 		lives = 8
 	}
-	testCompany(t, lives, []*llama.Model{pebbleModel(t), otherModel(t, host.NewReference())})
-}
-
-func testCompany(t *testing.T, lives int, models []*llama.Model) {
+	processor := cpu.New(0)
+	defer processor.Close()
+	var slow atomic.Bool
+	device := backendtest.NewDevice(processor, func(call string, _ *tensor.Tensor) error {
+		if call == "Gather" && slow.Load() { // once in each pass: so that drafts pay, as they do with a larger model
+			time.Sleep(4 * time.Millisecond)
+		}
+		return nil
+	})
+	models := []*llama.Model{otherModel(t, device), otherModel(t, host.NewReference())}
 	diaries, guesses := make([][]string, lives), make([]map[int][]llama.Token, lives)
 	for i := range diaries {
 		guesses[i] = map[int][]llama.Token{}
@@ -214,6 +223,7 @@ func testCompany(t *testing.T, lives int, models []*llama.Model) {
 	}
 	var stats [2]atomic.Int64
 	for _, drafts := range []bool{false, true} {
+		slow.Store(drafts)
 		var all sync.WaitGroup
 		for i := range lives {
 			all.Go(func() {
@@ -226,5 +236,9 @@ func testCompany(t *testing.T, lives int, models []*llama.Model) {
 		}
 		all.Wait()
 	}
-	t.Logf("%d tokens were drafted, as far as that pays on this machine, and %d of them accepted", stats[0].Load(), stats[1].Load())
+	if drafted, accepted := stats[0].Load(), stats[1].Load(); asm.Tier() != "generic" && !testing.Short() && (accepted < 3 || accepted == drafted) { // with portable kernels drafts do not pay
+		t.Errorf("of %d drafted tokens %d were accepted: that is no trial of drafts", drafted, accepted)
+	} else {
+		t.Logf("%d tokens were drafted, and %d of them accepted", drafted, accepted)
+	}
 }
