@@ -204,10 +204,12 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	began, had := time.Now(), len(c.tokens)
 	err := s.prefill(ctx, prompt, reused, nil)
 	if err == nil {
-		err = s.with((*sequence).ensureLogits)
-	}
-	if err == nil && c.logits.at == nowhere {
-		err = emptyPrompt()
+		err = s.with(func(c *sequence) error {
+			if err := c.ensureLogits(); err != nil || c.logits.at != nowhere {
+				return err
+			}
+			return emptyPrompt()
+		})
 	}
 	stats.PrefillTime = time.Since(began)
 	if err != nil {

@@ -38,6 +38,7 @@ type sequence struct {
 	latest  int     // tokens of the latest step, while nothing else has happened to the caches; 0 otherwise
 	logits  logits  // after the last of tokens
 	usage   CacheUsage
+	used    int // slots in use when they were last counted, by countCache: of the layer that has most
 
 	job      job
 	setbacks []error // one for each time that the sequence went back to origin: how the device failed
@@ -272,7 +273,9 @@ func (c *sequence) settle() error {
 	if _, tracked := c.manager.Tracking(); !tracked {
 		c.ahead = c.ahead[:0]
 		c.latest = 0
-		return c.onDevice(context.Background(), func() error { return c.cut(n, gone) })
+		err := c.onDevice(context.Background(), func() error { return c.cut(n, gone) })
+		c.countCache()
+		return err
 	}
 	if c.origin != nil { // the logits must outlast a device that fails below
 		if err := c.fetchLogits(); err != nil || len(c.ahead) == 0 { // going back has settled it
@@ -329,17 +332,14 @@ func (c *sequence) bounded() bool {
 }
 
 // slots returns the number of cache slots in use, those of ahead left out: of the layer that has most.
-func (c *sequence) slots() (slots int) {
-	for _, cache := range c.caches {
-		slots = max(slots, cache.Len())
-	}
-	return slots - len(c.ahead)
-}
+func (c *sequence) slots() int { return c.used - len(c.ahead) }
 
 // countCache adds the layers' caches up in usage. It also publishes what Model.MemoryUsage reads from other goroutines.
 func (c *sequence) countCache() {
 	var bytes, records int64
+	c.used = 0
 	for _, cache := range c.caches {
+		c.used = max(c.used, cache.Len())
 		bytes += cache.MemoryUsage()
 		records += cache.RecordBytes()
 	}
