@@ -86,7 +86,7 @@ func (c *conversation) stats(string) bool {
 	m := c.model.MemoryUsage()
 	c.note("%d tokens in the context, %d answers, %d tokens generated at %s", c.session.CacheLen(), c.answers, c.generated,
 		rate(c.generated, c.computing))
-	if drafted := cli.Drafted(c.drafted, c.accepted); drafted != "" {
+	if drafted := cli.Drafted(c.params.Draft, c.drafted, c.accepted); drafted != "" {
 		c.note("drafts: %s", drafted)
 	}
 	c.note("memory: %.1f MB weights, %.1f MB cache, %.1f MB activations", float64(m.Weights)/mega, float64(m.Caches)/mega,

@@ -147,7 +147,7 @@ func (c *conversation) report(last llama.Piece) {
 	if last.Stop != llama.EndOfTurn {
 		ended = fmt.Sprintf("; ended by: %v", last.Stop)
 	}
-	drafted := cli.Drafted(s.DraftedTokens, s.AcceptedTokens)
+	drafted := cli.Drafted(c.params.Draft, s.DraftedTokens, s.AcceptedTokens)
 	if drafted != "" {
 		drafted = "; " + drafted
 	}

@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %s\n",
 		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), stop)
-	if drafted := cli.Drafted(s.DraftedTokens, s.AcceptedTokens); drafted != "" {
+	if drafted := cli.Drafted(params.Draft, s.DraftedTokens, s.AcceptedTokens); drafted != "" {
 		fmt.Fprintf(stderr, "drafts: %s\n", drafted)
 	}
 	if s.Evictions > 0 {

@@ -62,9 +62,9 @@ func sameVocabulary(a, b *llama.Tokenizer) bool {
 	return true
 }
 
-// Drafted says how many of the proposed tokens that were computed an answer went on with; "" where none were computed.
-func Drafted(drafted, accepted int) string {
-	if drafted == 0 {
+// Drafted says how many of the proposed tokens that were computed an answer went on with; "" where there is no drafter.
+func Drafted(d llama.Drafter, drafted, accepted int) string {
+	if d == nil {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d proposed tokens accepted", accepted, drafted)
