@@ -44,8 +44,8 @@ func (b *Batch) Add(c *Cache, tokens int) {
 // Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim], as backend.Backend's RoPE
 // does, and appends keys and values v, of k's shape, to the caches, converting them to their types; all are F32. Caches record the keys of
 // the first tokens if Tracking.Anchors asks for that. A table that is nil is for keys that have been rotated: nothing is rotated nor
-// recorded, and q may be nil. What k holds afterwards is undefined. When the tokens of a cache do not fit, the error wraps ErrFull, and q and k are as they were; whatever the error, the
-// caches are unchanged.
+// recorded, and q may be nil. What k holds afterwards is undefined. When the tokens of a cache do not fit, the error wraps ErrFull, and q
+// and k are as they were; whatever the error, the caches are unchanged.
 func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
 	if err := b.append(q, k, v, table); err != nil {
 		for _, c := range b.caches {

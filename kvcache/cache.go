@@ -105,11 +105,15 @@ func (c *Cache) Backend() backend.Backend { return c.backend }
 // MemoryUsage returns the bytes of the slots in use, keys and values of all heads together. Slots that are shared with other caches count
 // in each; Store.Bytes counts them once.
 func (c *Cache) MemoryUsage() int64 {
-	slots := 0
+	return 2 * int64(c.total()) * int64(c.slots.SlotBytes())
+}
+
+// total returns the number of slots in use of all heads together.
+func (c *Cache) total() (slots int) {
 	for head := range c.slots.Heads {
 		slots += c.HeadLen(head)
 	}
-	return 2 * int64(slots) * int64(c.slots.SlotBytes())
+	return slots
 }
 
 // Free gives up the pages and the memory of the record.

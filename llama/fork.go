@@ -13,12 +13,11 @@ func (s *Session) Fork() (*Session, error) {
 		return nil, err
 	}
 	defer s.end()
-	return s.fork(len(s.sequence.tokens))
+	return s.fork()
 }
 
-// fork returns a session with the first n tokens of the conversation: all of them, or some of a conversation of which none were
-// evicted. Another goroutine may be using the session: it then waits for this.
-func (s *Session) fork(n int) (f *Session, err error) {
+// fork is Fork while another goroutine may be using the session, which then waits for this.
+func (s *Session) fork() (f *Session, err error) {
 	c, err := s.lock()
 	if err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (s *Session) fork(n int) (f *Session, err error) {
 		err = c.fetchLogits() // before anything else: a failing device may send the sequence back
 	}
 	if err == nil {
-		f, err = c.fork(n)
+		f, err = c.fork(len(c.tokens))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fork a session of %d tokens: %w", len(c.tokens), err)
@@ -37,8 +36,8 @@ func (s *Session) fork(n int) (f *Session, err error) {
 }
 
 // forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
-// session where it is shorter than least, or tokens were evicted. It may be a token shorter than it could be. Another goroutine may be using the session, in the middle of an
-// answer too: it waits for this, and nothing changes for it.
+// session where it is shorter than least, or tokens were evicted. It may be a token shorter than it could be. Another goroutine may be
+// using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
 func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
 	c, err := s.lock()
 	if err != nil {

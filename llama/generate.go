@@ -147,8 +147,17 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 	})
 }
 
-// errRangedTwice is the error of a sequence that has been ranged over already.
-var errRangedTwice = errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another")
+// once returns pieces as a sequence that can be ranged over a single time: a second range gives an error.
+func once(pieces iter.Seq2[Piece, error]) iter.Seq2[Piece, error] {
+	var ranged atomic.Bool
+	return func(yield func(Piece, error) bool) {
+		if ranged.Swap(true) {
+			yield(Piece{}, errors.New("llama: an answer is ranged over a second time: call Generate or Chat again for another"))
+			return
+		}
+		pieces(yield)
+	}
+}
 
 // emptyPrompt returns the error of a conversation without any token.
 func emptyPrompt() error {
@@ -159,12 +168,7 @@ func emptyPrompt() error {
 // last element is that error beside the piece that call returned with it. callMu is not held while the loop's body runs, so
 // that the body may move the session.
 func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.Seq2[Piece, error] {
-	var ranged atomic.Bool
-	return func(yield func(Piece, error) bool) {
-		if ranged.Swap(true) {
-			yield(Piece{}, errRangedTwice)
-			return
-		}
+	return once(func(yield func(Piece, error) bool) {
 		if err := s.begin(); err != nil {
 			yield(Piece{}, err)
 			return
@@ -181,7 +185,7 @@ func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.
 		if err != nil && !left {
 			deliver(last, err)
 		}
-	}
+	})
 }
 
 // generate is Generate for a prompt that begins with reused tokens, which are in the cache already, and goes on with the tokens

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
@@ -135,7 +133,7 @@ func defaultMaxBytes() int64 {
 		defer c.Close()
 	}
 	available, err := monitor.Available()
-	if err != nil || available == eviction.Unknown || available == math.MaxInt64 {
+	if err != nil || available == eviction.Unknown {
 		return unknownMaxBytes
 	}
 	return max(available/memoryShare, 1)
@@ -163,12 +161,7 @@ const trimEvery = 64
 
 // pieces returns the pieces of the answer to a prompt. fresh tells that the answer is a text of its own; see Session.generate.
 func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render func() ([]Token, error)) iter.Seq2[Piece, error] {
-	var ranged atomic.Bool
-	return func(yield func(Piece, error) bool) {
-		if ranged.Swap(true) {
-			yield(Piece{}, errRangedTwice)
-			return
-		}
+	return once(func(yield func(Piece, error) bool) {
 		prompt, err := p.prepare(params, render)
 		if err == nil {
 			err = p.room.enter(ctx)
@@ -199,7 +192,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 				return
 			}
 		}
-	}
+	})
 }
 
 // prepare returns the prompt, if a new session would take it.

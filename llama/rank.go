@@ -29,7 +29,7 @@ func (s *Session) Rank(ctx context.Context, prompt []Token, options ...string) (
 	g.SetLimit(s.sequence.model.batch.most)
 	for i, tokens := range continuations {
 		g.Go(func() error {
-			f, err := s.fork(len(prompt))
+			f, err := s.fork()
 			if err != nil {
 				return err
 			}
