@@ -1,0 +1,68 @@
+package llama
+
+// Constraint says which answers are allowed, token by token. Package constrain makes constraints of choices, regular expressions,
+// grammars, JSON Schemas and functions to call; a program may implement its own.
+//
+// A Constraint is immutable and serves any number of answers at once, on any goroutines.
+type Constraint interface {
+	// Start returns the matcher of a new answer.
+	Start() Matcher
+}
+
+// Matcher follows one answer and knows what may come next in it. One goroutine at a time uses it, not always the same one.
+type Matcher interface {
+	// Allowed replaces what set holds by the tokens that may come next, and notes with SetEnd whether the answer may end here. At
+	// least one of the two is possible. set has the vocabulary's size. An error ends the answer with it.
+	Allowed(set *TokenSet) error
+	// Accept notes that the answer goes on with a token that is not an end token. A token that is not allowed is an error and
+	// changes nothing.
+	Accept(t Token) error
+	// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst.
+	// It appends none where there is a choice, and it changes nothing: tokens that are taken are accepted one by one.
+	Forced(dst []Token) []Token
+	// Clone returns a matcher that goes on from here on its own.
+	Clone() Matcher
+}
+
+// TokenSet is a set of a vocabulary's tokens, and whether the answer may end. The zero value is an empty set of an empty vocabulary.
+//
+// Invariant: len(words) is size/64 rounded up, and bits from size on are 0.
+type TokenSet struct {
+	words []uint64
+	size  int
+	end   bool
+}
+
+// NewTokenSet returns an empty set of a vocabulary with size entries.
+func NewTokenSet(size int) *TokenSet {
+	return &TokenSet{words: make([]uint64, (size+63)/64), size: size}
+}
+
+// Size returns how many entries the vocabulary has.
+func (s *TokenSet) Size() int { return s.size }
+
+// Words returns the set itself: token t is bit t%64 of word t/64. Whoever changes it leaves the bits from Size on 0.
+func (s *TokenSet) Words() []uint64 { return s.words }
+
+// Has tells whether a token of the vocabulary is in the set.
+func (s *TokenSet) Has(t Token) bool {
+	return t >= 0 && int(t) < s.size && s.words[t/64]>>(t%64)&1 != 0
+}
+
+// Add puts a token of the vocabulary into the set.
+func (s *TokenSet) Add(t Token) { s.words[t/64] |= 1 << (t % 64) }
+
+// Remove takes a token of the vocabulary out of the set.
+func (s *TokenSet) Remove(t Token) { s.words[t/64] &^= 1 << (t % 64) }
+
+// Clear empties the set and unsets the end.
+func (s *TokenSet) Clear() {
+	clear(s.words)
+	s.end = false
+}
+
+// SetEnd notes whether the answer may end.
+func (s *TokenSet) SetEnd(may bool) { s.end = may }
+
+// End tells whether the answer may end.
+func (s *TokenSet) End() bool { return s.end }
