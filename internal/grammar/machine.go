@@ -1,0 +1,331 @@
+package grammar
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// State is a state of a Machine: all that matters of a text for what may follow.
+type State int32
+
+// Dead is the state of texts that no text of the grammar begins with.
+const Dead State = 0
+
+// Set is a set of stacks: the symbols that must follow, in each of several ways.
+type Set int32
+
+// Thread is one way in which the text so far can be read: Rest must be completed next, and then one of the stacks.
+type Thread struct {
+	Rest regular.Expr // neither None nor Empty
+	Then Set
+}
+
+// stack is a symbol and the stacks that may lie below it.
+type stack struct {
+	symbol Symbol
+	below  Set
+}
+
+// Machine holds the states of a grammar that were reached. One goroutine at a time uses it.
+//
+// Invariants: threads of a state are in ascending order of Rest, each Rest once; stacks of a set are in ascending order of their
+// symbols, each symbol once. Equal stacks, sets and states have the same number.
+type Machine struct {
+	arena *regular.Arena
+	rules []Rule
+	start Symbol
+	begun State
+
+	stacks   []stack
+	stackIDs map[stack]int32
+	sets     [][]int32 // the numbers of the set's stacks
+	setIDs   map[string]Set
+	after    []State // of each set: the state in which one of its stacks is all that is left; Dead: not yet asked for
+
+	states   []state
+	stateIDs map[string]State
+	next     map[uint64]State // by state<<8 | byte
+
+	threads []Thread // of the state that is being built
+	pushed  map[pushing]struct{}
+	popped  map[Set]struct{}
+	accepts bool
+	depth   int
+	key     []byte
+	err     error
+}
+
+// state is what a State stands for.
+type state struct {
+	threads []Thread
+	accepts bool
+}
+
+// pushing is a symbol that is expanded while a state is built.
+type pushing struct {
+	symbol Symbol
+	below  Set
+}
+
+// Bounds of a machine: more expansions for one byte, or more ways to read a text, are not followed.
+const (
+	maxPushes  = 100_000
+	maxThreads = 20_000
+	maxDepth   = 10_000
+)
+
+// NewMachine returns a machine for a grammar, which it does not change.
+func NewMachine(g *Grammar) *Machine {
+	m := &Machine{
+		arena: g.Arena.Clone(), rules: g.rules, start: g.Start,
+		stackIDs: map[stack]int32{}, setIDs: map[string]Set{}, stateIDs: map[string]State{}, next: map[uint64]State{},
+		pushed: map[pushing]struct{}{}, popped: map[Set]struct{}{},
+		states: make([]state, 1),
+	}
+	ground := m.single(stack{symbol: Symbol{rule: bottom}})
+	m.push(g.Start, ground)
+	m.begun = m.build()
+	return m
+}
+
+// Arena returns the machine's expressions.
+func (m *Machine) Arena() *regular.Arena { return m.arena }
+
+// Err tells whether the machine met more than it may hold; what it returned since is of no use then.
+func (m *Machine) Err() error {
+	if m.err != nil {
+		return m.err
+	}
+	return m.arena.Err()
+}
+
+// Start returns the state of the empty text.
+func (m *Machine) Start() State { return m.begun }
+
+// Accepts tells whether a text that came to s is complete.
+func (m *Machine) Accepts(s State) bool { return m.states[s].accepts }
+
+// Threads returns the ways in which a text that came to s can be read. The slice is the machine's.
+func (m *Machine) Threads(s State) []Thread { return m.states[s].threads }
+
+// Len returns the number of states, and Bytes about how much memory the machine takes.
+func (m *Machine) Len() int { return len(m.states) }
+
+// Bytes returns about how much memory the machine takes.
+func (m *Machine) Bytes() int {
+	const stateBytes, stackBytes, setBytes, nextBytes = 160, 60, 100, 32
+	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + len(m.next)*nextBytes
+}
+
+// Next returns the state after byte b: Dead where b cannot follow.
+func (m *Machine) Next(s State, b byte) State {
+	at := uint64(s)<<8 | uint64(b)
+	if n, ok := m.next[at]; ok {
+		return n
+	}
+	for _, t := range m.states[s].threads {
+		rest := m.arena.Next(t.Rest, b)
+		if rest == regular.None {
+			continue
+		}
+		if rest != regular.Empty {
+			m.threads = append(m.threads, Thread{rest, t.Then})
+		}
+		if m.arena.Nullable(rest) {
+			m.pop(t.Then)
+		}
+	}
+	n := m.build()
+	if m.Err() == nil {
+		m.next[at] = n
+	}
+	return n
+}
+
+// After returns the state in which one of the stacks is all that must follow.
+func (m *Machine) After(set Set) State {
+	if s := m.after[set]; s != Dead {
+		return s
+	}
+	m.pop(set)
+	s := m.build()
+	if m.Err() == nil {
+		m.after[set] = s
+	}
+	return s
+}
+
+// First returns the bytes that may follow.
+func (m *Machine) First(s State) (c regular.Class) {
+	for _, t := range m.states[s].threads {
+		c = c.Or(m.arena.First(t.Rest))
+	}
+	return c
+}
+
+// push adds to the state that is being built what a symbol begins with, where below follows it.
+func (m *Machine) push(s Symbol, below Set) {
+	if s.rule == terminal {
+		e := regular.Expr(s.arg)
+		if e == regular.None {
+			return
+		}
+		if e != regular.Empty {
+			m.threads = append(m.threads, Thread{e, below})
+		}
+		if m.arena.Nullable(e) {
+			m.pop(below)
+		}
+		return
+	}
+	if s.rule == bottom {
+		m.accepts = true
+		return
+	}
+	at := pushing{s, below}
+	if _, ok := m.pushed[at]; ok || m.err != nil {
+		return
+	}
+	m.pushed[at] = struct{}{}
+	if m.depth++; len(m.pushed) > maxPushes || len(m.threads) > maxThreads || m.depth > maxDepth {
+		m.fail()
+	}
+	m.rules[s.rule].Expand(s.arg, func(sequence ...Symbol) {
+		if m.err != nil {
+			return
+		}
+		if len(sequence) == 0 {
+			m.pop(below)
+			return
+		}
+		then := below
+		for i := len(sequence) - 1; i > 0; i-- {
+			then = m.single(stack{sequence[i], then})
+		}
+		m.push(sequence[0], then)
+	})
+	m.depth--
+}
+
+// pop adds to the state that is being built what may follow when the top of a thread is complete.
+func (m *Machine) pop(set Set) {
+	if _, ok := m.popped[set]; ok {
+		return
+	}
+	m.popped[set] = struct{}{}
+	for _, i := range m.sets[set] {
+		m.push(m.stacks[i].symbol, m.stacks[i].below)
+	}
+}
+
+// fail notes that the machine met more than it may hold.
+func (m *Machine) fail() {
+	m.err = fmt.Errorf("%w here: there are too many ways to read it", regular.ErrTooComplex)
+}
+
+// build ends the building of a state and returns it.
+func (m *Machine) build() State {
+	threads, accepts := m.threads, m.accepts
+	m.threads, m.accepts, m.depth = m.threads[:0], false, 0
+	clear(m.pushed)
+	clear(m.popped)
+	if len(threads) == 0 && !accepts || m.Err() != nil {
+		return Dead
+	}
+	slices.SortFunc(threads, func(a, b Thread) int {
+		if a.Rest != b.Rest {
+			return int(a.Rest) - int(b.Rest)
+		}
+		return int(a.Then) - int(b.Then)
+	})
+	n := 0
+	for _, t := range threads {
+		if n > 0 && threads[n-1].Rest == t.Rest {
+			threads[n-1].Then = m.union(threads[n-1].Then, t.Then)
+			continue
+		}
+		threads[n] = t
+		n++
+	}
+	threads = threads[:n]
+	m.key = append(m.key[:0], 0)
+	if accepts {
+		m.key[0] = 1
+	}
+	for _, t := range threads {
+		m.key = number(number(m.key, int32(t.Rest)), int32(t.Then))
+	}
+	if s, ok := m.stateIDs[string(m.key)]; ok {
+		return s
+	}
+	s := State(len(m.states))
+	m.states = append(m.states, state{slices.Clone(threads), accepts})
+	m.stateIDs[string(m.key)] = s
+	return s
+}
+
+// number appends the bytes of n.
+func number(dst []byte, n int32) []byte {
+	return append(dst, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+}
+
+// single returns the set of one stack.
+func (m *Machine) single(s stack) Set {
+	id, ok := m.stackIDs[s]
+	if !ok {
+		id = int32(len(m.stacks))
+		m.stacks = append(m.stacks, s)
+		m.stackIDs[s] = id
+	}
+	return m.set(id)
+}
+
+// set returns the set of stacks with these numbers.
+func (m *Machine) set(stacks ...int32) Set {
+	m.key = m.key[:0]
+	for _, i := range stacks {
+		m.key = number(m.key, i)
+	}
+	if s, ok := m.setIDs[string(m.key)]; ok {
+		return s
+	}
+	s := Set(len(m.sets))
+	m.sets, m.after = append(m.sets, slices.Clone(stacks)), append(m.after, Dead)
+	m.setIDs[string(m.key)] = s
+	return s
+}
+
+// union returns the set of the stacks of both. Stacks with the same symbol become one, which may stand on what either stands on.
+func (m *Machine) union(a, b Set) Set {
+	if a == b {
+		return a
+	}
+	x, y := m.sets[a], m.sets[b]
+	var all []int32
+	for len(x) > 0 && len(y) > 0 {
+		s, t := m.stacks[x[0]], m.stacks[y[0]]
+		switch c := compare(s.symbol, t.symbol); {
+		case c < 0:
+			all, x = append(all, x[0]), x[1:]
+		case c > 0:
+			all, y = append(all, y[0]), y[1:]
+		default:
+			one := x[0]
+			if s.below != t.below {
+				one = m.sets[m.single(stack{s.symbol, m.union(s.below, t.below)})][0]
+			}
+			all, x, y = append(all, one), x[1:], y[1:]
+		}
+	}
+	return m.set(append(append(all, x...), y...)...)
+}
+
+// compare orders symbols.
+func compare(a, b Symbol) int {
+	if a.rule != b.rule {
+		return int(a.rule) - int(b.rule)
+	}
+	return int(a.arg) - int(b.arg)
+}

@@ -1,0 +1,215 @@
+// Package regular computes with regular languages over bytes: sets of byte strings given by expressions, with union, intersection,
+// complement, concatenation and counted repetition.
+//
+// An expression is a number in an Arena, which holds each expression once: equal numbers are equal expressions. The language of
+// what may follow after a byte is an expression again, its derivative (Brzozowski 1964; Owens, Reppy and Turon, "Regular-expression
+// derivatives re-examined", 2009), so that an expression is also a state of a deterministic automaton whose states come into
+// being as they are reached. Intersection, complement and bounds on repetitions cost nothing until they are walked through.
+package regular
+
+import (
+	"errors"
+	"hash/maphash"
+	"slices"
+)
+
+// Expr is an expression of an Arena.
+type Expr int32
+
+// The expressions that every arena has.
+const (
+	None  Expr = iota // no string at all
+	Empty             // the empty string alone
+	All               // all strings
+)
+
+// Unbounded is the upper bound of a repetition without one.
+const Unbounded = -1
+
+// ErrTooComplex says that an expression, or the states that are reached from it, need more than an arena holds.
+var ErrTooComplex = errors.New("the pattern is too complex")
+
+// kind tells what an expression is made of.
+type kind uint8
+
+const (
+	none    kind = iota
+	empty        // ε
+	class        // one byte of classes[a]
+	literal      // text[a:a+b], two bytes or more
+	concat       // a, then b
+	or           // one of lists[a:a+b]
+	and          // each of lists[a:a+b]
+	not          // what is not a
+	repeat       // a, from b to c times
+)
+
+// node is an expression. nullable tells whether the empty string belongs to it. plain tells that it has no intersection and no
+// complement in it: then it has at least one string unless it is None.
+type node struct {
+	kind            kind
+	nullable, plain bool
+	alive           knowledge
+	a, b, c         int32
+	row             int32 // 1 + where its transitions are in rows; 0: not yet asked for
+	part            int32 // its partition of the bytes
+}
+
+// knowledge is what is known about whether an expression has any string.
+type knowledge uint8
+
+const (
+	unknown knowledge = iota
+	has
+	hasNot
+)
+
+// Arena holds expressions. Its functions simplify what they build, so that two expressions for the same language are often the
+// same one, though not always. One goroutine at a time uses an arena.
+//
+// The functions never fail; where they meet more than the arena may hold, Err tells from then on, and what was returned is of no
+// use.
+//
+// Invariants: operands of an or and an and are in ascending order, without duplicates, at most one of them a class; the left part of
+// a concat is not a concat; table holds each expression once, at a place that its hash says.
+type Arena struct {
+	nodes   []node
+	lists   []Expr
+	text    []byte
+	classes []Class
+	table   []int32 // open addressing: 1 + the expression; 0: free. Its length is a power of two
+	seed    maphash.Seed
+
+	parts   []partition
+	partIDs map[[256]uint8]int32
+	rows    []Expr // notYet, or the expression after a byte of the part
+
+	scratch []Expr
+	stack   []Expr // of Alive
+	bounds  Bounds
+	err     error
+}
+
+// Bounds limit an arena.
+type Bounds struct {
+	Nodes    int // expressions
+	Operands int // of one union or intersection
+	Search   int // states that are looked at to find out whether an expression has any string
+}
+
+// defaultBounds keep an arena below some 30 MB.
+var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000}
+
+// New returns an arena with None, Empty and All.
+func New() *Arena {
+	r := &Arena{seed: maphash.MakeSeed(), table: make([]int32, 256), partIDs: map[[256]uint8]int32{}, bounds: defaultBounds}
+	r.intern(node{kind: none, plain: true, alive: hasNot})
+	r.intern(node{kind: empty, nullable: true, plain: true, alive: has})
+	r.intern(node{kind: not, nullable: true, alive: has})
+	return r
+}
+
+// Clone returns a copy of the arena, in which each expression has the same number.
+func (r *Arena) Clone() *Arena {
+	c := *r
+	c.nodes, c.lists, c.text, c.classes = slices.Clone(r.nodes), slices.Clone(r.lists), slices.Clone(r.text), slices.Clone(r.classes)
+	c.table, c.parts, c.rows = slices.Clone(r.table), slices.Clone(r.parts), slices.Clone(r.rows)
+	c.partIDs = make(map[[256]uint8]int32, len(r.partIDs))
+	for k, v := range r.partIDs {
+		c.partIDs[k] = v
+	}
+	c.scratch, c.stack = nil, nil
+	return &c
+}
+
+// Err tells whether the arena met more than it may hold: an error that is ErrTooComplex, or nil.
+func (r *Arena) Err() error { return r.err }
+
+// Len returns how many expressions there are.
+func (r *Arena) Len() int { return len(r.nodes) }
+
+// Bytes returns about how much memory the arena takes.
+func (r *Arena) Bytes() int {
+	const nodeBytes, partBytes = 28, 300
+	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + cap(r.parts)*partBytes*2 + cap(r.rows)*4
+}
+
+// Nullable tells whether the empty string belongs to e.
+func (r *Arena) Nullable(e Expr) bool { return r.nodes[e].nullable }
+
+// fail notes that the arena met more than it may hold.
+func (r *Arena) fail() Expr {
+	r.err = ErrTooComplex
+	return None
+}
+
+// intern returns the expression that n is; where n has operands in lists or text, they are the last ones there and are taken off
+// again where the expression exists already.
+func (r *Arena) intern(n node) Expr {
+	if len(r.nodes) >= r.bounds.Nodes {
+		return r.fail()
+	}
+	if 2*len(r.nodes) >= len(r.table) {
+		r.grow()
+	}
+	mask := uint64(len(r.table) - 1)
+	at := r.hash(&n) & mask
+	for ; r.table[at] != 0; at = (at + 1) & mask {
+		if e := r.table[at] - 1; r.same(&r.nodes[e], &n) {
+			return Expr(e)
+		}
+	}
+	r.nodes = append(r.nodes, n)
+	r.table[at] = int32(len(r.nodes))
+	return Expr(len(r.nodes) - 1)
+}
+
+// grow doubles the table.
+func (r *Arena) grow() {
+	r.table = make([]int32, 2*len(r.table))
+	mask := uint64(len(r.table) - 1)
+	for e := range r.nodes {
+		at := r.hash(&r.nodes[e]) & mask
+		for r.table[at] != 0 {
+			at = (at + 1) & mask
+		}
+		r.table[at] = int32(e + 1)
+	}
+}
+
+// hash returns a number that is the same for the same expression.
+func (r *Arena) hash(n *node) uint64 {
+	mix := func(h, v uint64) uint64 { h = (h ^ v) * 0x9E3779B97F4A7C15; return h ^ h>>29 }
+	h := mix(0, uint64(n.kind))
+	switch n.kind {
+	case class:
+		for _, w := range r.classes[n.a] {
+			h = mix(h, w)
+		}
+	case literal:
+		h = mix(h, maphash.Bytes(r.seed, r.text[n.a:n.a+n.b]))
+	case or, and:
+		for _, e := range r.lists[n.a : n.a+n.b] {
+			h = mix(h, uint64(e))
+		}
+	default:
+		h = mix(mix(mix(h, uint64(uint32(n.a))), uint64(uint32(n.b))), uint64(uint32(n.c)))
+	}
+	return h
+}
+
+// same tells whether two nodes are the same expression.
+func (r *Arena) same(m, n *node) bool {
+	if m.kind != n.kind {
+		return false
+	}
+	switch m.kind {
+	case class:
+		return r.classes[m.a] == r.classes[n.a]
+	case literal:
+		return string(r.text[m.a:m.a+m.b]) == string(r.text[n.a:n.a+n.b])
+	case or, and:
+		return slices.Equal(r.lists[m.a:m.a+m.b], r.lists[n.a:n.a+n.b])
+	}
+	return m.a == n.a && m.b == n.b && m.c == n.c
+}

@@ -1,0 +1,198 @@
+package regular
+
+// notYet marks a transition that nobody has asked for.
+const notYet Expr = -1
+
+// partition says which bytes lead from a state to the same next state for certain.
+type partition struct {
+	of    [256]uint8 // the part that a byte belongs to
+	first [256]uint8 // a byte of each part; only the first count are used
+	count int
+}
+
+// Next returns what may follow in the strings of e after byte b: None if no string of e begins so. It finds out whether any string
+// does, so what it returns is None or has at least one string.
+func (r *Arena) Next(e Expr, b byte) Expr {
+	n := &r.nodes[e]
+	switch n.kind {
+	case none, empty:
+		return None
+	case class:
+		if r.classes[n.a].Has(b) {
+			return Empty
+		}
+		return None
+	case literal:
+		if r.text[n.a] == b {
+			return r.tail(e)
+		}
+		return None
+	}
+	if n.row == 0 {
+		r.addRow(e)
+		n = &r.nodes[e]
+	}
+	at := int(n.row-1) + int(r.parts[n.part].of[b])
+	if d := r.rows[at]; d != notYet {
+		return d
+	}
+	d := r.derivative(e, b)
+	if !r.Alive(d) {
+		d = None
+	}
+	if r.err == nil {
+		r.rows[at] = d
+	}
+	return d
+}
+
+// First returns the bytes that strings of e begin with.
+func (r *Arena) First(e Expr) (c Class) {
+	n := &r.nodes[e]
+	switch n.kind {
+	case none, empty:
+		return c
+	case class:
+		return r.classes[n.a]
+	case literal:
+		return ClassOf(r.text[n.a])
+	}
+	if n.row == 0 {
+		r.addRow(e)
+	}
+	p := r.parts[r.nodes[e].part]
+	var begins [256]bool
+	for i := range p.count {
+		begins[i] = r.Next(e, p.first[i]) != None
+	}
+	for b, part := range p.of {
+		if begins[part] {
+			c.Add(byte(b))
+		}
+	}
+	return c
+}
+
+// addRow makes room for the transitions of e.
+func (r *Arena) addRow(e Expr) {
+	var p partition
+	p.count = 1
+	singles := Class{}
+	r.split(e, &p, &singles)
+	for _, b := range singles.Bytes(nil) {
+		p.refine(ClassOf(b))
+	}
+	for b := 255; b >= 0; b-- {
+		p.first[p.of[b]] = uint8(b)
+	}
+	id, ok := r.partIDs[p.of]
+	if !ok {
+		id = int32(len(r.parts))
+		r.partIDs[p.of] = id
+		r.parts = append(r.parts, p)
+	}
+	n := &r.nodes[e]
+	n.part, n.row = id, int32(len(r.rows)+1)
+	for range p.count {
+		r.rows = append(r.rows, notYet)
+	}
+}
+
+// split makes p fine enough that the bytes of a part lead from e to the same state. Single bytes that literals begin with are only
+// noted in singles.
+func (r *Arena) split(e Expr, p *partition, singles *Class) {
+	switch n := &r.nodes[e]; n.kind {
+	case class:
+		p.refine(r.classes[n.a])
+	case literal:
+		singles.Add(r.text[n.a])
+	case concat:
+		r.split(Expr(n.a), p, singles)
+		if r.nodes[n.a].nullable {
+			r.split(Expr(n.b), p, singles)
+		}
+	case or, and:
+		for _, e := range r.lists[n.a : n.a+n.b] {
+			r.split(e, p, singles)
+		}
+	case not, repeat:
+		r.split(Expr(n.a), p, singles)
+	}
+}
+
+// refine splits each part into the bytes that are in c and those that are not.
+func (p *partition) refine(c Class) {
+	if c.Len() == 1 {
+		b := c.Bytes(nil)[0]
+		part := p.of[b]
+		for other, q := range p.of {
+			if q == part && other != int(b) {
+				p.of[b] = uint8(p.count)
+				p.count++
+				return
+			}
+		}
+		return
+	}
+	var inside, outside [256]bool
+	for b, part := range p.of {
+		if c.Has(byte(b)) {
+			inside[part] = true
+		} else {
+			outside[part] = true
+		}
+	}
+	var moved [256]uint8 // the new part of the bytes inside, where there are bytes outside too
+	for part := range p.count {
+		if inside[part] && outside[part] {
+			moved[part] = uint8(p.count)
+			p.count++
+		}
+	}
+	for b := range p.of {
+		if m := moved[p.of[b]]; m != 0 && c.Has(byte(b)) {
+			p.of[b] = m
+		}
+	}
+}
+
+// derivative returns the strings that, put behind b, belong to e.
+func (r *Arena) derivative(e Expr, b byte) Expr {
+	switch n := r.nodes[e]; n.kind {
+	case class:
+		if r.classes[n.a].Has(b) {
+			return Empty
+		}
+	case literal:
+		if r.text[n.a] == b {
+			return r.tail(e)
+		}
+	case concat:
+		d := r.concat(r.derivative(Expr(n.a), b), Expr(n.b))
+		if r.nodes[n.a].nullable {
+			return r.Or(d, r.derivative(Expr(n.b), b))
+		}
+		return d
+	case or, and:
+		begin := len(r.scratch)
+		for i := range n.b {
+			d := r.derivative(r.lists[n.a+i], b)
+			if n.kind == or && d == None {
+				continue
+			}
+			r.scratch = append(r.scratch, d)
+		}
+		d := r.join(n.kind, r.scratch[begin:])
+		r.scratch = r.scratch[:begin]
+		return d
+	case not:
+		return r.Not(r.derivative(Expr(n.a), b))
+	case repeat:
+		most := int(n.c)
+		if most != Unbounded {
+			most--
+		}
+		return r.concat(r.derivative(Expr(n.a), b), r.Repeat(Expr(n.a), max(int(n.b)-1, 0), most))
+	}
+	return None
+}

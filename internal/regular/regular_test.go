@@ -1,0 +1,145 @@
+package regular_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// matches tells whether text belongs to e.
+func matches(r *regular.Arena, e regular.Expr, text string) bool {
+	for i := range len(text) {
+		e = r.Next(e, text[i])
+	}
+	return r.Nullable(e)
+}
+
+// pair is an expression, and the same in Go's syntax or, where Go has none, a function that tells.
+type pair struct {
+	expr regular.Expr
+	has  func(text string) bool
+}
+
+// random returns a random expression over a, b and c, and what tells whether a text belongs to it.
+func random(r *regular.Arena, rng *rand.Rand, depth int) pair {
+	if depth == 0 {
+		switch rng.IntN(3) {
+		case 0:
+			s := []string{"a", "b", "ab", "cba", "aa"}[rng.IntN(5)]
+			return pair{r.Literal(s), func(t string) bool { return t == s }}
+		case 1:
+			return pair{r.Class(regular.ClassOf('a', 'c')), func(t string) bool { return t == "a" || t == "c" }}
+		}
+		return pair{regular.Empty, func(t string) bool { return t == "" }}
+	}
+	x, y := random(r, rng, depth-1), random(r, rng, depth-1)
+	switch rng.IntN(5) {
+	case 0:
+		return pair{r.Concat(x.expr, y.expr), func(t string) bool {
+			for i := range len(t) + 1 {
+				if x.has(t[:i]) && y.has(t[i:]) {
+					return true
+				}
+			}
+			return false
+		}}
+	case 1:
+		return pair{r.Or(x.expr, y.expr), func(t string) bool { return x.has(t) || y.has(t) }}
+	case 2:
+		return pair{r.And(x.expr, y.expr), func(t string) bool { return x.has(t) && y.has(t) }}
+	case 3:
+		return pair{r.Not(x.expr), func(t string) bool { return !x.has(t) }}
+	}
+	least, most := rng.IntN(3), rng.IntN(4)-1
+	var times func(t string, least, most int) bool
+	times = func(t string, least, most int) bool {
+		if t == "" && (least <= 0 || x.has("")) {
+			return most == regular.Unbounded || least <= most
+		}
+		if most == 0 {
+			return false
+		}
+		for i := 1; i <= len(t); i++ {
+			if x.has(t[:i]) && times(t[i:], least-1, max(most-1, min(most, -1))) {
+				return true
+			}
+		}
+		return x.has("") && least > 0 && (most == regular.Unbounded || least <= most) && times(t, 0, most)
+	}
+	return pair{r.Repeat(x.expr, least, most), func(t string) bool { return times(t, least, most) }}
+}
+
+// Expressions accept the strings that their definitions say, and Next says None exactly where no string goes on.
+func TestRandomExpressions(t *testing.T) {
+	var texts []string
+	for n, last := 0, []string{""}; n <= 5; n++ {
+		texts = append(texts, last...)
+		var longer []string
+		for _, s := range last {
+			longer = append(longer, s+"a", s+"b", s+"c")
+		}
+		last = longer
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 600 {
+		r := regular.New()
+		p := random(r, rng, rng.IntN(4))
+		some := false
+		for _, text := range texts {
+			want := p.has(text)
+			some = some || want
+			if got := matches(r, p.expr, text); got != want {
+				t.Fatalf("%q: %v, want %v", text, got, want)
+			}
+		}
+		if some && !r.Alive(p.expr) {
+			t.Fatal("not alive, but it has strings")
+		}
+		if r.Err() != nil {
+			t.Fatal(r.Err())
+		}
+	}
+}
+
+// What cannot be completed is None as soon as that is so.
+func TestDeadIsNone(t *testing.T) {
+	r := regular.New()
+	letters := r.Star(r.Class(regular.Range('a', 'z')))
+	e := r.And(r.Concat(r.Literal("ab"), letters), r.Not(r.Concat(r.Literal("abc"), letters)), r.Repeat(r.Class(regular.Range('a', 'z')), 3, 3))
+	if e = r.Next(e, 'a'); e == regular.None {
+		t.Fatal("a")
+	}
+	if e = r.Next(e, 'b'); e == regular.None {
+		t.Fatal("ab")
+	}
+	if r.Next(e, 'c') != regular.None || r.Next(e, 'd') == regular.None {
+		t.Error("abc is not possible, abd is")
+	}
+	if f := r.And(letters, r.Not(letters)); r.Alive(f) {
+		t.Error("nothing is a letter and not a letter")
+	}
+	if f := r.And(r.Concat(letters, r.Literal("!")), r.Concat(letters, r.Literal("?"))); r.Alive(f) {
+		t.Error("nothing ends in two ways")
+	}
+}
+
+// Patterns that take other engines exponential time or memory.
+func TestHostile(t *testing.T) {
+	r := regular.New()
+	ab := r.Class(regular.ClassOf('a', 'b'))
+	e := r.Concat(r.Star(ab), r.Literal("a"), r.Repeat(ab, 30, 30))
+	text := ""
+	for i := range 1000 {
+		text += string("ab"[i%7%2])
+	}
+	want := regexp.MustCompile(`^[ab]*a[ab]{30}$`).MatchString(text)
+	if got := matches(r, e, text); got != want || r.Err() != nil {
+		t.Errorf("%v, want %v; %v", got, want, r.Err())
+	}
+	deep := r.Repeat(r.Repeat(r.Repeat(ab, 1000, 1000), 1000, 1000), 1000, 1000)
+	if matches(r, deep, text) || r.Len() > 100_000 {
+		t.Error(r.Len())
+	}
+}
