@@ -11,10 +11,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
 
-// Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable and safe for concurrent use.
+// Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable, but for what Derive
+// keeps, and safe for concurrent use.
 type Tokenizer struct {
 	vocabulary Vocabulary
 	template   *chat.Template // nil: the model has no chat format
+	derived    sync.Map       // what Derive made, by key
 }
 
 // Vocabulary is what a kind of tokenizer offers: the methods of Tokenizer in plain types. Implementations are immutable and
@@ -93,6 +95,30 @@ func (t *Tokenizer) Text(token Token) string { return t.vocabulary.Text(int32(to
 // AppendBytes appends the bytes of one token to dst. A character may be spread over several tokens.
 func (t *Tokenizer) AppendBytes(dst []byte, token Token) []byte {
 	return t.vocabulary.AppendBytes(dst, int32(token))
+}
+
+// AddedTokens returns the tokens that are recognised in a text before it is split, special or not, as "<|eot_id|>" and "<think>" are.
+// They are no text: a model that writes one says something else than one that writes its characters.
+func (t *Tokenizer) AddedTokens() []Token {
+	var tokens []Token
+	for _, text := range t.vocabulary.Added() {
+		if id, ok := t.vocabulary.ID(text); ok {
+			tokens = append(tokens, Token(id))
+		}
+	}
+	return tokens
+}
+
+// Derive returns what was made of the tokenizer under key, by a call of make the first time. Packages keep there what takes long to
+// work out and lives as long as the tokenizer does, as package constrain keeps its compiled constraints. Keys are compared as map
+// keys are: each package uses a type of its own. make may be called again where several goroutines ask at once; all of them get
+// the same value.
+func (t *Tokenizer) Derive(key any, make func() any) any {
+	if v, ok := t.derived.Load(key); ok {
+		return v
+	}
+	v, _ := t.derived.LoadOrStore(key, make())
+	return v
 }
 
 // leadingSpace tells whether the first token of a text carries a space that the text does not have.

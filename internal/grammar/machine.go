@@ -61,7 +61,14 @@ type Machine struct {
 type state struct {
 	threads []Thread
 	accepts bool
+	only    int16 // the byte that must follow, or one of the constants
 }
+
+// What is known of the byte that must follow, where it is none.
+const (
+	notAsked = iota - 2
+	several  // or none, or the text may be complete
+)
 
 // pushing is a symbol that is expanded while a state is built.
 type pushing struct {
@@ -165,6 +172,20 @@ func (m *Machine) First(s State) (c regular.Class) {
 	return c
 }
 
+// Only returns the byte that must follow, if only one can and the text is not complete.
+func (m *Machine) Only(s State) (b byte, ok bool) {
+	st := &m.states[s]
+	if st.only == notAsked {
+		only := int16(several)
+		if c := m.First(s); c.Len() == 1 && !st.accepts {
+			only = int16(c.Bytes(nil)[0])
+		}
+		m.states[s].only = only
+		return byte(only), only >= 0
+	}
+	return byte(st.only), st.only >= 0
+}
+
 // push adds to the state that is being built what a symbol begins with, where below follows it.
 func (m *Machine) push(s Symbol, below Set) {
 	if s.rule == terminal {
@@ -261,7 +282,7 @@ func (m *Machine) build() State {
 		return s
 	}
 	s := State(len(m.states))
-	m.states = append(m.states, state{slices.Clone(threads), accepts})
+	m.states = append(m.states, state{slices.Clone(threads), accepts, notAsked})
 	m.stateIDs[string(m.key)] = s
 	return s
 }

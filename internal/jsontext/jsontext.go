@@ -27,8 +27,8 @@ type Language struct {
 	Char, Chars regular.Expr
 	// Canonical is one character of a string, written in the canonical way; Canonicals any number of these.
 	Canonical, Canonicals regular.Expr
-	// String is any string, with its quotes.
-	String regular.Expr
+	// String is any string, with its quotes; CanonicalString is any string in the canonical way.
+	String, CanonicalString regular.Expr
 	// Number is any number.
 	Number regular.Expr
 }
@@ -78,13 +78,14 @@ var base = sync.OnceValue(func() *Language {
 	l.Canonical = r.Or(plain, r.Concat(lit(`\`), r.Or(append(controls, short)...)))
 	l.Chars, l.Canonicals = r.Star(l.Char), r.Star(l.Canonical)
 	l.String = r.Concat(lit(`"`), l.Chars, lit(`"`))
+	l.CanonicalString = r.Concat(lit(`"`), l.Canonicals, lit(`"`))
 
 	digit := class(regular.Range('0', '9'))
 	some := r.Repeat(digit, 1, regular.Unbounded)
 	l.Number = r.Concat(r.Optional(lit("-")), r.Or(lit("0"), r.Concat(class(regular.Range('1', '9')), r.Star(digit))),
 		r.Optional(r.Concat(lit("."), some)),
 		r.Optional(r.Concat(class(regular.ClassOf('e', 'E')), r.Optional(class(regular.ClassOf('+', '-'))), some)))
-	for _, e := range []regular.Expr{l.Space, l.Colon, l.Comma, l.Char, l.Chars, l.Canonical, l.Canonicals, l.String, l.Number} {
+	for _, e := range []regular.Expr{l.Space, l.Colon, l.Comma, l.Char, l.Chars, l.Canonical, l.Canonicals, l.String, l.CanonicalString, l.Number} {
 		reach(r, e)
 	}
 	return l

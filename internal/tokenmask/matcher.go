@@ -1,0 +1,224 @@
+package tokenmask
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/grammar"
+)
+
+// Matcher follows one text through a language. One goroutine at a time uses it.
+//
+// Invariant: state is that of text in the machine of the language's generation of that number.
+type Matcher struct {
+	language   *Language
+	text       []byte
+	state      grammar.State
+	generation int
+	forced     []byte // memory of Forced
+}
+
+var (
+	errNothing = errors.New("no text is allowed")
+	errStuck   = errors.New("no token can come next, and the text is not complete")
+)
+
+// Clone returns a matcher that goes on from here on its own.
+func (m *Matcher) Clone() *Matcher {
+	c := *m
+	c.text, c.forced = slices.Clone(m.text), nil
+	return &c
+}
+
+// Text returns the bytes of the text so far. The slice is the matcher's.
+func (m *Matcher) Text() []byte { return m.text }
+
+// locked does something while the language is this goroutine's, with state up to date. Where the language has grown too large for its
+// memory, it forgets what it knows, and do is done once more.
+func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
+	l := m.language
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size() > maxBytes {
+		l.forget()
+	}
+	for again := false; ; again = true {
+		m.find()
+		err := do(l.machine)
+		failed := l.machine.Err()
+		if failed == nil {
+			return err
+		}
+		if l.forget(); again {
+			return failed
+		}
+	}
+}
+
+// find brings state up to date.
+func (m *Matcher) find() {
+	l := m.language
+	if m.generation == l.generation {
+		return
+	}
+	m.state, m.generation = l.machine.Start(), l.generation
+	for _, b := range m.text {
+		m.state = l.machine.Next(m.state, b)
+	}
+}
+
+// Allowed replaces words, a bit for each entry of the vocabulary, by the tokens that may come next, and tells whether the text may
+// end here. At least one of the two is possible.
+func (m *Matcher) Allowed(words []uint64) (end bool, err error) {
+	v := m.language.vocabulary
+	if want := (v.size + 63) / 64; len(words) < want {
+		return false, fmt.Errorf("the set has room for %d tokens, the vocabulary has %d", 64*len(words), v.size)
+	}
+	err = m.locked(func(machine *grammar.Machine) error {
+		clear(words)
+		end = machine.Accepts(m.state)
+		any := end
+		for _, t := range machine.Threads(m.state) {
+			known := m.language.masks.of(t.Rest)
+			for _, id := range known.list {
+				words[id/64] |= 1 << (id % 64)
+			}
+			for i, w := range known.bits {
+				words[i] |= w
+			}
+			any = any || len(known.list) > 0 || known.bits != nil
+			if known.tail != nil {
+				known.tail.allow(machine, machine.After(t.Then), words)
+			}
+		}
+		if !any && !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
+			return errStuck
+		}
+		return nil
+	})
+	return end, err
+}
+
+// Accept notes that the text goes on with a token. A token that is not allowed is an error and changes nothing.
+func (m *Matcher) Accept(id int32) error {
+	text := m.language.vocabulary.Bytes(id)
+	if text == nil {
+		return fmt.Errorf("token %d is none of the vocabulary's texts", id)
+	}
+	return m.locked(func(machine *grammar.Machine) error {
+		s := m.state
+		for _, b := range text {
+			s = machine.Next(s, b)
+		}
+		if s == grammar.Dead {
+			return fmt.Errorf("token %d, %q, cannot come next", id, text)
+		}
+		if machine.Err() == nil {
+			m.state, m.text = s, append(m.text, text...)
+		}
+		return nil
+	})
+}
+
+// maxForced is up to how many bytes are looked ahead for.
+const maxForced = 512
+
+// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst. It
+// leaves out the last of them where a longer token, of which it is the beginning, could come in its place.
+func (m *Matcher) Forced(dst []int32) []int32 {
+	began := len(dst)
+	err := m.locked(func(machine *grammar.Machine) error {
+		dst = dst[:began]
+		s := m.state
+		m.forced = m.forced[:0]
+		for len(m.forced) < maxForced {
+			b, ok := machine.Only(s)
+			if !ok {
+				break
+			}
+			m.forced = append(m.forced, b)
+			s = machine.Next(s, b)
+		}
+		dst = m.write(dst, machine, s)
+		return nil
+	})
+	if err != nil {
+		return dst[:began]
+	}
+	return dst
+}
+
+// write appends the tokens of the forced text, which leads to state s.
+func (m *Matcher) write(dst []int32, machine *grammar.Machine, s grammar.State) []int32 {
+	v, text := m.language.vocabulary, m.forced
+	for len(text) > 0 {
+		mark := slices.Index(text, Marker)
+		if mark == 0 {
+			if len(text) < 4 {
+				break
+			}
+			dst = append(dst, int32(text[1])<<16|int32(text[2])<<8|int32(text[3]))
+			text = text[4:]
+			continue
+		}
+		plain := text
+		if mark > 0 {
+			plain = text[:mark]
+		} else {
+			for len(plain) > 0 { // a character that the text has no more than the beginning of is not written yet
+				if r, n := utf8.DecodeLastRune(plain); r != utf8.RuneError || n != 1 {
+					break
+				}
+				plain = plain[:len(plain)-1]
+			}
+			if !utf8.Valid(plain) { // it begins in the midst of a character
+				break
+			}
+		}
+		for _, t := range v.encode(string(plain)) {
+			if known := v.Bytes(t); len(known) == 0 || len(known) > len(text) || string(known) != string(text[:len(known)]) {
+				return dst // the tokenizer writes it in a way that the constraint does not follow
+			}
+			if mark < 0 && m.longer(machine, s, text) {
+				return dst
+			}
+			dst = append(dst, t)
+			text = text[len(v.Bytes(t)):]
+		}
+		if mark < 0 {
+			break
+		}
+	}
+	return dst
+}
+
+// longer tells whether there is a token that begins with text and may go on from state s, which text leads to.
+func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte) bool {
+	v := m.language.vocabulary
+	node := int32(0)
+	for _, b := range text {
+		if node = v.child(node, b); node == 0 {
+			return false
+		}
+	}
+	for i := node + 1; i < v.end[node]; {
+		// Only the first byte is looked at: what can begin with it is nearly always a token.
+		if machine.Next(s, v.labels[i]) != grammar.Dead {
+			return true
+		}
+		i = v.end[i]
+	}
+	return false
+}
+
+// child returns the node that a byte leads to, 0 for none.
+func (v *Vocabulary) child(node int32, b byte) int32 {
+	for i := node + 1; i < v.end[node]; i = v.end[i] {
+		if v.labels[i] == b {
+			return i
+		}
+	}
+	return 0
+}

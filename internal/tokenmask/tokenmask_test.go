@@ -1,0 +1,178 @@
+package tokenmask_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/regular"
+	"github.com/antigravity-go/antigravity/internal/tokenmask"
+)
+
+// texts returns a vocabulary that has every byte, and random longer tokens of what JSON texts are made of.
+func texts(rng *rand.Rand) (all []string) {
+	for b := range 256 {
+		all = append(all, string([]byte{byte(b)}))
+	}
+	parts := []string{`"`, `":`, `", "`, `"}`, "name", "age", "a", "b", "x", " ", "\n", "    ", "é", "中文", "\xe4\xb8", "1", "23", "{", "[", "]", ",", `\u00`, `\n`, `\\`, "true", "null", "e"}
+	for range 3000 {
+		var b strings.Builder
+		for range 1 + rng.IntN(4) {
+			b.WriteString(parts[rng.IntN(len(parts))])
+		}
+		all = append(all, b.String())
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// vocabulary makes a vocabulary of these tokens, whose tokenizer takes the longest token each time.
+func vocabulary(all []string) *tokenmask.Vocabulary {
+	encode := func(text string) (ids []int32) {
+		for text != "" {
+			best := -1
+			for id, t := range all {
+				if strings.HasPrefix(text, t) && (best < 0 || len(t) > len(all[best])) {
+					best = id
+				}
+			}
+			ids = append(ids, int32(best))
+			text = text[len(all[best]):]
+		}
+		return ids
+	}
+	l := jsontext.New()
+	return tokenmask.New(len(all)+1, func(id int32) []byte {
+		if int(id) == len(all) {
+			return nil
+		}
+		return []byte(all[id])
+	}, func(id int32) bool { return int(id) == len(all) }, encode, l.Arena,
+		l.Arena.Next(l.String, '"'), l.Arena.Next(l.CanonicalString, '"'))
+}
+
+// values returns grammars of JSON values: any, and objects with keys, lengths and counts.
+func values(added int32) map[string]*grammar.Grammar {
+	all := map[string]*grammar.Grammar{}
+	add := func(name string, build func(l *jsontext.Language, g *grammar.Grammar)) {
+		l := jsontext.New()
+		g := grammar.New(l.Arena)
+		build(l, g)
+		all[name] = g
+	}
+	anything := func(l *jsontext.Language, g *grammar.Grammar) grammar.Symbol {
+		lit := func(s string) grammar.Symbol { return grammar.Text(l.Arena.Literal(s)) }
+		value, more, members := g.Add(nil), g.Add(nil), g.Add(nil)
+		v := grammar.Call(value, 0)
+		g.Define(value, grammar.Alternatives{
+			{grammar.Text(l.String)}, {grammar.Text(l.Number)}, {lit("true")}, {lit("false")}, {lit("null")},
+			{lit("["), grammar.Text(l.Space), lit("]")}, {lit("["), grammar.Text(l.Space), v, grammar.Call(more, 0)},
+			{lit("{"), grammar.Text(l.Space), lit("}")}, {lit("{"), grammar.Text(l.Space), grammar.Text(l.String), grammar.Text(l.Colon), v, grammar.Call(members, 0)},
+		})
+		g.Define(more, grammar.Alternatives{{grammar.Text(l.Comma), v, grammar.Call(more, 0)}, {grammar.Text(l.Space), lit("]")}})
+		g.Define(members, grammar.Alternatives{{grammar.Text(l.Comma), grammar.Text(l.String), grammar.Text(l.Colon), v, grammar.Call(members, 0)}, {grammar.Text(l.Space), lit("}")}})
+		return v
+	}
+	add("any", func(l *jsontext.Language, g *grammar.Grammar) { g.Start = anything(l, g) })
+	add("other keys", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		v := anything(l, g)
+		key := r.Concat(r.Literal(`"`), r.Minus(l.Canonicals, r.Or(r.Literal("name"), r.Literal("age"), r.Literal("x"))), r.Literal(`"`))
+		g.Start = grammar.Call(g.Add(grammar.Alternatives{{grammar.Text(r.Literal("{")), grammar.Text(key), grammar.Text(l.Colon), v, grammar.Text(r.Literal("}"))}}), 0)
+	})
+	for name, bounds := range map[string][2]int{"at most 5": {0, 5}, "3 to 200": {3, 200}, "7 or more": {7, regular.Unbounded}} {
+		add(name, func(l *jsontext.Language, g *grammar.Grammar) {
+			r := l.Arena
+			g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Repeat(l.Char, bounds[0], bounds[1]), r.Literal(`"`)))
+		})
+	}
+	add("words", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		letters := r.Class(regular.Range('a', 'z').Or(regular.Range('0', '9')))
+		g.Start = grammar.Text(r.And(r.Concat(r.Literal(`"`), r.Repeat(letters, 2, 30), r.Literal(`"`)), r.Not(r.Concat(r.Literal(`"name`), r.Literal(`"`)))))
+	})
+	add("ambiguous", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		g.Start = grammar.Call(g.Add(grammar.Alternatives{
+			{grammar.Text(r.Repeat(l.Char, 0, 9)), grammar.Text(r.Literal("name")), grammar.Text(l.Chars)},
+			{grammar.Text(l.Number)},
+		}), 0)
+	})
+	add("token", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		g.Start = grammar.Text(r.Concat(r.Literal(tokenmask.Mark(added)), l.String, r.Literal(tokenmask.Mark(added))))
+	})
+	return all
+}
+
+// At each place of random texts, the tokens that are allowed are those whose bytes the grammar takes, and forced tokens are all that
+// the grammar takes.
+func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	all := texts(rng)
+	v := vocabulary(all)
+	set := make([]uint64, (v.Size()+63)/64)
+	for name, g := range values(int32(len(all))) {
+		l, err := tokenmask.NewLanguage(v, g)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		machine := grammar.NewMachine(g)
+		forced := 0
+		for range 8 {
+			m, s := l.Start(), machine.Start()
+			for range 30 {
+				end, err := m.Allowed(set)
+				if err != nil {
+					t.Fatalf("%s: after %q: %v", name, m.Text(), err)
+				}
+				if end != machine.Accepts(s) {
+					t.Fatalf("%s: after %q the end is %v", name, m.Text(), end)
+				}
+				var possible []int32
+				for id := range int32(v.Size()) {
+					next := s
+					for _, b := range v.Bytes(id) {
+						next = machine.Next(next, b)
+					}
+					want := v.Bytes(id) != nil && next != grammar.Dead
+					if got := set[id/64]>>(id%64)&1 != 0; got != want {
+						t.Fatalf("%s: after %q token %q: %v, want %v", name, m.Text(), v.Bytes(id), got, want)
+					}
+					if want {
+						possible = append(possible, id)
+					} else if m.Accept(id) == nil {
+						t.Fatalf("%s: after %q token %q was accepted", name, m.Text(), v.Bytes(id))
+					}
+				}
+				only := s
+				for _, id := range m.Forced(nil) {
+					forced++
+					for _, b := range v.Bytes(id) {
+						if o, ok := machine.Only(only); !ok || o != b {
+							t.Fatalf("%s: after %q %q is not forced", name, m.Text(), v.Bytes(id))
+						}
+						only = machine.Next(only, b)
+					}
+				}
+				if len(possible) == 0 {
+					break
+				}
+				id := possible[rng.IntN(len(possible))]
+				if err := m.Accept(id); err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range v.Bytes(id) {
+					s = machine.Next(s, b)
+				}
+			}
+		}
+		if machine.Err() != nil {
+			t.Error(machine.Err())
+		}
+		t.Logf("%s: %d bytes, %d states, %d forced", name, l.Bytes(), machine.Len(), forced)
+	}
+}

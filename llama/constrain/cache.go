@@ -1,0 +1,63 @@
+package constrain
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"sync"
+)
+
+// cache remembers the constraints that were used last. It is safe for concurrent use.
+//
+// Invariant: order holds an entry for each key of found, the one that was used last in front.
+type cache struct {
+	mu    sync.Mutex
+	found map[[sha256.Size]byte]*list.Element
+	order list.List
+}
+
+// entry is a constraint and its key.
+type entry struct {
+	key        [sha256.Size]byte
+	constraint *constraint
+}
+
+// A cache holds up to maxEntries constraints, and beside the latest one no more than maxBytes.
+const (
+	maxEntries = 256
+	maxBytes   = 256 << 20
+)
+
+// get returns the constraint with a key, nil if there is none.
+func (c *cache) get(key [sha256.Size]byte) *constraint {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.found[key]
+	if e == nil {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(entry).constraint
+}
+
+// put adds a constraint, and lets go of those that were not used for longest where they are too many or too large.
+func (c *cache) put(key [sha256.Size]byte, made *constraint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found == nil {
+		c.found = map[[sha256.Size]byte]*list.Element{}
+	}
+	if e := c.found[key]; e != nil {
+		c.order.Remove(e)
+	}
+	c.found[key] = c.order.PushFront(entry{key, made})
+	bytes := 0
+	for e := c.order.Front(); e != nil; {
+		next := e.Next()
+		bytes += e.Value.(entry).constraint.language.Bytes()
+		if e != c.order.Front() && (c.order.Len() > maxEntries || bytes > maxBytes) {
+			delete(c.found, e.Value.(entry).key)
+			c.order.Remove(e)
+		}
+		e = next
+	}
+}

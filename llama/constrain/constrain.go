@@ -1,0 +1,88 @@
+// Package constrain makes a model answer in a form that a program can use: one of several choices, a text of a regular expression or
+// of a grammar, JSON that fits a schema or a Go type, calls of functions.
+//
+//	answer, err := constrain.JSONFor[Person](model.Tokenizer())
+//	…
+//	piece, err := llama.Collect(session.Chat(ctx, history, llama.Params{Constraint: answer}))
+//	…
+//	err = json.Unmarshal([]byte(piece.Text), &person)
+//
+// Before each token is chosen, those that would lead away from the form are left out, so that whatever the model would rather say, what
+// it says has the form. Text without an alternative, the name of a property say, is not chosen at all: it is computed together with
+// the token before it, which is faster than an answer without a constraint.
+//
+// Nothing is promised that is not kept. A keyword of a schema, or a construct of a pattern, that cannot be kept is an
+// *UnsupportedError that names it. Two things end an answer before its form is complete: Params.MaxTokens and a full context; then
+// Piece.Stop says so.
+//
+// Constraints are compiled for the vocabulary of one tokenizer. They are immutable, safe for concurrent use, and serve any number
+// of answers at once. The ones made last are kept with the tokenizer, so that making the same one again costs next to nothing.
+package constrain
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/tokenmask"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// constraint is a llama.Constraint: the texts of a language.
+type constraint struct{ language *tokenmask.Language }
+
+// Start returns the matcher of a new answer.
+func (c *constraint) Start() llama.Matcher { return &matcher{text: c.language.Start()} }
+
+// matcher is a llama.Matcher.
+type matcher struct {
+	text   *tokenmask.Matcher
+	forced []int32 // memory of Forced
+}
+
+func (m *matcher) Allowed(set *llama.TokenSet) error {
+	set.Clear()
+	end, err := m.text.Allowed(set.Words())
+	set.SetEnd(end)
+	return err
+}
+
+func (m *matcher) Accept(t llama.Token) error { return m.text.Accept(int32(t)) }
+
+func (m *matcher) Forced(dst []llama.Token) []llama.Token {
+	m.forced = m.text.Forced(m.forced[:0])
+	for _, t := range m.forced {
+		dst = append(dst, llama.Token(t))
+	}
+	return dst
+}
+
+func (m *matcher) Clone() llama.Matcher { return &matcher{text: m.text.Clone()} }
+
+// compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content before. what
+// names it in errors.
+func compile(t *llama.Tokenizer, what string, content []byte, build func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error)) (llama.Constraint, error) {
+	v := vocabularyOf(t)
+	key := sha256.Sum256(append([]byte(what+"\x00"), content...))
+	if c := v.compiled.get(key); c != nil {
+		return c, nil
+	}
+	l := jsontext.New()
+	g := grammar.New(l.Arena)
+	start, err := build(l, g)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if v.leadingSpace { // the first token of a text may carry a space that is not part of the text
+		start = grammar.Call(g.Add(grammar.Alternatives{{grammar.Text(l.Arena.Optional(l.Arena.Literal(" "))), start}}), 0)
+	}
+	g.Start = start
+	language, err := tokenmask.NewLanguage(v.Vocabulary, g)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	c := &constraint{language}
+	v.compiled.put(key, c)
+	return c, nil
+}
