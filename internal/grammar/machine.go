@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/regular"
@@ -46,7 +47,6 @@ type Machine struct {
 
 	states   []state
 	stateIDs map[string]State
-	next     map[uint64]State // by state<<8 | byte
 
 	threads []Thread // of the state that is being built
 	pushed  map[pushing]struct{}
@@ -57,11 +57,22 @@ type Machine struct {
 	err     error
 }
 
-// state is what a State stands for.
+// state is what a State stands for, and what is known of the states that follow it: next are those after the bytes in alive, in the
+// order of the bytes; after other bytes in known the state is Dead.
 type state struct {
-	threads []Thread
-	accepts bool
-	only    int16 // the byte that must follow, or one of the constants
+	threads      []Thread
+	accepts      bool
+	only         int16 // the byte that must follow, or one of the constants
+	known, alive regular.Class
+	next         []State
+}
+
+// rank returns how many bytes below b are in c.
+func rank(c *regular.Class, b byte) (n int) {
+	for _, w := range c[:b/64] {
+		n += bits.OnesCount64(w)
+	}
+	return n + bits.OnesCount64(c[b/64]&(1<<(b%64)-1))
 }
 
 // What is known of the byte that must follow, where it is none.
@@ -87,7 +98,7 @@ const (
 func NewMachine(g *Grammar) *Machine {
 	m := &Machine{
 		arena: g.Arena.Clone(), rules: g.rules, start: g.Start,
-		stackIDs: map[stack]int32{}, setIDs: map[string]Set{}, stateIDs: map[string]State{}, next: map[uint64]State{},
+		stackIDs: map[stack]int32{}, setIDs: map[string]Set{}, stateIDs: map[string]State{},
 		pushed: map[pushing]struct{}{}, popped: map[Set]struct{}{},
 		states: make([]state, 1),
 	}
@@ -122,15 +133,16 @@ func (m *Machine) Len() int { return len(m.states) }
 
 // Bytes returns about how much memory the machine takes.
 func (m *Machine) Bytes() int {
-	const stateBytes, stackBytes, setBytes, nextBytes = 160, 60, 100, 32
-	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + len(m.next)*nextBytes
+	const stateBytes, stackBytes, setBytes = 320, 60, 100
+	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes
 }
 
 // Next returns the state after byte b: Dead where b cannot follow.
 func (m *Machine) Next(s State, b byte) State {
-	at := uint64(s)<<8 | uint64(b)
-	if n, ok := m.next[at]; ok {
-		return n
+	if from := &m.states[s]; from.alive.Has(b) {
+		return from.next[rank(&from.alive, b)]
+	} else if from.known.Has(b) {
+		return Dead
 	}
 	for _, t := range m.states[s].threads {
 		rest := m.arena.Next(t.Rest, b)
@@ -146,7 +158,12 @@ func (m *Machine) Next(s State, b byte) State {
 	}
 	n := m.build()
 	if m.Err() == nil {
-		m.next[at] = n
+		from := &m.states[s]
+		from.known.Add(b)
+		if n != Dead {
+			from.next = slices.Insert(from.next, rank(&from.alive, b), n)
+			from.alive.Add(b)
+		}
 	}
 	return n
 }
@@ -282,7 +299,7 @@ func (m *Machine) build() State {
 		return s
 	}
 	s := State(len(m.states))
-	m.states = append(m.states, state{slices.Clone(threads), accepts, notAsked})
+	m.states = append(m.states, state{threads: slices.Clone(threads), accepts: accepts, only: notAsked})
 	m.stateIDs[string(m.key)] = s
 	return s
 }

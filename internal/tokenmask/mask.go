@@ -3,6 +3,7 @@ package tokenmask
 import (
 	"slices"
 
+	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -10,14 +11,22 @@ import (
 //
 // inside are the tokens that the expression can take as a whole, as a list or, where there are many, as a set of bits. past are the
 // nodes of the trie at which a string of the expression may be complete and below which there are tokens: these may come where
-// what follows the expression takes the rest of them. tails is what there is below all of past, put together.
+// what follows the expression takes the rest of them. tail is what there is below all of past, put together once the mask has been
+// asked for a few times.
 //
-// A mask is immutable; masks share what is the same in them.
+// The mask of a counted repetition of which many tokens are a part is that of many instead, within bounds.
+//
+// A mask does not change but for tail and asked; masks share what is the same in them.
 type mask struct {
 	list []int32
 	bits []uint64 // nil: list
 	past []int32  // in ascending order
-	tail *tails   // nil where past is empty
+
+	tail  *tails
+	asked int
+
+	many        *counted
+	least, most int
 }
 
 // manyTokens is from how many tokens on a mask is a set of bits.
@@ -25,7 +34,7 @@ const manyTokens = 512
 
 // bytes returns about how much memory a mask takes that shares nothing.
 func (m *mask) bytes() int {
-	return 64 + 4*len(m.list) + 8*len(m.bits) + 4*len(m.past) + m.tail.bytes()
+	return 160 + 4*len(m.list) + 8*len(m.bits) + 4*len(m.past) + m.tail.bytes()
 }
 
 // masks finds the masks of the expressions of an arena, and remembers them.
@@ -33,16 +42,11 @@ type masks struct {
 	vocabulary *Vocabulary
 	arena      *regular.Arena
 	own        map[regular.Expr]*mask
+	counts     map[regular.Expr]*counted
 	references []regular.Expr // whose masks are sets of bits, the latest last
-	unbound    map[regular.Expr]unbounded
-	size       int // bytes of own
+	size       int            // bytes of own and counts
 	path       [maxToken + 1]pair
-}
-
-// unbounded is what Arena.Unbound returned.
-type unbounded struct {
-	expr        regular.Expr
-	least, most int
+	scratch    []uint64
 }
 
 // pair is where the walk for an expression is, and where the reference is after the same bytes.
@@ -52,7 +56,7 @@ type pair struct{ expr, reference regular.Expr }
 const maxReferences = 8
 
 func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
-	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, unbound: map[regular.Expr]unbounded{}}
+	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}}
 	for _, e := range v.wide {
 		m.of(e)
 	}
@@ -61,58 +65,35 @@ func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
 
 // of returns the mask of an expression.
 func (m *masks) of(e regular.Expr) *mask {
-	if found, ok := m.own[e]; ok {
+	found, ok := m.own[e]
+	if ok {
 		return found
 	}
-	v := m.vocabulary
-	if e < v.own {
+	if v := m.vocabulary; e < v.own {
 		v.mu.Lock()
-		defer v.mu.Unlock()
-		if found, ok := v.masks[e]; ok {
-			m.own[e] = found
-			m.refer(e, found)
-			return found
+		if found = v.masks[e]; found == nil {
+			found = m.find(e)
+			found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
+			v.masks[e] = found
 		}
-	}
-	found := m.find(e)
-	if m.arena.Err() != nil {
-		return found
-	}
-	if e < v.own {
-		v.masks[e] = found
+		v.mu.Unlock()
 	} else {
+		found = m.find(e)
 		m.size += found.bytes()
 	}
 	m.own[e] = found
-	m.refer(e, found)
+	if found.bits != nil && (len(m.references) < maxReferences || e < m.vocabulary.own) {
+		m.references = append(m.references, e)
+	}
 	return found
 }
 
-// refer makes e a reference if its mask is one of many tokens and none like it is there.
-func (m *masks) refer(e regular.Expr, found *mask) {
-	if found.bits == nil || len(m.references) >= maxReferences && e >= m.vocabulary.own {
-		return
-	}
-	if _, _, _, counted := m.arena.Unbound(e); counted {
-		return
-	}
-	m.references = append(m.references, e)
-}
-
-// find makes the mask of an expression: from the mask of one that it resembles, or by a walk over the whole trie.
+// find makes the mask of an expression: as a part of many, or from the mask of one that it resembles, or by a walk over the whole
+// trie.
 func (m *masks) find(e regular.Expr) *mask {
-	if u := m.loosen(e); u.expr != e && u.most >= longCount {
-		known, ok := m.own[u.expr]
-		if !ok && u.expr >= m.vocabulary.own {
-			known = m.walk(u.expr)
-			m.own[u.expr] = known
-			m.size += known.bytes()
-			m.refer(u.expr, known)
-		} else if !ok {
-			known = nil // it is shared, and the shared masks may be locked: m.of would take the lock again
-		}
-		if known != nil && known.bits != nil {
-			return m.adapt(e, u.expr, known)
+	if least, most, ok := m.arena.Counted(e); ok && most >= longCount {
+		if many := m.count(e); many.bits != nil {
+			return &mask{many: many, least: least, most: most}
 		}
 	}
 	for _, r := range slices.Backward(m.references) {
@@ -126,20 +107,6 @@ func (m *masks) find(e regular.Expr) *mask {
 // longCount is from how many repetitions on it pays to make a mask for any number of them first.
 const longCount = 4
 
-// loosen is Arena.Unbound, remembered.
-func (m *masks) loosen(e regular.Expr) unbounded {
-	if u, ok := m.unbound[e]; ok {
-		return u
-	}
-	expr, least, most, ok := m.arena.Unbound(e)
-	if !ok {
-		expr = e
-	}
-	u := unbounded{expr, least, most}
-	m.unbound[e] = u
-	return u
-}
-
 // samples are bytes by which expressions are compared: of words, of signs, and the first of two in "é" and of three in "中".
 const samples = "etZ .0(\xC3\xE4"
 
@@ -147,7 +114,7 @@ const samples = "etZ .0(\xC3\xE4"
 func (m *masks) resembles(e, r regular.Expr) bool {
 	alike := 0
 	for _, b := range []byte(samples) {
-		if d := m.arena.Next(e, b); d != regular.None && m.loosen(d).expr == m.loosen(m.arena.Next(r, b)).expr {
+		if d := m.arena.Next(e, b); d != regular.None && d == m.arena.Next(r, b) {
 			alike++
 		}
 	}
@@ -173,7 +140,6 @@ func (m *masks) walk(e regular.Expr) *mask {
 		}
 		i++
 	}
-	found.tail = newTails(v, found.past)
 	return found
 }
 
@@ -191,20 +157,11 @@ func (m *mask) add(v *Vocabulary, tokens []int32) {
 	}
 }
 
-// adapt makes the mask of e from known, which is that of reference and a set of bits. Where both come to the same expression, or to
-// expressions that differ in a count that no token reaches, all tokens that go on from there are the same.
+// adapt makes the mask of e from known, which is that of reference and a set of bits. Where both come to the same expression, all
+// tokens that go on from there are the same.
 func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 	v := m.vocabulary
-	if m.alike(e, reference, 0, known) {
-		return known
-	}
-	found := &mask{bits: known.bits}
-	own := func() []uint64 { // the bits, to be changed
-		if &found.bits[0] == &known.bits[0] {
-			found.bits = slices.Clone(known.bits)
-		}
-		return found.bits
-	}
+	found := &mask{bits: slices.Clone(known.bits)}
 	past := known.past // those not yet come to
 	m.path[0] = pair{e, reference}
 	for i := int32(1); int(i) < len(v.labels); {
@@ -217,28 +174,28 @@ func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 		if above.reference != regular.None {
 			at.reference = m.arena.Next(above.reference, label)
 		}
-		if at.expr == at.reference || m.alike(at.expr, at.reference, i, known) {
-			for i = v.end[i]; len(past) > 0 && past[0] < i; past = past[1:] {
+		switch next := v.end[i]; {
+		case at.expr == at.reference:
+			for i = next; len(past) > 0 && past[0] < i; past = past[1:] {
 				found.past = append(found.past, past[0])
+			}
+			continue
+		case at.expr == regular.None:
+			for _, t := range v.within(i) {
+				found.bits[t/64] &^= 1 << (t % 64)
+			}
+			for i = next; len(past) > 0 && past[0] < i; {
+				past = past[1:]
 			}
 			continue
 		}
 		for len(past) > 0 && past[0] <= i {
 			past = past[1:]
 		}
-		if at.expr == regular.None {
-			for _, t := range v.within(i) {
-				own()[t/64] &^= 1 << (t % 64)
-			}
-			for i = v.end[i]; len(past) > 0 && past[0] < i; {
-				past = past[1:]
-			}
-			continue
-		}
 		m.path[depth] = at
 		if at.reference == regular.None {
 			for _, t := range v.tokens(i) {
-				own()[t/64] |= 1 << (t % 64)
+				found.bits[t/64] |= 1 << (t % 64)
 			}
 		}
 		if v.end[i] > i+1 && m.arena.Nullable(at.expr) {
@@ -248,24 +205,60 @@ func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 	}
 	if slices.Equal(found.past, known.past) {
 		found.past, found.tail = known.past, known.tail
-	} else {
-		found.tail = newTails(v, found.past)
 	}
 	return found
 }
 
-// alike tells whether all tokens below a node go on in e as they do in the reference, and are complete at the same places.
-func (m *masks) alike(e, reference regular.Expr, node int32, known *mask) bool {
-	if e == regular.None || reference == regular.None {
-		return false
+// allow adds to words the tokens that may come where an expression with mask known is to be read, and then what after is the state
+// of.
+func (m *masks) allow(known *mask, machine *grammar.Machine, then grammar.Set, words []uint64) {
+	v := m.vocabulary
+	if known.many != nil {
+		m.scratch = known.many.allow(v, known.least, known.most, machine, then, words, m.scratch)
+		return
 	}
-	u := m.loosen(e)
-	if u.expr != reference || u.most < int(m.vocabulary.height[node]) {
-		return false
+	for _, id := range known.list {
+		words[id/64] |= 1 << (id % 64)
 	}
-	if u.least == 0 {
-		return true
+	for i, w := range known.bits {
+		words[i] |= w
 	}
-	at, _ := slices.BinarySearch(known.past, node)
-	return at == len(known.past) || known.past[at] >= m.vocabulary.end[node]
+	if len(known.past) == 0 {
+		return
+	}
+	after := machine.After(then)
+	if known.tail == nil {
+		if known.asked++; known.asked < oftenAsked {
+			for _, n := range known.past {
+				v.allow(n, machine, after, words)
+			}
+			return
+		}
+		known.tail = newTails(v, known.past)
+		m.size += known.tail.bytes()
+	}
+	known.tail.allow(machine, after, words, 0, unlimited)
+}
+
+// oftenAsked is when it pays to put the tails of a mask together.
+const oftenAsked = 4
+
+// allow adds to words the tokens below a node that m takes in state s.
+func (v *Vocabulary) allow(node int32, m *grammar.Machine, s grammar.State, words []uint64) {
+	var path [maxToken + 1]grammar.State
+	depth0 := v.depths[node]
+	path[depth0] = s
+	for i := node + 1; i < v.end[node]; {
+		depth := v.depths[i]
+		next := m.Next(path[depth-1], v.labels[i])
+		if next == grammar.Dead {
+			i = v.end[i]
+			continue
+		}
+		path[depth] = next
+		for _, t := range v.tokens(i) {
+			words[t/64] |= 1 << (t % 64)
+		}
+		i++
+	}
 }

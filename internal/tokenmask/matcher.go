@@ -79,21 +79,10 @@ func (m *Matcher) Allowed(words []uint64) (end bool, err error) {
 	err = m.locked(func(machine *grammar.Machine) error {
 		clear(words)
 		end = machine.Accepts(m.state)
-		any := end
 		for _, t := range machine.Threads(m.state) {
-			known := m.language.masks.of(t.Rest)
-			for _, id := range known.list {
-				words[id/64] |= 1 << (id % 64)
-			}
-			for i, w := range known.bits {
-				words[i] |= w
-			}
-			any = any || len(known.list) > 0 || known.bits != nil
-			if known.tail != nil {
-				known.tail.allow(machine, machine.After(t.Then), words)
-			}
+			m.language.masks.allow(m.language.masks.of(t.Rest), machine, t.Then, words)
 		}
-		if !any && !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
+		if !end && !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 			return errStuck
 		}
 		return nil

@@ -40,8 +40,9 @@ type Vocabulary struct {
 	own  regular.Expr   // expressions from this number on are a language's own
 	wide []regular.Expr // shared expressions that take most tokens
 
-	mu    sync.Mutex
-	masks map[regular.Expr]*mask // of expressions that the arenas of all languages have
+	mu     sync.Mutex
+	masks  map[regular.Expr]*mask    // of expressions that the arenas of all languages have
+	counts map[regular.Expr]*counted // by the expression with a repetition that has no bounds
 }
 
 // maxToken is the longest token, in bytes, that may be generated. The longest of Llama 3's has 128.
@@ -62,7 +63,8 @@ func Mark(id int32) string {
 func New(size int, text func(id int32) []byte, added func(id int32) bool, encode func(text string) []int32, shared *regular.Arena, wide ...regular.Expr) *Vocabulary {
 	v := &Vocabulary{
 		size: size, encode: encode, text: make([][]byte, size),
-		own: regular.Expr(shared.Len()), wide: wide, masks: map[regular.Expr]*mask{},
+		own: regular.Expr(shared.Len()), wide: wide,
+		masks: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{},
 	}
 	for id := range int32(size) {
 		t := text(id)
