@@ -1,0 +1,203 @@
+// Package calls knows how model families write function calls in their answers: as data, for whoever constrains a model to write
+// them so, and as a [Parser], for whoever reads an answer while it comes.
+//
+// # What is a call
+//
+// A call is read where its family writes one (see [Family]), when its name is one of those on offer and its arguments are one object,
+// without a mistake. Everything else is content, verbatim: a mistake is never an error, and what looks like a call but is none loses
+// no byte. White space beside calls, what separates them, and the marks around them are not content. White space between a text before
+// the calls and a text after them is kept.
+//
+// # A call comes in pieces
+//
+// Text that may yet become a call is held back until that is decided: a call begins to come when its name is known to be right and
+// its arguments have begun. From then on its arguments come as JSON, as they are written: what has come is always the beginning of
+// what the arguments will be. A call that then turns out to be none, because of a mistake or because the answer was cut off, is
+// taken back: a [Delta] says that it is broken, and its text comes as content. So the contents and the calls that were not taken
+// back are, put together, what parsing the text in one go gives.
+//
+// A text is read once, in time linear in its length: where a supposed call fails, everything before the byte at which it fails is
+// content, and the search for calls goes on with that byte.
+package calls
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Format says how a model writes calls: it is an index of [Families].
+type Format int
+
+// The formats. LlamaJSON to MistralArgs have the numbers of llama.CallFormat.
+const (
+	None          Format = iota // no way of writing calls is known
+	LlamaJSON                   // {"name": "f", "parameters": {"a": 1}}; {"name": "g", "parameters": {}}
+	LlamaPythonic               // [f(a=1), g()]
+	Hermes                      // <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call> each
+	Mistral                     // [TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
+	MistralArgs                 // [TOOL_CALLS]f[ARGS]{"a": 1} each
+)
+
+// Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
+// reads more than that: other white space, other orders of keys, and both of Mistral's ways.
+//
+// An answer's calls are written
+//
+//	Begin, a call, Between, a call, …, End
+//
+// and each of them
+//
+//	BeforeName, its name, BeforeArguments, its arguments, AfterArguments
+//
+// A name stands as it is, also between the quotes of a JSON string, so that a name with other characters than letters, digits, '_',
+// '-' and '.' cannot be written in every family.
+type Family struct {
+	Name string // in words: "Llama's JSON"
+
+	Begin, Between, End                         []Part
+	BeforeName, BeforeArguments, AfterArguments []Part
+	// Python tells that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
+	Python bool
+	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
+	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
+	Opening string
+
+	// How a family is told: every one of template stands in its chat template and none of notTemplate does or, where a template tells
+	// of no family, the vocabulary has the added token.
+	template, notTemplate []string
+	token                 string
+
+	// How a Parser reads.
+	open      string // a mark after which calls begin, wherever it stands
+	close     string // a mark after each call
+	bare      byte   // calls also begin with this byte where only white space stands before it in its line; 0: with the mark alone
+	separator string // bytes of which one may stand between two calls
+	list      bool   // calls are in brackets
+	body      body   // what one call looks like
+	withArgs  bool   // one call may also be a name, [ARGS] and an object, without brackets
+}
+
+// body is what a call looks like between marks, brackets and separators.
+type body int
+
+const (
+	objectBody body = iota // a JSON object with its name and its arguments
+	pythonBody             // a Python call
+)
+
+// Part is a stretch of what is written: text, or a mark.
+type Part struct {
+	Text string
+	// Mark tells that Text is a single control token, where the vocabulary has one of this text. Otherwise it is text.
+	Mark bool
+}
+
+func text(s string) []Part { return []Part{{Text: s}} }
+
+func mark(s string) []Part { return []Part{{s, true}} }
+
+// The marks that a call may have within.
+const (
+	argsMark = "[ARGS]"    // between a name and its arguments
+	idMark   = "[CALL_ID]" // between a name and an id, which argsMark follows
+)
+
+// The beginnings of what opens a call where no mark does.
+const (
+	lineStart  = `(^|\n)[ \t\r]*`
+	whiteSpace = `[ \t\r\n]*`
+)
+
+// families is indexed by Format. The order is that in which templates are looked at: a template of Hermes' kind also has what tells
+// Llama's.
+var families = [...]Family{
+	None: {Name: "none"},
+	LlamaJSON: {
+		Name:       "Llama's JSON",
+		BeforeName: text(`{"name": "`), BeforeArguments: text(`", "parameters": `), AfterArguments: text(`}`), Between: text("; "),
+		Opening:  lineStart + `\{` + whiteSpace + `"|<\|python_tag\|>`,
+		template: []string{`{"name": `, `"parameters"`}, token: "<|python_tag|>",
+		open: "<|python_tag|>", bare: '{', separator: ";,",
+	},
+	LlamaPythonic: {
+		Name:  "Llama's Python",
+		Begin: text("["), BeforeArguments: text("("), AfterArguments: text(")"), Between: text(", "), End: text("]"),
+		Python:   true,
+		Opening:  lineStart + `\[` + whiteSpace + `[A-Za-z0-9_.-]+\(|<\|python_start\|>`,
+		template: []string{"[func_name1("}, token: "<|python_start|>",
+		open: "<|python_start|>", close: "<|python_end|>", bare: '[', separator: ",", list: true, body: pythonBody,
+	},
+	Hermes: {
+		Name:       "Hermes'",
+		BeforeName: []Part{{"<tool_call>", true}, {"\n" + `{"name": "`, false}}, BeforeArguments: text(`", "arguments": `),
+		AfterArguments: []Part{{"}\n", false}, {"</tool_call>", true}}, Between: text("\n"),
+		Opening:  `<tool_call>`,
+		template: []string{"<tool_call>"}, notTemplate: []string{"<function="}, token: "<tool_call>",
+		open: "<tool_call>", close: "</tool_call>",
+	},
+	Mistral: {
+		Name:  "Mistral's",
+		Begin: []Part{{"[TOOL_CALLS]", true}, {"[", false}}, BeforeName: text(`{"name": "`), BeforeArguments: text(`", "arguments": `),
+		AfterArguments: text("}"), Between: text(", "), End: text("]"),
+		Opening:  `\[TOOL_CALLS\]`,
+		template: []string{"[TOOL_CALLS]"}, notTemplate: []string{argsMark}, token: "[TOOL_CALLS]",
+		open: "[TOOL_CALLS]", separator: ",", list: true, withArgs: true,
+	},
+	MistralArgs: {
+		Name:       "Mistral's with a mark before arguments",
+		BeforeName: mark("[TOOL_CALLS]"), BeforeArguments: mark(argsMark),
+		Opening:  `\[TOOL_CALLS\]`,
+		template: []string{"[TOOL_CALLS]", argsMark}, token: argsMark,
+		open: "[TOOL_CALLS]", separator: ",", list: true, withArgs: true,
+	},
+}
+
+// order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
+// come last.
+var order = [...]Format{MistralArgs, Mistral, Hermes, LlamaPythonic, LlamaJSON}
+
+// Family returns how calls are written in a format. What it holds must not be changed.
+func (f Format) Family() *Family {
+	if f < 0 || int(f) >= len(families) {
+		f = None
+	}
+	return &families[f]
+}
+
+// String names the format in words.
+func (f Format) String() string {
+	if f < 0 || int(f) >= len(families) {
+		return fmt.Sprintf("Format(%d)", int(f))
+	}
+	return families[f].Name
+}
+
+// Of tells the format by a model's chat template and by which added tokens its vocabulary has.
+func Of(template string, has func(token string) bool) Format {
+	for _, f := range order {
+		if families[f].writes(template) {
+			return f
+		}
+	}
+	for _, f := range order {
+		if has(families[f].token) {
+			return f
+		}
+	}
+	return None
+}
+
+// writes tells whether a template is one of the family's.
+func (f *Family) writes(template string) bool {
+	for _, s := range f.template {
+		if !strings.Contains(template, s) {
+			return false
+		}
+	}
+	for _, s := range f.notTemplate {
+		if strings.Contains(template, s) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,233 @@
+package calls
+
+// maxDepth bounds how deep arguments nest, so that a chat template, whose JSON has the same bound, can write them again.
+const maxDepth = 63
+
+// jsonState is what a jsonScanner expects or is within.
+type jsonState uint8
+
+const (
+	jsonValue      jsonState = iota // a value
+	jsonFirstValue                  // a list's first value, or its end
+	jsonKey                         // a key
+	jsonFirstKey                    // an object's first key, or its end
+	jsonColon
+	jsonAfter // a comma or the end of what is open
+	jsonEnd   // nothing: the value is complete
+	jsonString
+	jsonEscape  // in a string, after a backslash
+	jsonHex     // in a string, within \u and its four digits
+	jsonLiteral // within true, false or null
+	jsonMinus   // a number, by what came last
+	jsonZero
+	jsonInteger
+	jsonPoint
+	jsonFraction
+	jsonE
+	jsonESign
+	jsonExponent
+)
+
+// jsonScanner checks byte by byte that a text is an object of JSON (RFC 8259).
+//
+// Invariant between bytes: open holds '{' or '[' for each object and list that is open, the outermost first.
+type jsonScanner struct {
+	state   jsonState
+	open    []byte
+	key     bool   // the string that is being read is a key
+	hex     int    // digits of \u that have not come
+	literal string // what has not come of a literal
+}
+
+// start expects an object.
+func (s *jsonScanner) start() {
+	s.state, s.open = jsonValue, s.open[:0]
+}
+
+// done tells whether the object is complete.
+func (s *jsonScanner) done() bool { return s.state == jsonEnd }
+
+// step reads a byte. It tells whether the text may still become an object; once it may not, the scanner is of no use.
+func (s *jsonScanner) step(c byte) bool {
+	switch s.state {
+	case jsonString:
+		return s.inString(c)
+	case jsonEscape:
+		return s.escape(c)
+	case jsonHex:
+		if s.hex--; s.hex == 0 {
+			s.state = jsonString
+		}
+		return isHex(c)
+	case jsonLiteral:
+		if c != s.literal[0] {
+			return false
+		}
+		if s.literal = s.literal[1:]; s.literal == "" {
+			s.state = jsonAfter
+		}
+		return true
+	}
+	if s.state >= jsonMinus {
+		next, goesOn := inNumber(s.state, c)
+		switch {
+		case goesOn:
+			s.state = next
+			return true
+		case s.state != jsonZero && s.state != jsonInteger && s.state != jsonFraction && s.state != jsonExponent:
+			return false
+		}
+		s.state = jsonAfter
+	}
+	if isSpace(c) {
+		return s.state != jsonEnd
+	}
+	switch s.state {
+	case jsonFirstValue:
+		if c == ']' {
+			return s.pop('[')
+		}
+		return s.value(c)
+	case jsonValue:
+		return s.value(c)
+	case jsonFirstKey:
+		if c == '}' {
+			return s.pop('{')
+		}
+		fallthrough
+	case jsonKey:
+		s.state, s.key = jsonString, true
+		return c == '"'
+	case jsonColon:
+		s.state = jsonValue
+		return c == ':'
+	case jsonAfter:
+		switch c {
+		case '}':
+			return s.pop('{')
+		case ']':
+			return s.pop('[')
+		}
+		s.state = jsonValue
+		if s.open[len(s.open)-1] == '{' {
+			s.state = jsonKey
+		}
+		return c == ','
+	}
+	return false
+}
+
+// value reads the first byte of a value.
+func (s *jsonScanner) value(c byte) bool {
+	if len(s.open) == 0 && c != '{' {
+		return false
+	}
+	switch {
+	case c == '{' || c == '[':
+		s.open = append(s.open, c)
+		s.state = jsonFirstKey
+		if c == '[' {
+			s.state = jsonFirstValue
+		}
+		return len(s.open) <= maxDepth+1 // one more than arguments have: they lie in the object that is the call
+	case c == '"':
+		s.state, s.key = jsonString, false
+	case c == '-':
+		s.state = jsonMinus
+	case c == '0':
+		s.state = jsonZero
+	case isDigit(c):
+		s.state = jsonInteger
+	case c == 't':
+		s.state, s.literal = jsonLiteral, "rue"
+	case c == 'f':
+		s.state, s.literal = jsonLiteral, "alse"
+	case c == 'n':
+		s.state, s.literal = jsonLiteral, "ull"
+	default:
+		return false
+	}
+	return true
+}
+
+// pop closes the innermost object or list, which has to be one that begins with opening.
+func (s *jsonScanner) pop(opening byte) bool {
+	last := len(s.open) - 1
+	if s.open[last] != opening {
+		return false
+	}
+	s.open = s.open[:last]
+	s.state = jsonAfter
+	if last == 0 {
+		s.state = jsonEnd
+	}
+	return true
+}
+
+func (s *jsonScanner) inString(c byte) bool {
+	switch {
+	case c == '\\':
+		s.state = jsonEscape
+	case c == '"' && s.key:
+		s.state = jsonColon
+	case c == '"':
+		s.state = jsonAfter
+	}
+	return c >= ' '
+}
+
+func (s *jsonScanner) escape(c byte) bool {
+	s.state = jsonString
+	switch c {
+	case 'u':
+		s.state, s.hex = jsonHex, 4
+		return true
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	}
+	return false
+}
+
+// inNumber returns the state after c in a number, and whether c belongs to the number.
+func inNumber(s jsonState, c byte) (jsonState, bool) {
+	digit := isDigit(c)
+	switch s {
+	case jsonMinus:
+		if c == '0' {
+			return jsonZero, true
+		}
+		return jsonInteger, digit
+	case jsonInteger, jsonZero:
+		switch {
+		case digit:
+			return s, s == jsonInteger
+		case c == '.':
+			return jsonPoint, true
+		}
+		return jsonE, c|0x20 == 'e'
+	case jsonPoint:
+		return jsonFraction, digit
+	case jsonFraction:
+		if digit {
+			return s, true
+		}
+		return jsonE, c|0x20 == 'e'
+	case jsonE:
+		if c == '+' || c == '-' {
+			return jsonESign, true
+		}
+	}
+	return jsonExponent, digit
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// isNameByte tells whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
+// where it is not quoted.
+func isNameByte(c byte) bool {
+	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.'
+}
