@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/numbers"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -80,11 +81,7 @@ var base = sync.OnceValue(func() *Language {
 	l.String = r.Concat(lit(`"`), l.Chars, lit(`"`))
 	l.CanonicalString = r.Concat(lit(`"`), l.Canonicals, lit(`"`))
 
-	digit := class(regular.Range('0', '9'))
-	some := r.Repeat(digit, 1, regular.Unbounded)
-	l.Number = r.Concat(r.Optional(lit("-")), r.Or(lit("0"), r.Concat(class(regular.Range('1', '9')), r.Star(digit))),
-		r.Optional(r.Concat(lit("."), some)),
-		r.Optional(r.Concat(class(regular.ClassOf('e', 'E')), r.Optional(class(regular.ClassOf('+', '-'))), some)))
+	l.Number = numbers.Any(r)
 	for _, e := range []regular.Expr{l.Space, l.Colon, l.Comma, l.Char, l.Chars, l.Canonical, l.Canonicals, l.String, l.CanonicalString, l.Number} {
 		reach(r, e)
 	}

@@ -42,6 +42,8 @@ const (
 	and          // each of lists[a:a+b]
 	not          // what is not a
 	repeat       // a, from b to c times
+	whole        // Multiples, packed
+	places       // MultiplesFraction, packed; its More is some
 )
 
 // node is an expression. nullable tells whether the empty string belongs to it. plain tells that it has no intersection and no

@@ -115,6 +115,11 @@ func (r *Arena) split(e Expr, p *partition, singles *Class) {
 		for _, e := range r.lists[n.a : n.a+n.b] {
 			r.split(e, p, singles)
 		}
+	case whole, places:
+		for _, b := range digit.Bytes(nil) {
+			singles.Add(b)
+		}
+		singles.Add('.')
 	case not, repeat:
 		r.split(Expr(n.a), p, singles)
 	}
@@ -185,6 +190,8 @@ func (r *Arena) derivative(e Expr, b byte) Expr {
 		d := r.join(n.kind, r.scratch[begin:])
 		r.scratch = r.scratch[:begin]
 		return d
+	case whole, places:
+		return r.afterMultiples(n, b)
 	case not:
 		return r.Not(r.derivative(Expr(n.a), b))
 	case repeat:

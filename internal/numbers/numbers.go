@@ -1,0 +1,263 @@
+// Package numbers has the regular languages of the texts that write JSON numbers: those within bounds, whole ones, multiples of one.
+//
+// A number can be written in many ways: 1, 1.0, 10e-1. Plain is the plain decimals: no exponent, no leading zero but that of 0.5, any
+// number of trailing zeros behind the point, no minus before zero. Of these, a Language has exactly those that write numbers of its Set
+// (with a Set of whole numbers that has no ZeroFraction, only the ones without a point). Beyond the plain decimals a Language may have
+// texts with exponents, never one whose number is not of the Set, but not all of them. Therefore
+//
+//   - the intersection of Languages is right, if not complete: it may lack texts with exponents;
+//   - "a number that is not of s" is Minus(Plain, Language(s)), with ZeroFraction where s is of whole numbers;
+//   - what is intersected with a complement must be intersected with Plain, or 50e-1 passes for a number that is not 5.
+package numbers
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// Set says which numbers belong to a Language: those from Min to Max that are multiples of MultipleOf. What is nil asks for nothing.
+type Set struct {
+	Integer                    bool // only whole numbers
+	ZeroFraction               bool // whole numbers may be written 1.0, which decoders for whole numbers may refuse
+	Min, Max                   *big.Rat
+	MinExclusive, MaxExclusive bool
+	MultipleOf                 *big.Rat
+}
+
+// Bounds of what languages are built of.
+const (
+	maxWhole  = 400       // digits before the point of a bound
+	maxPlaces = 400       // digits behind the point of a bound or of MultipleOf
+	maxOf     = 1<<31 - 1 // MultipleOf in units of its last place
+)
+
+// Any returns every JSON number, written in any way.
+func Any(r *regular.Arena) regular.Expr {
+	digit := r.Class(digits)
+	some := r.Repeat(digit, 1, regular.Unbounded)
+	return r.Concat(r.Optional(r.Literal("-")), r.Or(r.Literal("0"), r.Concat(r.Class(regular.Range('1', '9')), r.Star(digit))),
+		r.Optional(r.Concat(r.Literal("."), some)), r.Optional(exponent(r, some)))
+}
+
+// Plain returns the plain decimals.
+func Plain(r *regular.Arena) regular.Expr {
+	s := span{r: r, low: bound{whole: "0"}, fraction: true}
+	positive := span{r: r, low: bound{whole: "0", exclusive: true}, fraction: true}
+	return r.Or(s.plain(), r.Concat(r.Literal("-"), positive.plain()))
+}
+
+// Language returns the texts of the numbers of s: None where there is no such number. What bounds are written with too many digits, or
+// are no decimals, is an error.
+func Language(r *regular.Arena, s Set) (regular.Expr, error) {
+	step, err := s.step()
+	if err != nil {
+		return regular.None, err
+	}
+	if step == nil && s.Min == nil && s.Max == nil {
+		return Any(r), nil
+	}
+	for _, b := range []*big.Rat{s.Min, s.Max} {
+		if err := check(b, "the bound"); err != nil {
+			return regular.None, err
+		}
+	}
+	if step == nil && (s.Min == nil || s.Min.Sign() == 0) && (s.Max == nil || s.Max.Sign() == 0) {
+		return signs(r, s), nil
+	}
+	positive, negative := s, s.mirrored()
+	if s.Min == nil || s.Min.Sign() < 0 {
+		positive.Min, positive.MinExclusive = new(big.Rat), false
+	}
+	if negative.Min == nil || negative.Min.Sign() <= 0 { // zero is among the positive ones: it has no minus
+		negative.Min, negative.MinExclusive = new(big.Rat), true
+	}
+	return r.Or(positive.magnitudes(r, step), r.Concat(r.Literal("-"), negative.magnitudes(r, step))), nil
+}
+
+// Value returns every plain decimal that writes v: 1, 1.0, 1.00 and so on; None if v is no decimal.
+func Value(r *regular.Arena, v *big.Rat) regular.Expr {
+	text := Text(v)
+	if text == "" {
+		return regular.None
+	}
+	zeros := r.Repeat(r.Literal("0"), 1, regular.Unbounded)
+	if v.IsInt() {
+		return r.Concat(r.Literal(text), r.Optional(r.Concat(r.Literal("."), zeros)))
+	}
+	return r.Concat(r.Literal(text), r.Optional(zeros))
+}
+
+// Text returns the shortest plain decimal that writes v; "" if v is no decimal.
+func Text(v *big.Rat) string {
+	places, exact := v.FloatPrec()
+	if !exact {
+		return ""
+	}
+	return v.FloatString(places)
+}
+
+// errNoDecimal says that a number, 1/3 say, has no end when it is written as a decimal.
+var errNoDecimal = errors.New("it is no decimal")
+
+// check tells whether a bound can be written with few enough digits.
+func check(v *big.Rat, what string) error {
+	if v == nil {
+		return nil
+	}
+	if places, exact := v.FloatPrec(); !exact {
+		return fmt.Errorf("%s %s: %w", what, v, errNoDecimal)
+	} else if places > maxPlaces || v.Num().BitLen()-v.Denom().BitLen() > 4*maxWhole || leading(strings.TrimPrefix(Text(v), "-")) > maxWhole {
+		return fmt.Errorf("%s has more digits than the %d before and %d behind the point that can be followed", what, maxWhole, maxPlaces)
+	}
+	return nil
+}
+
+// step returns what all numbers of s are multiples of, or nil.
+func (s Set) step() (*big.Rat, error) {
+	step := s.MultipleOf
+	if step != nil {
+		if step.Sign() <= 0 {
+			return nil, fmt.Errorf("multiples of %s: want a number above 0", step.RatString())
+		}
+		if err := check(step, "multiples: the number"); err != nil {
+			return nil, err
+		}
+		if s.Integer { // the least common multiple of a/b and 1 is a, where a and b have no common divisor
+			step = new(big.Rat).SetInt(step.Num())
+		}
+		if of := units(step, decimals(step)); of.Cmp(big.NewInt(maxOf)) > 0 {
+			return nil, fmt.Errorf("multiples of %s: want a number of at most %d units of its last decimal place", Text(step), maxOf)
+		}
+	} else if s.Integer {
+		step = big.NewRat(1, 1)
+	}
+	return step, nil
+}
+
+// decimals returns how many decimal places v has.
+func decimals(v *big.Rat) int {
+	n, _ := v.FloatPrec()
+	return n
+}
+
+// units returns v·10ⁿ, which is whole.
+func units(v *big.Rat, n int) *big.Int {
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
+	return new(big.Rat).Mul(v, new(big.Rat).SetInt(scale)).Num()
+}
+
+// And returns the set of the numbers that belong to both.
+func (s Set) And(t Set) Set {
+	s.Integer, s.ZeroFraction = s.Integer || t.Integer, (s.ZeroFraction || !s.Integer) && (t.ZeroFraction || !t.Integer)
+	s.Min, s.MinExclusive = tighter(s.Min, t.Min, s.MinExclusive, t.MinExclusive, 1)
+	s.Max, s.MaxExclusive = tighter(s.Max, t.Max, s.MaxExclusive, t.MaxExclusive, -1)
+	switch a, b := s.MultipleOf, t.MultipleOf; {
+	case a == nil:
+		s.MultipleOf = b
+	case b != nil && a.Sign() > 0 && b.Sign() > 0: // the least common multiple
+		x, y := new(big.Int).Mul(a.Num(), b.Denom()), new(big.Int).Mul(b.Num(), a.Denom())
+		divisor := new(big.Int).GCD(nil, nil, x, y)
+		s.MultipleOf = new(big.Rat).SetFrac(x.Mul(x, y.Quo(y, divisor)), divisor.Mul(a.Denom(), b.Denom()))
+	case b != nil && b.Sign() <= 0: // an error that Language finds
+		s.MultipleOf = b
+	}
+	return s
+}
+
+// tighter returns the bound that leaves less, where numbers that are larger leave less if direction is 1, smaller ones if it is -1.
+func tighter(a, b *big.Rat, aExclusive, bExclusive bool, direction int) (*big.Rat, bool) {
+	if a == nil || b == nil {
+		if a == nil {
+			return b, bExclusive
+		}
+		return a, aExclusive
+	}
+	switch c := a.Cmp(b) * direction; {
+	case c > 0:
+		return a, aExclusive
+	case c < 0:
+		return b, bExclusive
+	}
+	return a, aExclusive || bExclusive
+}
+
+// mirrored returns the set of the negations.
+func (s Set) mirrored() Set {
+	m := s
+	m.Min, m.Max, m.MinExclusive, m.MaxExclusive = nil, nil, s.MaxExclusive, s.MinExclusive
+	if s.Max != nil {
+		m.Min = new(big.Rat).Neg(s.Max)
+	}
+	if s.Min != nil {
+		m.Max = new(big.Rat).Neg(s.Min)
+	}
+	return m
+}
+
+// magnitudes returns the texts of the numbers of s without a sign, where Min is at least 0.
+func (s Set) magnitudes(r *regular.Arena, step *big.Rat) regular.Expr {
+	p := span{r: r, fraction: true}
+	if step != nil {
+		p.places = decimals(step)
+		p.of = int32(units(step, p.places).Int64())
+		p.fraction = !s.Integer || s.ZeroFraction
+		s.Min, s.MinExclusive = snap(s.Min, step, s.MinExclusive, 1), false
+		if s.Max != nil {
+			s.Max, s.MaxExclusive = snap(s.Max, step, s.MaxExclusive, -1), false
+		}
+	}
+	if s.Max != nil {
+		if c := s.Min.Cmp(s.Max); c > 0 || c == 0 && (s.MinExclusive || s.MaxExclusive) {
+			return regular.None
+		}
+		high := boundOf(s.Max, s.MaxExclusive)
+		p.high = &high
+	}
+	p.low = boundOf(s.Min, s.MinExclusive)
+	if step != nil {
+		return p.plain()
+	}
+	return r.Or(p.plain(), p.scientific())
+}
+
+// snap returns the multiple of step that is next to v towards direction: v itself if it is one and not exclusive.
+func snap(v, step *big.Rat, exclusive bool, direction int64) *big.Rat {
+	q := new(big.Rat).Quo(v, step)
+	n := new(big.Int).Div(q.Num(), q.Denom()) // rounds down: the denominator is positive
+	switch {
+	case q.IsInt() && exclusive:
+		n.Add(n, big.NewInt(direction))
+	case !q.IsInt() && direction > 0:
+		n.Add(n, big.NewInt(1))
+	}
+	return q.Mul(q.SetInt(n), step)
+}
+
+// signs is Language for bounds that are 0 or nil: signs alone tell, whatever the exponent is.
+func signs(r *regular.Arena, s Set) regular.Expr {
+	digit, nonzero := r.Class(digits), r.Class(regular.Range('1', '9'))
+	all, some, zeros := r.Star(digit), r.Repeat(digit, 1, regular.Unbounded), r.Star(r.Literal("0"))
+	power := r.Optional(exponent(r, some))
+	zero := r.Concat(r.Literal("0"), r.Optional(r.Concat(r.Literal(".0"), zeros)), power)
+	positive := r.Concat(r.Or(
+		r.Concat(nonzero, all, r.Optional(r.Concat(r.Literal("."), some))),
+		r.Concat(r.Literal("0."), zeros, nonzero, all)), power)
+	if s.Min != nil && s.Max != nil {
+		if s.MinExclusive || s.MaxExclusive {
+			return regular.None
+		}
+		return zero
+	}
+	e := positive
+	if s.Max != nil {
+		e = r.Concat(r.Literal("-"), positive)
+	}
+	if s.MinExclusive || s.MaxExclusive {
+		return e
+	}
+	return r.Or(zero, e)
+}

@@ -1,0 +1,232 @@
+package numbers
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// digits is the class of the digits.
+var digits = regular.Range('0', '9')
+
+// bound is a number from 0 on as its digits: the whole part without leading zeros (0 has one), the fraction without trailing zeros.
+type bound struct {
+	whole, fraction string
+	exclusive       bool
+}
+
+// boundOf returns v, which is at least 0 and a decimal, as a bound.
+func boundOf(v *big.Rat, exclusive bool) bound {
+	whole, fraction, _ := strings.Cut(Text(v), ".")
+	return bound{whole, fraction, exclusive}
+}
+
+// at returns the digit at place i, where the whole part has n digits.
+func (b *bound) at(i int) byte {
+	if i < len(b.whole) {
+		return b.whole[i] - '0'
+	}
+	if i -= len(b.whole); i < len(b.fraction) {
+		return b.fraction[i] - '0'
+	}
+	return 0
+}
+
+// span builds the texts of the numbers from low to high (nil: no bound) that are multiples of 'of' units of 10^-places; of is 0 where
+// there is nothing to be a multiple of. Bounds are multiples themselves, and not exclusive, where of is not 0. low is not above high,
+// and below it if either is exclusive.
+//
+// A text is followed digit by digit. As long as its digits are those of a bound, the next digit must not go beyond; once one differs,
+// the bound does not matter any more, and the rest is the same expression wherever that happens.
+type span struct {
+	r        *regular.Arena
+	low      bound
+	high     *bound
+	of       int32
+	places   int
+	fraction bool // whether a point may be written; without, places is 0
+	normal   bool // the first digit is not 0
+}
+
+// place is a place in a text: what stands before it.
+type place struct {
+	i         int  // digits
+	whole     int  // how many digits the whole part has
+	low, high bool // whether the digits are those of the bound
+	rem       int32
+}
+
+// plain returns the plain decimals.
+func (s *span) plain() regular.Expr {
+	n := len(s.low.whole)
+	if s.high != nil && len(s.high.whole) == n {
+		return s.from(place{whole: n, low: true, high: true})
+	}
+	es := []regular.Expr{s.from(place{whole: n, low: true})}
+	least, most := n, regular.Unbounded // digits behind the first one of numbers that are longer than low and shorter than high
+	if s.high != nil {
+		most = len(s.high.whole) - 2
+		es = append(es, s.from(place{whole: len(s.high.whole), high: true}))
+	}
+	if most < 0 || least <= most {
+		es = append(es, s.choose(1, 9, func(d byte) regular.Expr { return s.anyWhole(s.after(0, d), least, most) }))
+	}
+	return s.r.Or(es...)
+}
+
+// after returns the remainder after one more digit.
+func (s *span) after(rem int32, d byte) int32 {
+	if s.of == 0 {
+		return 0
+	}
+	return int32((int64(rem)*10 + int64(d)) % int64(s.of))
+}
+
+// multiples returns what may follow digits that leave a remainder.
+func (s *span) multiples(rem int32, places int) regular.Multiples {
+	return regular.Multiples{Of: s.of, Remainder: rem, Scale: places}
+}
+
+// anyWhole returns what may follow in the whole part and behind where no bound matters any more: least to most digits, and a fraction.
+func (s *span) anyWhole(rem int32, least, most int) regular.Expr {
+	r := s.r
+	if s.of <= 1 {
+		fraction := regular.Empty
+		if s.fraction {
+			fraction = r.Optional(r.Concat(r.Literal("."), s.anyFraction(rem, 0, true)))
+		}
+		return r.Concat(r.Repeat(r.Class(digits), least, most), fraction)
+	}
+	m := s.multiples(rem, s.places)
+	if !s.fraction {
+		m.Scale = regular.NoFraction
+	}
+	if most < 0 {
+		m.Digits, m.More = least, true
+		return r.Multiples(m)
+	}
+	var es []regular.Expr
+	for m.Digits = least; m.Digits <= most; m.Digits++ {
+		es = append(es, r.Multiples(m))
+	}
+	return r.Or(es...)
+}
+
+// anyFraction returns what may follow behind the point and i places where no bound matters any more; where some, at least one digit.
+func (s *span) anyFraction(rem int32, i int, some bool) regular.Expr {
+	if s.of != 0 {
+		return s.r.MultiplesFraction(s.multiples(rem, s.places-i), some)
+	}
+	least := 0
+	if some {
+		least = 1
+	}
+	return s.r.Repeat(s.r.Class(digits), least, regular.Unbounded)
+}
+
+// from returns what may follow at a place in the whole part, or at its end.
+func (s *span) from(p place) regular.Expr {
+	if p.i < p.whole {
+		if !p.low && !p.high {
+			return s.anyWhole(p.rem, p.whole-p.i, p.whole-p.i)
+		}
+		return s.digit(p, s.from)
+	}
+	if !p.low && !p.high {
+		return s.anyWhole(p.rem, 0, 0)
+	}
+	e := regular.None
+	if s.stops(p) {
+		e = regular.Empty
+	}
+	if s.fraction {
+		e = s.r.Or(e, s.r.Concat(s.r.Literal("."), s.behind(p, true)))
+	}
+	return e
+}
+
+// stops tells whether a text may end at a place behind the whole part.
+func (s *span) stops(p place) bool {
+	low := !p.low || p.i-p.whole >= len(s.low.fraction) && !s.low.exclusive
+	high := !p.high || p.i-p.whole < len(s.high.fraction) || !s.high.exclusive
+	if !low || !high || s.of <= 1 {
+		return low && high
+	}
+	// The digits must make a multiple when the places that are missing are zeros.
+	rem := p.rem
+	for range s.places - (p.i - p.whole) {
+		rem = s.after(rem, 0)
+	}
+	return rem == 0
+}
+
+// behind returns what may follow at a place behind the point; where some, at least one digit.
+func (s *span) behind(p place, some bool) regular.Expr {
+	r, i := s.r, p.i-p.whole
+	if !p.low && !p.high {
+		return s.anyFraction(p.rem, i, some)
+	}
+	last := 0
+	if p.low {
+		last = len(s.low.fraction)
+	}
+	if p.high {
+		last = max(last, len(s.high.fraction))
+	}
+	if i < last {
+		e := s.digit(p, func(p place) regular.Expr { return s.behind(p, false) })
+		if !some && s.stops(p) {
+			e = r.Or(e, regular.Empty)
+		}
+		return e
+	}
+	// All the digits of the bound are written.
+	zeros := r.Star(r.Literal("0"))
+	switch {
+	case p.high && s.high.exclusive:
+		return regular.None
+	case p.high && some:
+		return r.Repeat(r.Literal("0"), 1, regular.Unbounded)
+	case p.high:
+		return zeros
+	case s.low.exclusive:
+		return r.Concat(zeros, r.Class(regular.Range('1', '9')), r.Star(r.Class(digits)))
+	}
+	return s.anyFraction(p.rem, i, some)
+}
+
+// digit returns the digits that may follow at a place, each with what follows then.
+func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
+	least, most := byte(0), byte(9)
+	if p.i == 0 && (p.whole > 1 || s.normal) {
+		least = 1
+	}
+	if p.low {
+		least = max(least, s.low.at(p.i))
+	}
+	if p.high {
+		most = s.high.at(p.i)
+	}
+	return s.choose(least, most, func(d byte) regular.Expr {
+		return then(place{i: p.i + 1, whole: p.whole, low: p.low && d == s.low.at(p.i), high: p.high && d == s.high.at(p.i), rem: s.after(p.rem, d)})
+	})
+}
+
+// choose returns the digits from least to most, each with what follows then. Digits that the same follows become one class.
+func (s *span) choose(least, most byte, then func(d byte) regular.Expr) regular.Expr {
+	var classes []regular.Class
+	var rests []regular.Expr
+	for d := least; d <= most; d++ {
+		rest := then(d)
+		if n := len(rests); n > 0 && rests[n-1] == rest {
+			classes[n-1].Add('0' + d)
+			continue
+		}
+		classes, rests = append(classes, regular.ClassOf('0'+d)), append(rests, rest)
+	}
+	for i, c := range classes {
+		rests[i] = s.r.Concat(s.r.Class(c), rests[i])
+	}
+	return s.r.Or(rests...)
+}
