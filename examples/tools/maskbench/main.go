@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama"
 )
 
 func main() { cli.Main("maskbench", run) }
@@ -46,6 +49,7 @@ type options struct {
 	memory     bool
 	check      int
 	json       bool
+	tokens     bool
 	compare    []string
 	cpuprofile string
 	list       int
@@ -69,6 +73,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	f.Group("What is told", func() {
 		f.BoolVar(&o.json, "json", false, "print one JSON object for each schema, and no table")
+		f.BoolVar(&o.tokens, "tokens", false, "run nothing; print the schemas with the tokens of their documents, one JSON object a line, for other engines")
 		f.IntVar(&o.list, "list", 20, "most `schemas` that are listed of those with wrong verdicts, most keywords of those not supported")
 		f.Strings(&o.compare, "compare", "put the results of another engine beside: `NAME=PATH` of what -json printed, or a program that writes the same; may be repeated")
 	})
@@ -102,6 +107,9 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
+	if o.tokens {
+		return o.printTokens(ctx, tokenizer, stdout)
+	}
 	e := newExaminer(tokenizer)
 	e.forced, e.memory, e.check = o.forced, o.memory, o.check
 	warmed, err := e.warm()
@@ -134,25 +142,62 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 // patience is how long a schema takes before its id is told: whoever waits sees which one it is.
 const patience = 10 * time.Second
 
-// examine runs the schemas that the options choose.
-func (o *options) examine(ctx context.Context, e *examiner, sum *summary, stdout, stderr io.Writer) error {
-	wanted := map[string]bool{}
-	for _, id := range o.ids {
-		wanted[id] = true
-	}
+// chosen ranges over the schemas that the options choose.
+func (o *options) chosen(ctx context.Context) iter.Seq2[*schema, error] {
 	most := o.most
-	if len(wanted) > 0 {
+	if len(o.ids) > 0 {
 		most = 0
 	}
-	for s, err := range schemas(o.file, most) {
+	return func(yield func(*schema, error) bool) {
+		for s, err := range schemas(o.file, most) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil && len(o.ids) > 0 && !slices.Contains(o.ids, s.ID) {
+				continue
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// printTokens prints the chosen schemas, as text, with the tokens of their documents.
+func (o *options) printTokens(ctx context.Context, t *llama.Tokenizer, stdout io.Writer) error {
+	type test struct {
+		Valid  bool          `json:"valid"`
+		Tokens []llama.Token `json:"tokens"`
+	}
+	type line struct {
+		ID     string `json:"id"`
+		Schema string `json:"schema"`
+		Tests  []test `json:"tests"`
+	}
+	for s, err := range o.chosen(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := ctx.Err(); err != nil {
+		l := line{s.ID, string(s.Schema), []test{}}
+		for _, d := range s.Tests {
+			text, err := appendPython(nil, d.Data)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.ID, err)
+			}
+			l.Tests = append(l.Tests, test{d.Valid, t.Encode(string(text))})
+		}
+		if err := cli.PrintJSON(stdout, l); err != nil {
 			return err
 		}
-		if len(wanted) > 0 && !wanted[s.ID] {
-			continue
+	}
+	return nil
+}
+
+// examine runs the chosen schemas.
+func (o *options) examine(ctx context.Context, e *examiner, sum *summary, stdout, stderr io.Writer) error {
+	for s, err := range o.chosen(ctx) {
+		if err != nil {
+			return err
 		}
 		slow := time.AfterFunc(patience, func() { fmt.Fprintf(stderr, "%s takes longer than %v\n", s.ID, patience) })
 		r, err := e.examine(s)
