@@ -76,7 +76,7 @@ func TestSuite(t *testing.T) {
 			tests++
 			accepted := ""
 			for text := range writings(t, c.Data) {
-				if accepts(tokenizer, constraint, text) {
+				if letsThrough(tokenizer, constraint, text) {
 					accepted = text
 					break
 				}
@@ -137,8 +137,8 @@ func inDraft(file string, schema json.RawMessage) []byte {
 	return schema
 }
 
-// accepts tells whether a constraint lets a text through to its end.
-func accepts(t *llama.Tokenizer, c llama.Constraint, text string) bool {
+// letsThrough tells whether a constraint lets a text through to its end.
+func letsThrough(t *llama.Tokenizer, c llama.Constraint, text string) bool {
 	m := c.Start()
 	for _, token := range t.Encode(text) {
 		if m.Accept(token) != nil {
@@ -208,7 +208,7 @@ func written(value any) iter.Seq[string] {
 			if !yield(v.String()) {
 				return
 			}
-			if x, err := v.Float64(); err == nil && math.Abs(x) < 1<<53 && x == math.Trunc(x) && strings.ContainsAny(v.String(), ".eE") {
+			if x, err := v.Float64(); err == nil && math.Abs(x) <= 1<<53 && x == math.Trunc(x) && strings.ContainsAny(v.String(), ".eE") {
 				yield(strconv.FormatInt(int64(x), 10))
 			}
 		case bool:
