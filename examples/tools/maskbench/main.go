@@ -103,18 +103,14 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	tokenizer, err := loadTokenizer(o.tokenizer)
-	if err != nil {
-		return err
-	}
-	if o.tokens {
-		return o.printTokens(ctx, tokenizer, stdout)
-	}
-	e := newExaminer(tokenizer)
+	e := newExaminer(func() (*llama.Tokenizer, error) { return loadTokenizer(o.tokenizer) })
 	e.forced, e.memory, e.check = o.forced, o.memory, o.check
 	warmed, err := e.warm()
 	if err != nil {
 		return err
+	}
+	if o.tokens {
+		return o.printTokens(ctx, e.tokenizer, stdout)
 	}
 	if o.cpuprofile != "" {
 		f, err := os.Create(o.cpuprofile)

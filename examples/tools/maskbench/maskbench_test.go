@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,9 +170,8 @@ func TestCheckerFindsLies(t *testing.T) {
 		"": "", "allows": "is in the set", "refuses": "is in the set", "accepts": "not in the set, and accepted", "stuck": "stuck",
 		"foretells": "not allowed", "shares": "is in the set", "ends": "may end",
 	} {
-		e := newExaminer(tokenizer)
-		small := llama.NewTokenSet(12) // all tokens are drawn
-		c := checker{tokenizer, small, llama.NewTokenSet(12), e.random, 400}
+		// Of so small a set all tokens are drawn.
+		c := checker{tokenizer, llama.NewTokenSet(12), llama.NewTokenSet(12), rand.New(rand.NewPCG(1, 2)), 400}
 		_, err := c.follow(&liar{lie: lie}, []llama.Token{1, 2, 3})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", lie, err, want)

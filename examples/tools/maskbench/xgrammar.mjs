@@ -4,6 +4,9 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { gunzipSync } from 'node:zlib';
 
+console.log = console.error; // which is where xgrammar tells why it gives up
+const print = (result) => process.stdout.write(JSON.stringify(result) + '\n');
+
 // The package calls itself an ES module and is CommonJS.
 const path = createRequire(import.meta.url).resolve('@mlc-ai/web-xgrammar');
 const xgrammar = new Module(path);
@@ -34,7 +37,7 @@ for await (const line of createInterface({ input: createReadStream(tokensPath) }
     result.compile_us = us(began);
   } catch (e) {
     Object.assign(result, { verdict: 'unsupported', keyword: '?', reason: String(e), compile_us: us(began) });
-    console.log(JSON.stringify(result));
+    print(result);
     continue;
   }
   for (const { valid, tokens } of tests) {
@@ -55,5 +58,5 @@ for await (const line of createInterface({ input: createReadStream(tokensPath) }
   if (result.refuses) result.verdict = 'refuses';
   if (result.accepts) result.verdict = 'accepts';
   compiled.dispose();
-  console.log(JSON.stringify(result));
+  print(result);
 }
