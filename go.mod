@@ -7,6 +7,7 @@ require (
 	github.com/ergochat/readline v0.1.3
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/rivo/uniseg v0.4.7
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/sugarme/tokenizer v0.3.0
 	github.com/x448/float16 v0.8.4
