@@ -10,18 +10,46 @@ import (
 	"time"
 )
 
-// Piece is a part of an answer. The texts of all pieces together are the answer, the text of a piece beside an error included.
+// Piece is a part of an answer. The texts of all pieces together are the answer's text, the text of a piece beside an error included.
+//
+// # Calls
+//
+// Calls are looked for in an answer where Params.Template has tools and the model's way of writing calls is known; see
+// Tokenizer.CallFormat. Then Calls has what the answer calls and Text has the rest: what is no call of a function on offer, with a JSON
+// object or Python's keyword arguments for arguments and without a mistake, is text, to the letter. White space beside calls and what
+// separates them is in neither. Where calls are not looked for, Text has everything.
+//
+// Text that may yet become a call is held back as long as it may. A call begins to come when its name and the beginning of its arguments
+// are there; its arguments then come piece by piece. When the rest of it turns out to be a mistake, or does not come, since the answer
+// ends before, the call's last piece is Broken: there is no such call, and its text comes in Text, beside that piece or later.
+//
+// So at any time the answer until then is: the texts together, and the calls whose arguments are together and not Broken. At its end
+// that is Message.
 type Piece struct {
-	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string, is incomplete.
+	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string or a call, is incomplete.
 	Text string
+	// Calls are pieces of function calls, in the order in which they came.
+	Calls []CallPiece
 	// Tokens are the tokens generated since the last piece.
 	Tokens []Token
 	// Logprobs has an element for each of Tokens when Params.Logprobs asks for it.
 	Logprobs []Logprobs
 	// Stop says, on the last piece, why the answer ended; it is 0 on the others.
 	Stop StopReason
+	// Message is set on the last piece, and beside an error that ends an answer early: the whole answer as an assistant's turn, with the
+	// calls that are complete. Appended to the history, it is what the next Chat goes on from.
+	Message Message
 	// Stats are set on the last piece, and beside an error that ends an answer early.
 	Stats Stats
+}
+
+// CallPiece is a part of a function call. A call's pieces come one after the other.
+type CallPiece struct {
+	Index     int    // which call of the answer this is: 0, 1, …, those that turn out to be Broken included
+	ID        string // on a call's first piece: nine letters and digits, made of the conversation and Index
+	Name      string // on a call's first piece: the function
+	Arguments string // the next part of the arguments' JSON; whole UTF-8 characters, and perhaps empty
+	Broken    bool   // on a call's last piece: there is no such call after all
 }
 
 // StopReason says why an answer ended.
@@ -30,6 +58,7 @@ type StopReason int
 // The reasons.
 const (
 	EndOfTurn   StopReason = iota + 1 // the model ended its turn; the end token is not part of Tokens
+	ToolCalled                        // the model ended its turn, and it calls functions: Message.ToolCalls is not empty
 	StopString                        // one of Params.Stop came up
 	MaxTokens                         // Params.MaxTokens were generated
 	ContextFull                       // no room for another token
@@ -42,6 +71,8 @@ func (r StopReason) String() string {
 		return "not stopped"
 	case EndOfTurn:
 		return "end of turn"
+	case ToolCalled:
+		return "tool called"
 	case StopString:
 		return "stop string"
 	case MaxTokens:
@@ -93,8 +124,9 @@ func rate(n int, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// Collect computes an answer to its end and returns it as one piece: all of its text and tokens, and the last piece's Stop and Stats.
-// Beside an error is what there was of the answer until then.
+// Collect computes an answer to its end and returns it as one piece: all of its text and tokens, its calls, each of them in one piece and
+// those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer until
+// then.
 //
 //	answer, err := llama.Collect(session.Chat(ctx, history, llama.Params{}))
 func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {
@@ -102,14 +134,31 @@ func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {
 	var text strings.Builder
 	for p, err := range pieces {
 		text.WriteString(p.Text)
+		all.Calls = joinCalls(all.Calls, p.Calls)
 		all.Tokens, all.Logprobs = append(all.Tokens, p.Tokens...), append(all.Logprobs, p.Logprobs...)
-		all.Text, all.Stop, all.Stats = text.String(), p.Stop, p.Stats
+		all.Text, all.Stop, all.Message, all.Stats = text.String(), p.Stop, p.Message, p.Stats
 		if err != nil {
 			return all, err
 		}
 	}
 	all.Text = text.String()
 	return all, nil
+}
+
+// joinCalls puts pieces of calls to the calls that came before them.
+func joinCalls(calls, pieces []CallPiece) []CallPiece {
+	for _, p := range pieces {
+		last := len(calls) - 1
+		switch {
+		case last < 0 || calls[last].Index != p.Index:
+			calls = append(calls, p)
+		case p.Broken:
+			calls = calls[:last]
+		default:
+			calls[last].Arguments += p.Arguments
+		}
+	}
+	return calls
 }
 
 // Generate appends the prompt to the conversation and returns the continuation, piece by piece, as it is computed.
@@ -195,6 +244,10 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	if err := p.validate(); err != nil {
 		return Piece{}, err
 	}
+	tools, err := p.Template.toolNames()
+	if err != nil {
+		return Piece{}, err
+	}
 	c := &s.sequence
 	stats := Stats{PromptTokens: reused + len(prompt), ReusedTokens: reused}
 	before := c.usage
@@ -206,7 +259,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	}
 	s.drafting.start(p.Draft)
 	began, had := time.Now(), len(c.tokens)
-	err := s.prefill(ctx, prompt, reused, nil)
+	err = s.prefill(ctx, prompt, reused, nil)
 	if err == nil {
 		err = s.with(func(c *sequence) error {
 			if err := c.ensureLogits(); err != nil || c.logits.at != nowhere {
@@ -221,7 +274,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		return Piece{Stats: final()}, err
 	}
 	s.sampler.start(p)
-	s.filter.start(p.Stop, fresh && c.model.tokenizer.leadingSpace())
+	s.answer.start(c.model.tokenizer, p.Stop, fresh, len(tools) > 0, tools, c.tokens)
 	if err := s.with(func(c *sequence) error { c.model.batch.join(&c.job); return nil }); err != nil {
 		return Piece{Stats: final()}, err
 	}
@@ -233,7 +286,9 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		err = tidy
 	}
 	if err != nil {
-		return Piece{Text: s.filter.flush(), Stats: final()}, err
+		last := Piece{Stats: final()}
+		s.answer.finish(&last)
+		return last, err
 	}
 	return Piece{}, nil
 }
@@ -252,7 +307,7 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 		chosen := time.Since(began)
 		stats.DecodeTime += chosen
 		if piece.Stop != 0 {
-			piece.Text += s.filter.flush()
+			s.answer.finish(&piece)
 			piece.Stats = final()
 			if len(piece.Tokens) > 0 && s.sequence.expects(next) {
 				piece.Stats.AcceptedTokens++ // append accepts it when it has been delivered
@@ -342,11 +397,8 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	if n := s.sampler.Logprobs; n > 0 {
 		piece.Logprobs = []Logprobs{logprobs(c.logits.host, token, n)}
 	}
-	s.bytes = c.model.tokenizer.AppendBytes(s.bytes[:0], token)
-	text, stopped := s.filter.push(s.bytes)
-	piece.Text = text
 	switch {
-	case stopped:
+	case s.answer.add(token, &piece):
 		piece.Stop = StopString
 	case s.sampler.MaxTokens > 0 && stats.GeneratedTokens == s.sampler.MaxTokens:
 		piece.Stop = MaxTokens

@@ -249,7 +249,7 @@ func (p *Pool) keep(c *conversation) (useless []*conversation) {
 // can go on as a new session's would: whether it has tokens, each cache still has a slot for each of them, and no eviction is due
 // that an error prevented. The session is not in use.
 func (s *Session) rest() (useful bool) {
-	s.sampler, s.filter, s.run, s.bytes, s.progress = sampler{}, textFilter{}, nil, nil, nil
+	s.sampler, s.answer, s.run, s.progress = sampler{}, answer{}, nil, nil
 	s.drafting.start(nil) // which keeps what was learned of drafts
 	err := s.with(func(c *sequence) error {
 		if err := c.settle(); err != nil { // an answer whose loop panicked may have left a drafter's proposals

@@ -45,6 +45,7 @@ type Params struct {
 	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
 	Draft Drafter
 	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
+	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece.
 	Template TemplateOptions
 }
 
@@ -86,6 +87,9 @@ func (p *Params) validate() error {
 		if !f.ok {
 			return &ParamError{Field: "Params." + f.name, Value: f.value, Want: f.want}
 		}
+	}
+	if _, err := p.Template.toolNames(); err != nil {
+		return err
 	}
 	return checkStops(p.Stop)
 }

@@ -111,13 +111,16 @@ func (f *textFilter) add(r rune) bool {
 	return longest > 0
 }
 
-// flush returns what was held back, when no more will come. A character that was begun becomes U+FFFD.
+// flush returns what was held back, when no more will come, or nothing that goes on with it. A character that was begun becomes U+FFFD.
 func (f *textFilter) flush() string {
 	text := string(f.held)
 	if len(f.raw) > 0 {
 		text += string(utf8.RuneError)
 	}
 	f.raw, f.held = f.raw[:0], f.held[:0]
+	for i := range f.stops {
+		f.stops[i].matched = 0
+	}
 	return text
 }
 

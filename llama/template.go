@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,33 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
-
-// The roles of messages. A model's chat template may name others, which can be used, and may have no place for some of these:
-// any role that it cannot serve is a *ParamError.
-const (
-	RoleSystem    = "system"    // instructions, first in a conversation
-	RoleUser      = "user"      // who asks
-	RoleAssistant = "assistant" // the model
-	RoleTool      = "tool"      // the result of a function that the model called
-)
-
-// Message is one turn of a conversation.
-type Message struct {
-	Role       string     // one of the constants, or another that the model's template knows
-	Content    string     // text, in which added tokens are inert
-	ToolCalls  []ToolCall // functions that an assistant's turn calls
-	Name       string     // who speaks, for templates that use it
-	ToolCallID string     // the call that a tool's turn answers, for templates that use it
-}
-
-// ToolCall is a function call in an assistant's turn.
-type ToolCall struct {
-	ID        string
-	Name      string
-	Arguments json.RawMessage // a JSON object; its keys keep their order
-}
 
 // TemplateOptions say how a conversation is rendered. The zero value ends it with the opening of the assistant's turn.
 type TemplateOptions struct {
@@ -111,17 +88,34 @@ func roleError(i int, role string) error {
 	return &ParamError{fmt.Sprintf("history[%d].Role", i), fmt.Sprintf("%q", role), "a role that the model's chat template has a place for"}
 }
 
+// toolNames returns the names of the functions on offer.
+func (o *TemplateOptions) toolNames() ([]string, error) {
+	names := make([]string, len(o.Tools))
+	for i, tool := range o.Tools {
+		var t struct {
+			Name     string
+			Function struct{ Name string }
+		}
+		err := json.Unmarshal(tool, &t)
+		if names[i] = cmp.Or(t.Function.Name, t.Name); err != nil || names[i] == "" {
+			return nil, &ParamError{fmt.Sprintf("Params.Template.Tools[%d]", i), fmt.Sprintf("%.200q", tool), `{"type":"function","function":{…}} with a name`}
+		}
+	}
+	return names, nil
+}
+
 // HasTemplate tells whether the model has a chat format, which Template and Chat need.
 func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
 
 // setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else none. A template that does
-// not parse is an error, since answering in another format would silently be worse.
+// not parse is an error, since answering in another format would silently be worse. The format says how calls are written.
 func (t *Tokenizer) setTemplate(source, bos, eos string) error {
-	if source == "" {
-		if _, ok := t.vocabulary.ID("<|start_header_id|>"); !ok {
-			return nil
-		}
+	if _, ok := t.vocabulary.ID("<|start_header_id|>"); ok && source == "" {
 		source = chat.Llama3()
+	}
+	t.calls = calls.Of(source, func(token string) bool { return slices.Contains(t.vocabulary.Added(), token) })
+	if source == "" {
+		return nil
 	}
 	template, err := chat.Parse(source, t.vocabulary.Added(), bos, eos)
 	if err != nil {

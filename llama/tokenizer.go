@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
 
@@ -16,6 +17,7 @@ import (
 type Tokenizer struct {
 	vocabulary Vocabulary
 	template   *chat.Template // nil: the model has no chat format
+	calls      calls.Format   // how the model writes function calls
 	derived    sync.Map       // what Derive made, by key
 }
 

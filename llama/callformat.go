@@ -1,0 +1,22 @@
+package llama
+
+import "github.com/antigravity-go/antigravity/internal/calls"
+
+// CallFormat is a way in which models write function calls.
+type CallFormat int
+
+// The formats, with two calls each.
+const (
+	NoCalls            = CallFormat(calls.None)          // none that this package knows: a call stays text
+	LlamaJSONCalls     = CallFormat(calls.LlamaJSON)     // {"name": "f", "parameters": {"a": 1}}; {"name": "g", "parameters": {}}
+	LlamaPythonicCalls = CallFormat(calls.LlamaPythonic) // [f(a=1), g()]
+	HermesCalls        = CallFormat(calls.Hermes)        // <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call> each: Hermes, Qwen
+	MistralCalls       = CallFormat(calls.Mistral)       // [TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
+	MistralArgsCalls   = CallFormat(calls.MistralArgs)   // [TOOL_CALLS]f[ARGS]{"a": 1} each: Mistral's later models
+)
+
+// String names the format in words.
+func (f CallFormat) String() string { return calls.Format(f).String() }
+
+// CallFormat tells how the model writes function calls, as far as its chat template and its vocabulary say.
+func (t *Tokenizer) CallFormat() CallFormat { return CallFormat(t.calls) }
