@@ -223,22 +223,31 @@ func (w *writer) nth(n int) llama.Token {
 	panic("the set has fewer tokens")
 }
 
-// validator returns a function that judges documents: they are JSON in UTF-8 without a name that comes twice in one object, and fit the
-// schema.
+// validator is newValidator for a schema that is right.
 func validator(t testing.TB, schema []byte) func(text []byte) error {
 	t.Helper()
-	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	judge, err := newValidator(schema)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return judge
+}
+
+// newValidator returns a function that judges documents: they are JSON in UTF-8 without a name that comes twice in one object, and fit
+// the schema.
+func newValidator(schema []byte) (judge func(text []byte) error, err error) {
+	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	if err := compiler.AddResource("file:///schema.json", decoded); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	compiled, err := compiler.Compile("file:///schema.json")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	return func(text []byte) error {
 		if !utf8.Valid(text) {
@@ -256,7 +265,7 @@ func validator(t testing.TB, schema []byte) func(text []byte) error {
 			return err
 		}
 		return compiled.Validate(value)
-	}
+	}, nil
 }
 
 // noNameTwice reads a value.
