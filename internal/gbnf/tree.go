@@ -1,0 +1,66 @@
+package gbnf
+
+import (
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// kind tells what a node is.
+type kind uint8
+
+const (
+	text     kind = iota // expr
+	ref                  // a rule
+	sequence             // its parts, in order
+	choice               // one of its parts
+	repeat               // its only part, from least to most times
+)
+
+// node is a part of a rule.
+type node struct {
+	kind        kind
+	at          int // where it stands in the source
+	expr        regular.Expr
+	cost        int  // of a text: about how many expressions it is made of
+	many        bool // of a text: it takes one of many characters
+	rule        int  // of a ref
+	parts       []*node
+	least, most int // most may be regular.Unbounded
+
+	parent     *node // nil: the rule is body's
+	owner      int   // the rule that it stands in
+	missing    int   // while marks spread: parts without a mark
+	nullable   bool  // the empty text belongs to it
+	productive bool  // some text belongs to it
+	facts      *facts
+}
+
+// rule is a rule of the grammar.
+type rule struct {
+	name    string
+	at      int     // where it is defined, or where it is used first as long as it is not
+	body    *node   // nil: not yet defined
+	refs    []*node // where it is used
+	reached bool    // from root
+
+	one   bool           // it is one expression, expr
+	expr  regular.Expr   // where one
+	added bool           // it is the grammar's rule id
+	id    grammar.RuleID // where added
+}
+
+// facts is what is known of a part when rules are compiled.
+type facts struct {
+	solid bool // it may become one expression, or a part of one
+	cost  int  // about how many expressions that takes
+	own   int  // cost without that of the rules that are used
+	many  bool // somewhere it takes one of many characters
+	wide  bool // somewhere it takes any number, or a large one, of these
+	open  bool // it may do so at the end of its texts
+}
+
+// closed tells whether texts have a loop over many characters, and then an end that they are known by.
+func (f *facts) closed() bool { return f.wide && !f.open }
+
+// manyCharacters is from how many characters on a class counts as one of many.
+const manyCharacters = 64
