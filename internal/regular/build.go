@@ -59,6 +59,8 @@ func (r *Arena) concat(a, b Expr) Expr {
 		return b
 	case b == Empty:
 		return a
+	case b == All && r.nodes[a].nullable:
+		return All
 	}
 	if n := r.nodes[a]; n.kind == concat {
 		return r.concat(Expr(n.a), r.concat(Expr(n.b), b))

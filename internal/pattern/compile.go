@@ -1,0 +1,363 @@
+package pattern
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// compiler makes expressions of trees.
+//
+// A context is what comes before a place in the text: 0 is the beginning of the text, and 1+i a character of blocks[i].
+type compiler struct {
+	r          *regular.Arena
+	alphabet   Alphabet
+	source     string
+	char       regular.Expr // any character
+	blocks     []Set        // a partition of all characters: assertions tell only characters of different blocks apart
+	blockExprs []regular.Expr
+	steps      int
+	err        error
+}
+
+// rest is what may follow in each context.
+type rest struct {
+	of []regular.Expr
+	// open says that the expressions may have All in them: of the strings that they have, only those count that the
+	// alphabet can write. All is used rather than these because a union with All is simply All: once a text has matched,
+	// nothing is left of the pattern.
+	open bool
+}
+
+// newCompiler returns a compiler for a tree.
+func newCompiler(r *regular.Arena, a Alphabet, source string, tree *node) *compiler {
+	c := &compiler{r: r, alphabet: a, source: source, char: a.Char(r), blocks: []Set{anything()}}
+	c.partition(tree)
+	for _, b := range c.blocks {
+		c.blockExprs = append(c.blockExprs, a.Set(r, b))
+	}
+	return c
+}
+
+// partition refines the blocks so that each assertion holds for all characters of a block or for none.
+func (c *compiler) partition(n *node) {
+	if !n.asserts {
+		return
+	}
+	for _, s := range n.subs {
+		c.partition(s)
+	}
+	if n.op != opLineBegin && n.op != opLineEnd && n.op != opBoundary && n.op != opBehind {
+		return
+	}
+	const most = 32
+	var blocks []Set
+	for _, b := range c.blocks {
+		for _, part := range []Set{b.And(n.set), b.Minus(n.set)} {
+			if len(part) > 0 {
+				blocks = append(blocks, part)
+			}
+		}
+	}
+	if len(blocks) > most {
+		c.err = tooComplex(c.source)
+		return
+	}
+	c.blocks = blocks
+}
+
+// inside tells whether the character of a context is in set.
+func (c *compiler) inside(context int, set Set) bool {
+	return context > 0 && set.Has(c.blocks[context-1][0].Low)
+}
+
+// whole returns the texts that the tree matches as a whole.
+func (c *compiler) whole(tree *node) (regular.Expr, error) {
+	k := c.before(tree, c.same(regular.Empty))
+	return c.finish(k.of[0], k.open)
+}
+
+// somewhere returns the texts that the tree matches somewhere.
+func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
+	k := c.same(regular.All)
+	k.open = true
+	k = c.before(tree, k)
+	chars := c.r.Star(c.char)
+	if k.uniform() {
+		return c.finish(c.r.Concat(chars, k.of[0]), k.open)
+	}
+	ways := []regular.Expr{k.of[0]}
+	if slices.Max(k.of[1:]) == slices.Min(k.of[1:]) {
+		ways = append(ways, c.r.Concat(chars, c.char, k.of[1]))
+	} else {
+		for i, b := range c.blockExprs {
+			ways = append(ways, c.r.Concat(chars, b, k.of[1+i]))
+		}
+	}
+	return c.finish(c.r.Or(ways...), k.open)
+}
+
+// finish returns e, less what the alphabet cannot write.
+func (c *compiler) finish(e regular.Expr, open bool) (regular.Expr, error) {
+	if open {
+		e = c.r.And(c.r.Star(c.char), e)
+	}
+	if c.err == nil && c.r.Err() != nil {
+		c.err = tooComplex(c.source)
+	}
+	if c.err != nil {
+		return regular.None, c.err
+	}
+	return e, nil
+}
+
+// same returns e for each context.
+func (c *compiler) same(e regular.Expr) rest {
+	k := rest{of: make([]regular.Expr, 1+len(c.blocks))}
+	for i := range k.of {
+		k.of[i] = e
+	}
+	return k
+}
+
+// uniform tells whether the context does not matter.
+func (k rest) uniform() bool { return slices.Min(k.of) == slices.Max(k.of) }
+
+// each returns what f makes of each context's expression.
+func (k rest) each(f func(context int, e regular.Expr) regular.Expr) rest {
+	out := rest{make([]regular.Expr, len(k.of)), k.open}
+	for i, e := range k.of {
+		out.of[i] = f(i, e)
+	}
+	return out
+}
+
+// either returns what is in k or in l.
+func (c *compiler) either(k, l rest) rest {
+	out := k.each(func(i int, e regular.Expr) regular.Expr { return c.r.Or(e, l.of[i]) })
+	out.open = k.open || l.open
+	return out
+}
+
+// step counts what is compiled and tells whether to go on.
+func (c *compiler) step() bool {
+	if c.steps++; c.steps > maxSteps && c.err == nil || c.r.Err() != nil {
+		c.err = tooComplex(c.source)
+	}
+	return c.err == nil
+}
+
+// before returns what n followed by k matches.
+func (c *compiler) before(n *node, k rest) rest {
+	if !c.step() {
+		return k
+	}
+	r := c.r
+	if !n.asserts {
+		if k.uniform() {
+			all := c.same(r.Concat(c.language(n), k.of[0]))
+			all.open = k.open
+			return all
+		}
+		empty, ends := c.split(n)
+		var ways []regular.Expr
+		for i, e := range ends {
+			ways = append(ways, r.Concat(e, k.of[1+i]))
+		}
+		after := r.Or(ways...)
+		return k.each(func(_ int, e regular.Expr) regular.Expr {
+			if empty {
+				return r.Or(after, e)
+			}
+			return after
+		})
+	}
+	switch n.op {
+	case opSeq:
+		for i := len(n.subs) - 1; i >= 0; i-- {
+			k = c.before(n.subs[i], k)
+		}
+		return k
+	case opAlt:
+		all := c.same(regular.None)
+		for _, s := range n.subs {
+			all = c.either(all, c.before(s, k))
+		}
+		return all
+	case opRepeat:
+		return c.repeated(n, k)
+	case opAhead:
+		all := c.same(regular.All)
+		all.open = true
+		ahead := c.before(n.subs[0], all)
+		return k.each(func(i int, e regular.Expr) regular.Expr {
+			if n.negative {
+				return r.And(e, r.Not(ahead.of[i]))
+			}
+			return r.And(e, ahead.of[i])
+		})
+	}
+	out := k.each(func(i int, e regular.Expr) regular.Expr { return c.followed(e, c.demand(n, i)) })
+	out.open = k.open && n.op != opEnd
+	return out
+}
+
+// A demand on what follows: bit 0 stands for the end of the text, bit 1+i for a character of blocks[i].
+type demand uint64
+
+const atEnd demand = 1
+
+// anyNext demands nothing.
+func (c *compiler) anyNext() demand { return 1<<(1+len(c.blocks)) - 1 }
+
+// demand returns what an assertion demands of what follows in a context; it is 0 where the assertion does not hold.
+func (c *compiler) demand(n *node, context int) demand {
+	next := demand(0)
+	for i := range c.blocks {
+		if c.inside(1+i, n.set) {
+			next |= 1 << (1 + i)
+		}
+	}
+	holds := false
+	switch n.op {
+	case opEnd:
+		return atEnd
+	case opLineEnd:
+		return next | atEnd
+	case opBoundary:
+		if c.inside(context, n.set) == n.negative {
+			return next
+		}
+		return c.anyNext() &^ next
+	case opBegin:
+		holds = context == 0
+	case opLineBegin:
+		holds = context == 0 || c.inside(context, n.set)
+	case opBehind:
+		holds = (context == 0 && n.begin || c.inside(context, n.set)) != n.negative
+	}
+	if holds {
+		return c.anyNext()
+	}
+	return 0
+}
+
+// followed returns the strings of e that meet a demand.
+func (c *compiler) followed(e regular.Expr, d demand) regular.Expr {
+	switch d {
+	case 0:
+		return regular.None
+	case c.anyNext():
+		return e
+	case atEnd:
+		if c.r.Nullable(e) {
+			return regular.Empty
+		}
+		return regular.None
+	}
+	ways := []regular.Expr{c.r.Concat(c.firsts(d), regular.All)}
+	if d&atEnd != 0 {
+		ways = append(ways, regular.Empty)
+	}
+	return c.r.And(e, c.r.Or(ways...))
+}
+
+// firsts returns the characters that meet a demand.
+func (c *compiler) firsts(d demand) regular.Expr {
+	var set Set
+	for i, b := range c.blocks {
+		if d>>(1+i)&1 != 0 {
+			set = set.Or(b)
+		}
+	}
+	return c.alphabet.Set(c.r, set)
+}
+
+// language returns what n matches, which has no assertions.
+func (c *compiler) language(n *node) regular.Expr {
+	if !c.step() {
+		return regular.None
+	}
+	switch n.op {
+	case opSet:
+		return c.alphabet.Set(c.r, n.set)
+	case opText:
+		return c.alphabet.Text(c.r, n.text)
+	case opRepeat:
+		return c.r.Repeat(c.language(n.subs[0]), n.least, n.most)
+	}
+	subs := make([]regular.Expr, len(n.subs))
+	for i, s := range n.subs {
+		subs[i] = c.language(s)
+	}
+	if n.op == opSeq {
+		return c.r.Concat(subs...)
+	}
+	return c.r.Or(subs...)
+}
+
+// split returns whether n, which has no assertions, matches the empty text, and the texts that it matches which end with a
+// character of each block.
+func (c *compiler) split(n *node) (empty bool, ends []regular.Expr) {
+	r := c.r
+	ends = make([]regular.Expr, len(c.blocks))
+	if !c.step() {
+		return false, ends
+	}
+	if len(c.blocks) == 1 && n.op <= opText {
+		ends[0] = c.language(n)
+		return false, ends
+	}
+	switch n.op {
+	case opSet:
+		for i, b := range c.blocks {
+			ends[i] = c.alphabet.Set(r, n.set.And(b))
+		}
+	case opText:
+		last, _ := utf8.DecodeLastRuneInString(n.text)
+		for i, b := range c.blocks {
+			if b.Has(last) {
+				ends[i] = c.language(n)
+			}
+		}
+	case opSeq:
+		empty = true
+		all := regular.Empty
+		for _, s := range n.subs {
+			without, its := c.split(s)
+			for i := range ends {
+				e := r.Concat(all, its[i])
+				if without {
+					e = r.Or(e, ends[i])
+				}
+				ends[i] = e
+			}
+			empty = empty && without
+			all = r.Concat(all, c.language(s))
+		}
+	case opAlt:
+		for _, s := range n.subs {
+			without, its := c.split(s)
+			for i := range ends {
+				ends[i] = r.Or(ends[i], its[i])
+			}
+			empty = empty || without
+		}
+	case opRepeat:
+		if n.most == 0 {
+			return true, ends
+		}
+		without, its := c.split(n.subs[0])
+		most := n.most
+		if most != regular.Unbounded {
+			most--
+		}
+		before := r.Repeat(c.language(n.subs[0]), max(n.least-1, 0), most)
+		for i := range ends {
+			ends[i] = r.Concat(before, its[i])
+		}
+		empty = without || n.least == 0
+	}
+	return empty, ends
+}
