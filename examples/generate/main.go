@@ -20,6 +20,7 @@ generate answers one prompt with a model of the Llama family.
   go run ./examples/generate -prompt "What is the capital of Japan?"
   go run ./examples/generate -model model.gguf -prompt - -json < question.txt
   go run ./examples/generate -model flint -draft lookup -prompt - < edit.txt
+  go run ./examples/generate -model model.gguf -schema person.json -prompt "Who wrote Faust?"
 
 The prompt becomes a user's message when the model has a chat template. With -raw, or without a template, it is a text to
 continue: begin-of-text comes first, and special tokens such as <|eot_id|> are recognised in it. The answer goes to stdout
@@ -50,6 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		model  cli.Model
 		memory cli.Memory
 		draft  cli.Draft
+		form   cli.Form
 	)
 	f := cli.NewFlags("generate", about)
 	prompt.Flags(f, "What is the capital of Japan?")
@@ -57,6 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	model.Flags(f)
 	memory.Flags(f, tensor.F16)
 	draft.Flags(f)
+	form.Flags(f)
 	if err := f.Parse(args, stdout); err != nil {
 		return err
 	}
@@ -75,6 +78,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	defer closeDraft()
 	params.Draft = drafter
+	if params.Constraint, err = form.Constraint(m.Tokenizer(), stderr); err != nil {
+		return err
+	}
 	var text strings.Builder
 	out := stdout
 	if prompt.JSON {

@@ -16,7 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Language has the expressions in an arena. All of them are of what stands between the quotes where strings are concerned.
+// Language has the expressions in an arena.
 type Language struct {
 	Arena *regular.Arena
 
@@ -32,6 +32,8 @@ type Language struct {
 	String, CanonicalString regular.Expr
 	// Number is any number.
 	Number regular.Expr
+	// Text is any text in UTF-8, which is no JSON: what stands around it.
+	Text regular.Expr
 }
 
 // MaxIndent is how many blanks may stand at the beginning of a line.
@@ -75,6 +77,7 @@ var base = sync.OnceValue(func() *Language {
 			controls = append(controls, lit(s[1:]))
 		}
 	}
+	l.Text = r.Star(r.Or(plain, class(regular.Range(0, 0x1F).Or(regular.ClassOf('"', '\\')))))
 	l.Char = r.Or(plain, escape)
 	l.Canonical = r.Or(plain, r.Concat(lit(`\`), r.Or(append(controls, short)...)))
 	l.Chars, l.Canonicals = r.Star(l.Char), r.Star(l.Canonical)
@@ -82,32 +85,20 @@ var base = sync.OnceValue(func() *Language {
 	l.CanonicalString = r.Concat(lit(`"`), l.Canonicals, lit(`"`))
 
 	l.Number = numbers.Any(r)
-	for _, e := range []regular.Expr{l.Space, l.Colon, l.Comma, l.Char, l.Chars, l.Canonical, l.Canonicals, l.String, l.CanonicalString, l.Number} {
-		reach(r, e)
+	for _, e := range []regular.Expr{l.Space, l.Colon, l.Comma, l.Char, l.Chars, l.Canonical, l.Canonicals, l.String, l.CanonicalString, l.Number, l.Text} {
+		r.Reach(e)
 	}
 	return l
 })
 
-// reach asks for every state that is reached from e, so that copies of the arena have them already.
-func reach(r *regular.Arena, e regular.Expr) {
-	seen, todo := map[regular.Expr]bool{e: true}, []regular.Expr{e}
-	for len(todo) > 0 {
-		s := todo[0]
-		todo = todo[1:]
-		for _, b := range r.First(s).Bytes(nil) {
-			if n := r.Next(s, b); !seen[n] {
-				seen[n] = true
-				todo = append(todo, n)
-			}
-		}
-	}
-}
-
 // New returns the languages in an arena of their own. Their expressions have the same numbers each time.
-func New() *Language {
-	l := *base()
-	l.Arena = l.Arena.Clone()
-	return &l
+func New() *Language { return base().Clone() }
+
+// Clone returns a copy, in which each expression has the same number.
+func (l *Language) Clone() *Language {
+	c := *l
+	c.Arena = l.Arena.Clone()
+	return &c
 }
 
 // Spell returns how a character is written in a string, in the canonical way.

@@ -73,6 +73,21 @@ func (r *Arena) First(e Expr) (c Class) {
 	return c
 }
 
+// Reach asks for every state that is reached from e, so that copies of the arena have them already.
+func (r *Arena) Reach(e Expr) {
+	seen, todo := map[Expr]bool{e: true}, []Expr{e}
+	for len(todo) > 0 && r.err == nil {
+		s := todo[0]
+		todo = todo[1:]
+		for _, b := range r.First(s).Bytes(nil) {
+			if n := r.Next(s, b); !seen[n] {
+				seen[n] = true
+				todo = append(todo, n)
+			}
+		}
+	}
+}
+
 // addRow makes room for the transitions of e.
 func (r *Arena) addRow(e Expr) {
 	var p partition

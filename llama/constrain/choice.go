@@ -19,7 +19,7 @@ func Choice(t *llama.Tokenizer, options ...string) (llama.Constraint, error) {
 	for _, o := range options {
 		content = append(strconv.AppendQuote(content, o), ',')
 	}
-	return compile(t, "choice", content, func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
+	return made(compile(t, "choice", content, func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
 		if len(options) == 0 {
 			return grammar.Symbol{}, errors.New("there are no options")
 		}
@@ -31,5 +31,5 @@ func Choice(t *llama.Tokenizer, options ...string) (llama.Constraint, error) {
 			all[i] = l.Arena.Literal(o)
 		}
 		return grammar.Text(l.Arena.Or(all...)), nil
-	})
+	}))
 }

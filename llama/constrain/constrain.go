@@ -30,7 +30,10 @@ import (
 )
 
 // constraint is a llama.Constraint: the texts of a language.
-type constraint struct{ language *tokenmask.Language }
+type constraint struct {
+	language *tokenmask.Language
+	left     []*UnsupportedError // what of a schema it does not keep
+}
 
 // Start returns the matcher of a new answer.
 func (c *constraint) Start() llama.Matcher { return &matcher{text: c.language.Start()} }
@@ -62,13 +65,13 @@ func (m *matcher) Clone() llama.Matcher { return &matcher{text: m.text.Clone()} 
 
 // compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content before. what
 // names it in errors.
-func compile(t *llama.Tokenizer, what string, content []byte, build func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error)) (llama.Constraint, error) {
+func compile(t *llama.Tokenizer, what string, content []byte, build func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error)) (*constraint, error) {
 	v := vocabularyOf(t)
 	key := sha256.Sum256(append([]byte(what+"\x00"), content...))
 	if c := v.compiled.get(key); c != nil {
 		return c, nil
 	}
-	l := jsontext.New()
+	l := v.base.Clone()
 	g := grammar.New(l.Arena)
 	start, err := build(l, g)
 	if err != nil {
@@ -82,7 +85,15 @@ func compile(t *llama.Tokenizer, what string, content []byte, build func(l *json
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	c := &constraint{language}
+	c := &constraint{language: language}
 	v.compiled.put(key, c)
+	return c, nil
+}
+
+// made returns a constraint as the interface, which is nil beside an error.
+func made(c *constraint, err error) (llama.Constraint, error) {
+	if err != nil {
+		return nil, err
+	}
 	return c, nil
 }

@@ -60,4 +60,3 @@ func accepts(t testing.TB, tok *llama.Tokenizer, c llama.Constraint, text string
 	}
 	return set.End()
 }
-

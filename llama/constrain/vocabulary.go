@@ -3,7 +3,9 @@ package constrain
 import (
 	"bytes"
 
+	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -11,7 +13,9 @@ import (
 // vocabulary is what constraints for a tokenizer share.
 type vocabulary struct {
 	*tokenmask.Vocabulary
-	leadingSpace bool // the tokenizer puts a space before the first word of a text
+	base         *jsontext.Language // what every constraint begins with
+	beside       regular.Expr       // in base: text that holds no call of a function, None where the model does not call any
+	leadingSpace bool               // the tokenizer puts a space before the first word of a text
 	compiled     cache
 }
 
@@ -43,8 +47,12 @@ func newVocabulary(t *llama.Tokenizer) *vocabulary {
 		return ids
 	}
 	l := jsontext.New()
-	v := &vocabulary{Vocabulary: tokenmask.New(t.VocabSize(), text, func(id int32) bool { return added[llama.Token(id)] }, encode, l.Arena,
-		l.Arena.Next(l.String, '"'), l.Arena.Next(l.CanonicalString, '"'))}
+	beside := textBeside(l, calls.Format(t.CallFormat()).Family())
+	v := &vocabulary{
+		Vocabulary: tokenmask.New(t.VocabSize(), text, func(id int32) bool { return added[llama.Token(id)] }, encode, l.Arena,
+			l.Arena.Next(l.String, '"'), l.Arena.Next(l.CanonicalString, '"'), l.Text),
+		base: l, beside: beside,
+	}
 	if first := t.Encode("a"); len(first) > 0 {
 		v.leadingSpace = bytes.HasPrefix(t.AppendBytes(nil, first[0]), []byte(" "))
 	}

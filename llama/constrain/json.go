@@ -1,0 +1,47 @@
+package constrain
+
+import (
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonschema"
+	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// JSON allows any JSON value.
+func JSON(t *llama.Tokenizer) (llama.Constraint, error) { return JSONSchema(t, []byte("true")) }
+
+// UnsupportedError says what of a schema cannot be promised.
+type UnsupportedError = jsonschema.UnsupportedError
+
+// SchemaOptions say how a schema is kept. The zero value promises all of it.
+type SchemaOptions struct {
+	// Lossy makes a constraint also of a schema that has something that cannot be promised: what can be is.
+	Lossy bool
+}
+
+// JSONSchema allows the JSON values that fit a JSON Schema of draft 2020-12 or 7: values that its validators accept. What of the schema
+// cannot be promised is an *UnsupportedError. See the package's documentation for how values are written.
+func JSONSchema(t *llama.Tokenizer, schema []byte) (llama.Constraint, error) {
+	c, _, err := JSONSchemaWith(t, schema, SchemaOptions{})
+	return c, err
+}
+
+// JSONSchemaWith is JSONSchema with options. With Lossy, it returns what is not kept.
+func JSONSchemaWith(t *llama.Tokenizer, schema []byte, o SchemaOptions) (llama.Constraint, []*UnsupportedError, error) {
+	var left []*UnsupportedError
+	what := "JSON schema"
+	if o.Lossy {
+		what = "lossy JSON schema"
+	}
+	c, err := compile(t, what, schema, func(l *jsontext.Language, g *grammar.Grammar) (s grammar.Symbol, err error) {
+		s, left, err = jsonschema.Compile(schema, l, g, jsonschema.Options{Lossy: o.Lossy})
+		return s, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if left != nil {
+		c.left = left
+	}
+	return c, c.left, nil
+}

@@ -1,0 +1,189 @@
+package constrain
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/calls"
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonschema"
+	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/pattern"
+	"github.com/antigravity-go/antigravity/internal/regular"
+	"github.com/antigravity-go/antigravity/internal/tokenmask"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// ToolChoice says whether a model calls functions.
+type ToolChoice int
+
+// The choices. OpenAI's interface has the same ones.
+const (
+	ToolAuto     ToolChoice = iota // it calls functions or answers with a text
+	ToolNone                       // it answers with a text
+	ToolRequired                   // it calls at least one function
+)
+
+// ToolOptions say which functions a model may call. The zero value leaves it to the model.
+type ToolOptions struct {
+	Choice   ToolChoice
+	Function string // the one function to call, which is then required; "": any
+	Single   bool   // no more than one call
+	Lossy    bool   // also take schemas of arguments of which not all can be promised
+}
+
+// Tools allows an answer that may call functions, in the way in which the model's family writes calls
+// (llama.Tokenizer.CallFormat). tools are those that llama.TemplateOptions.Tools offers to the model, each
+// {"type":"function","function":{"name":…,"parameters":{a JSON schema}}} or the inner object alone.
+//
+// A call has the name of one of the functions, and arguments that fit its schema, from the first character on. A text beside calls
+// holds nothing that looks like the beginning of a call, so that what is read from the answer is what was meant.
+//
+// A model whose way of writing calls is not known is an error that is llama.ErrUnsupported.
+func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
+	content, err := json.Marshal(struct {
+		Tools   []json.RawMessage
+		Options ToolOptions
+	}{tools, o})
+	if err != nil {
+		return nil, fmt.Errorf("tools: %w", err)
+	}
+	return made(compile(t, "tools", content, func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+		w := &callWriter{tokenizer: t, language: l, grammar: g, family: calls.Format(t.CallFormat()).Family(), options: o}
+		return w.answer(tools, vocabularyOf(t).beside)
+	}))
+}
+
+// tool is a function that a model may call.
+type tool struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+// parseTool reads a tool, wrapped or not.
+func parseTool(data json.RawMessage) (f tool, err error) {
+	var wrapped struct {
+		Function *tool `json:"function"`
+		tool
+	}
+	if err := json.Unmarshal(data, &wrapped); err != nil {
+		return f, err
+	}
+	if f = wrapped.tool; wrapped.Function != nil {
+		f = *wrapped.Function
+	}
+	if f.Name == "" {
+		return f, errors.New(`it has no "name"`)
+	}
+	if len(f.Parameters) == 0 || string(f.Parameters) == "null" {
+		f.Parameters = json.RawMessage(`{"properties": {}, "additionalProperties": false}`)
+	}
+	return f, nil
+}
+
+// callWriter makes the grammar of answers with calls.
+type callWriter struct {
+	tokenizer *llama.Tokenizer
+	language  *jsontext.Language
+	grammar   *grammar.Grammar
+	family    *calls.Family
+	options   ToolOptions
+}
+
+// answer returns the symbol of all answers; beside is the text that may stand beside calls.
+func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (grammar.Symbol, error) {
+	if beside == regular.None {
+		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
+	}
+	text := grammar.Text(beside)
+	if w.options.Choice == ToolNone && w.options.Function == "" {
+		return text, nil
+	}
+	var each grammar.Alternatives
+	for i, data := range tools {
+		f, err := parseTool(data)
+		if err == nil && w.options.Function != "" && f.Name != w.options.Function {
+			continue
+		}
+		var call []grammar.Symbol
+		if err == nil {
+			call, err = w.call(f)
+		}
+		if err != nil {
+			return grammar.Symbol{}, fmt.Errorf("tool %d, %q: %w", i, f.Name, err)
+		}
+		each = append(each, call)
+	}
+	if len(each) == 0 {
+		return grammar.Symbol{}, fmt.Errorf("there is no function to call, of %d tools: %q", len(tools), w.options.Function)
+	}
+	call := grammar.Call(w.grammar.Add(each), 0)
+	all := append(w.parts(w.family.Begin), call)
+	if !w.options.Single {
+		more := w.grammar.Add(nil)
+		w.grammar.Define(more, grammar.Alternatives{append(append(w.parts(w.family.Between), call), grammar.Call(more, 0)), {}})
+		all = append(all, grammar.Call(more, 0))
+	}
+	all = append(all, w.parts(w.family.End)...)
+	if w.options.Choice == ToolRequired || w.options.Function != "" {
+		return grammar.Call(w.grammar.Add(grammar.Alternatives{all}), 0), nil
+	}
+	before := beside
+	if strings.HasPrefix(w.family.Opening, "(^|") { // calls begin in a line of their own
+		r := w.language.Arena
+		before = r.And(beside, r.Optional(r.Concat(regular.All, r.Literal("\n"))))
+	}
+	return grammar.Call(w.grammar.Add(grammar.Alternatives{{text}, append([]grammar.Symbol{grammar.Text(before)}, all...)}), 0), nil
+}
+
+// call returns the symbols of the calls of one function.
+func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
+	if strings.ContainsFunc(f.Name, func(c rune) bool { return !strings.ContainsRune(nameRunes, c) }) {
+		return nil, fmt.Errorf("its name has other characters than letters, digits, '_', '-' and '.'")
+	}
+	o := jsonschema.Options{Lossy: w.options.Lossy, Python: w.family.Python}
+	schema := bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), f.Parameters, []byte(`]}`)}, nil)
+	arguments, _, err := jsonschema.Compile(schema, w.language, w.grammar, o)
+	if err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
+	}
+	before := append(append(append([]calls.Part{}, w.family.BeforeName...), calls.Part{Text: f.Name}), w.family.BeforeArguments...)
+	return append(append(w.parts(before), arguments), w.parts(w.family.AfterArguments)...), nil
+}
+
+const nameRunes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+
+// parts returns the symbols of what is written around calls: marks are single tokens where the vocabulary has them.
+func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
+	text := ""
+	for _, p := range parts {
+		if p.Mark {
+			if id, ok := w.tokenizer.ID(p.Text); ok {
+				text += tokenmask.Mark(int32(id))
+				continue
+			}
+		}
+		text += p.Text
+	}
+	if text == "" {
+		return nil
+	}
+	return []grammar.Symbol{grammar.Text(w.language.Arena.Literal(text))}
+}
+
+// textBeside returns the texts that hold no call of a function as a family writes them, None where the family is not known.
+func textBeside(l *jsontext.Language, family *calls.Family) regular.Expr {
+	if family.Opening == "" {
+		return regular.None
+	}
+	opened, err := pattern.RE2(l.Arena, pattern.Raw, `(?s:.*)(?:`+family.Opening+`)(?s:.*)`)
+	if err != nil {
+		return regular.None
+	}
+	text := l.Arena.Minus(l.Text, opened)
+	l.Arena.Reach(text)
+	return text
+}
