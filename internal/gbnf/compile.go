@@ -350,13 +350,13 @@ type repetition struct {
 }
 
 // Expand gives the end, and one more time.
-func (r *repetition) Expand(times int32, yield func(...grammar.Symbol)) {
+func (r *repetition) Expand(times int64, yield func(...grammar.Symbol)) {
 	if int(times) >= r.least {
 		yield()
 	}
 	next := times + 1
 	if r.most == regular.Unbounded {
-		next = min(next, int32(r.least))
+		next = min(next, int64(r.least))
 	} else if int(times) >= r.most {
 		return
 	}

@@ -19,7 +19,7 @@ type RuleID int32
 // Symbol is a part of a sequence: a regular expression, or a rule with an argument.
 type Symbol struct {
 	rule RuleID // terminal for an expression
-	arg  int32  // the rule's argument, or the expression
+	arg  int64  // the rule's argument, or the expression
 }
 
 const (
@@ -28,10 +28,13 @@ const (
 )
 
 // Text returns the symbol of an expression, which takes bytes.
-func Text(e regular.Expr) Symbol { return Symbol{terminal, int32(e)} }
+func Text(e regular.Expr) Symbol { return Symbol{terminal, int64(e)} }
+
+// Expr returns the expression of a symbol that Text returned, and whether it is one.
+func (s Symbol) Expr() (regular.Expr, bool) { return regular.Expr(s.arg), s.rule == terminal }
 
 // Call returns the symbol of a rule.
-func Call(rule RuleID, arg int32) Symbol { return Symbol{rule, arg} }
+func Call(rule RuleID, arg int64) Symbol { return Symbol{rule, arg} }
 
 // Rule gives the alternatives of a nonterminal. It is immutable and used from several goroutines.
 type Rule interface {
@@ -41,14 +44,14 @@ type Rule interface {
 	// Every alternative must be able to come to an end: a text that has none would leave a matcher without a token. A rule
 	// must not come back to itself, with the same or a growing argument, before a byte was taken: left recursion fails with
 	// ErrTooComplex.
-	Expand(arg int32, yield func(sequence ...Symbol))
+	Expand(arg int64, yield func(sequence ...Symbol))
 }
 
 // Alternatives is a Rule without an argument.
 type Alternatives [][]Symbol
 
 // Expand gives the alternatives.
-func (a Alternatives) Expand(_ int32, yield func(...Symbol)) {
+func (a Alternatives) Expand(_ int64, yield func(...Symbol)) {
 	for _, sequence := range a {
 		yield(sequence...)
 	}

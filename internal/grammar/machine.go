@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -365,5 +366,5 @@ func compare(a, b Symbol) int {
 	if a.rule != b.rule {
 		return int(a.rule) - int(b.rule)
 	}
-	return int(a.arg) - int(b.arg)
+	return cmp.Compare(a.arg, b.arg)
 }

@@ -1,0 +1,125 @@
+package jsonschema
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// Options says how a schema is compiled.
+type Options struct {
+	// Lossy makes a constraint of what can be promised and lists the rest. Without it, what cannot be promised is an error.
+	Lossy bool
+	// AnyOrder allows the properties of an object in any order, where there are not too many.
+	AnyOrder bool
+}
+
+// compiler compiles one schema.
+type compiler struct {
+	o     Options
+	l     *jsontext.Language
+	r     *regular.Arena
+	g     *grammar.Grammar
+	lossy bool
+
+	schemas   map[schemaKey]*schema
+	list      []*schema // by id
+	always    *schema
+	whole     *resource
+	refAlone  bool // what stands beside $ref is ignored, as in draft 7 and before
+	indexed   bool
+	resources map[string]*resource
+	anchors   map[string]anchor
+	patterns  map[string]compiled
+	loose     map[string]bool // paths of schemas that something is left out of
+	left      []*UnsupportedError
+
+	nodes        map[string]*node
+	order        []*node // in the order in which they came into being
+	key          []byte
+	work         int
+	zeroFraction bool
+	quote        regular.Expr
+	open, shut   [2]regular.Expr // of arrays and of objects, with the white space inside
+}
+
+// Bounds of a compilation.
+const (
+	maxWork  = 20_000 // alternatives of arrays and objects that are looked at
+	maxNodes = 50_000
+)
+
+// Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was
+// left out.
+func Compile(source []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
+	v, err := parse(source)
+	if err != nil {
+		return symbol, nil, err
+	}
+	loose := map[string]bool{}
+	for {
+		c := newCompiler(v, l, g, o, loose)
+		known := len(loose)
+		symbol, err = c.run()
+		for _, s := range c.list {
+			if s.inexact {
+				loose[s.path] = true
+			}
+		}
+		if err != nil || len(loose) == known || known > maxLeft {
+			return symbol, c.left, err
+		}
+	}
+}
+
+func newCompiler(v *value, l *jsontext.Language, g *grammar.Grammar, o Options, loose map[string]bool) *compiler {
+	c := &compiler{
+		o: o, l: l, r: l.Arena, g: g, lossy: o.Lossy, loose: loose,
+		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, patterns: map[string]compiled{},
+		nodes: map[string]*node{},
+		quote: l.Arena.Literal(`"`),
+	}
+	r := c.r
+	for i, signs := range [...]string{"[]", "{}"} {
+		c.open[i], c.shut[i] = r.Concat(r.Literal(signs[:1]), l.Space), r.Concat(l.Space, r.Literal(signs[1:]))
+	}
+	base := &url.URL{}
+	if id := identity(v); id != "" {
+		if u, err := url.Parse(id); err == nil {
+			u.Fragment, u.RawFragment = "", ""
+			base = u
+		}
+	}
+	c.whole = &resource{base: base, root: v}
+	if draft := v.get("$schema"); draft != nil {
+		for _, old := range []string{"draft-03", "draft-04", "draft-05", "draft-06", "draft-07"} {
+			c.refAlone = c.refAlone || strings.Contains(draft.text, old)
+		}
+	}
+	c.always = c.add(&schema{in: c.whole}, func(s *schema) { s.trivial = true })
+	return c
+}
+
+// run compiles.
+func (c *compiler) run() (symbol grammar.Symbol, err error) {
+	defer func() {
+		if f, ok := recover().(failure); ok {
+			err = f.err
+		} else if e := recover(); e != nil {
+			panic(e)
+		}
+		if err == nil && c.r.Err() != nil {
+			err = c.r.Err()
+		}
+	}()
+	root := c.node(is(c.read(c.whole.root, c.whole, "")))
+	c.reach(root)
+	c.findProductive()
+	if !root.productive {
+		c.fail("no value satisfies the schema")
+	}
+	return c.symbol(root), nil
+}

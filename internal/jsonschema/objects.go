@@ -1,0 +1,657 @@
+package jsonschema
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsontext"
+)
+
+// objectKeywords adds what the keywords of s say about objects.
+func (c *compiler) objectKeywords(sh *shape, s *schema) {
+	for _, p := range s.properties {
+		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: p.name}, is(p.is)})
+	}
+	for _, p := range s.byPattern {
+		sh.members = append(sh.members, memberRule{keys{kind: keyPattern, pattern: p.pattern, of: s}, is(p.is)})
+	}
+	rest := s.additional
+	if s.restMembers != nil && !s.restMembers.trivial {
+		if rest != nil || len(s.applicators) > 0 || s.not != nil || slices.ContainsFunc(s.needs, func(n need) bool { return n.is != nil }) {
+			c.unsupported(s, "unevaluatedProperties", "other keywords of the schema evaluate properties")
+		} else {
+			rest = s.restMembers
+		}
+	}
+	if rest != nil {
+		sh.members = append(sh.members, memberRule{keys{kind: keyRest, of: s}, is(rest)})
+	}
+	if s.names != nil {
+		sh.names = append(sh.names, is(s.names))
+	}
+	for _, name := range s.required {
+		require(sh, name)
+	}
+	if s.minMembers > sh.minMembers {
+		sh.minMembers, sh.counting = s.minMembers, s
+	}
+	sh.maxMembers = min(sh.maxMembers, s.maxMembers)
+	for _, n := range s.needs {
+		yes := alternative{demand: func(sh *shape) bool {
+			require(sh, n.name)
+			for _, name := range n.names {
+				require(sh, name)
+			}
+			return true
+		}}
+		if n.is != nil {
+			yes.lits = []lit{is(n.is)}
+		}
+		sh.choices = append(sh.choices, choice{s, "dependencies", []alternative{{demand: c.forbidding(n.name)}, yes}})
+	}
+}
+
+// require makes a property necessary.
+func require(sh *shape, name string) {
+	if !slices.Contains(sh.required, name) {
+		sh.required = append(sh.required, name)
+	}
+}
+
+// forbidding returns the demand that there is no property of a name.
+func (c *compiler) forbidding(name string) func(*shape) bool {
+	return func(sh *shape) bool {
+		if slices.Contains(sh.required, name) {
+			return false
+		}
+		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: name}, isNot(c.always)})
+		return true
+	}
+}
+
+// objectKeywordsNot adds the ways in which an object is not what the keywords of s say.
+func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
+	demand := func(f func(*shape) bool) { ch.alts = append(ch.alts, alternative{demand: f}) }
+	some := func(k keys, l lit) {
+		demand(func(sh *shape) bool { sh.some = append(sh.some, someMember{k, l}); return true })
+	}
+	for _, name := range s.required {
+		demand(c.forbidding(name))
+	}
+	for _, p := range s.properties {
+		if !p.is.trivial && !c.isLoose(p.is, 0) {
+			demand(func(sh *shape) bool {
+				require(sh, p.name)
+				sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: p.name}, isNot(p.is)})
+				return true
+			})
+		} else if !p.is.trivial {
+			demand(func(sh *shape) bool { require(sh, p.name); return true })
+		}
+	}
+	for _, p := range s.byPattern {
+		if !p.is.trivial {
+			some(keys{kind: keyPattern, pattern: p.pattern, of: s}, isNot(p.is))
+		}
+	}
+	rest := s.additional
+	if s.restMembers != nil && !s.restMembers.trivial {
+		c.unsupported(s, "unevaluatedProperties", "the schema stands where it must not be satisfied")
+	}
+	if rest != nil && !rest.trivial {
+		some(keys{kind: keyRest, of: s}, isNot(rest))
+	}
+	if s.names != nil && !s.names.trivial {
+		some(keys{kind: keyNames, names: isNot(s.names)}, is(c.always))
+	}
+	if s.minMembers > 0 {
+		demand(func(sh *shape) bool { sh.maxMembers = min(sh.maxMembers, s.minMembers-1); return true })
+	}
+	if s.maxMembers < unlimited {
+		demand(func(sh *shape) bool {
+			if s.maxMembers+1 > sh.minMembers {
+				sh.minMembers, sh.counting = s.maxMembers+1, s
+			}
+			return true
+		})
+	}
+	for _, n := range s.needs {
+		for _, name := range n.names {
+			demand(func(sh *shape) bool { require(sh, n.name); return c.forbidding(name)(sh) })
+		}
+		if n.is != nil {
+			ch.alts = append(ch.alts, alternative{lits: []lit{isNot(n.is)}, demand: func(sh *shape) bool { require(sh, n.name); return true }})
+		}
+	}
+}
+
+// memberLits returns what is true of a member with a name.
+func (c *compiler) memberLits(sh *shape, name string) []lit {
+	var lits []lit
+	for _, m := range sh.members {
+		if c.hasKey(m.keys, name) {
+			lits = append(lits, m.is)
+		}
+	}
+	for _, l := range sh.names {
+		if !c.hasString(c.scalarsUnder(l).strings, name) {
+			lits = append(lits, isNot(c.always))
+		}
+	}
+	return lits
+}
+
+// objectForm is a shape of objects that the grammar can follow: properties by name in their order, then members with other names.
+type objectForm struct {
+	props []formProperty
+	rest  []formRest
+	least int // members
+	most  int
+	flags uint8 // which demands for some member must be fulfilled
+	s     *schema
+	far   []int // by flags: how many members are needed until all are set; -1: it cannot be
+}
+
+// formProperty is a property with a name.
+type formProperty struct {
+	name     string
+	n        *node
+	required bool
+}
+
+// formRest is a set of names, and what the members with these names are.
+type formRest struct {
+	names stringSet
+	n     *node
+	in    uint8 // the demands whose names these are
+	gives uint8 // the demands that such a member fulfils
+}
+
+// Bounds of object forms.
+const (
+	maxRest  = 64
+	maxFlags = 4
+	maxFree  = 58 // properties that may come in any order
+)
+
+// finishObject adds the forms of a shape without choices.
+func (c *compiler) finishObject(n *node, sh *shape, forms *[]form) {
+	names := c.propertyOrder(n, sh)
+	c.distribute(sh, 0, nil, names, forms)
+}
+
+// distribute goes through the demands for some member: a member with one of the names fulfils it, or one of the others (open).
+func (c *compiler) distribute(sh *shape, i int, open []someMember, names []string, forms *[]form) {
+	if i == len(sh.some) {
+		if c.plausible(sh) {
+			c.buildObject(sh, open, names, forms)
+		}
+		return
+	}
+	e := sh.some[i]
+	for _, name := range names {
+		if c.hasKey(e.keys, name) {
+			if c.work++; c.work > maxWork {
+				c.tooComplex(c.always, "not")
+			}
+			next := sh.clone()
+			require(next, name)
+			next.members = append(next.members, memberRule{keys{kind: keyNamed, name: name}, e.is})
+			if c.plausible(next) {
+				c.distribute(next, i+1, open, names, forms)
+			}
+		}
+	}
+	c.distribute(sh, i+1, append(slices.Clip(open), e), names, forms)
+}
+
+// buildObject adds the form of a shape.
+func (c *compiler) buildObject(sh *shape, open []someMember, names []string, forms *[]form) {
+	f := &objectForm{least: sh.minMembers, most: sh.maxMembers, s: sh.counting}
+	byName := make(map[string][]lit, len(names))
+	var wide []memberRule
+	for _, m := range sh.members {
+		if m.keys.kind == keyNamed {
+			byName[m.keys.name] = append(byName[m.keys.name], m.is)
+		} else {
+			wide = append(wide, m)
+		}
+	}
+	required := make(map[string]bool, len(sh.required))
+	for _, name := range sh.required {
+		required[name] = true
+	}
+	necessary := 0
+	for _, name := range names {
+		lits := byName[name]
+		for _, m := range wide {
+			if c.hasKey(m.keys, name) {
+				lits = append(slices.Clip(lits), m.is)
+			}
+		}
+		for _, l := range sh.names {
+			if !c.hasString(c.scalarsUnder(l).strings, name) {
+				lits = []lit{isNot(c.always)}
+			}
+		}
+		if slices.Contains(lits, isNot(c.always)) {
+			if required[name] {
+				return
+			}
+			continue
+		}
+		m := c.node(lits...)
+		if required[name] {
+			necessary++
+		}
+		f.props = append(f.props, formProperty{name, m, required[name]})
+	}
+	if len(open) > maxFlags {
+		c.tooComplex(c.always, "not")
+	}
+	c.findRest(sh, f, open, wide, names)
+	if f.least > necessary+1 && len(f.rest) > 0 && c.openEnded(f) {
+		c.unsupported(f.s, "minProperties", "members with names that the schema does not list could repeat a name")
+		f.least = necessary + 1
+	}
+	if f.least <= necessary {
+		f.least = 0
+	}
+	if len(f.rest) == 0 {
+		if len(f.props) < f.least {
+			return
+		}
+		if f.most >= len(f.props) {
+			f.most = unlimited
+		}
+	}
+	*forms = append(*forms, f)
+}
+
+// openEnded tells whether more than one member that is not named may be written.
+func (c *compiler) openEnded(f *objectForm) bool { return true }
+
+// findRest finds the names of the members that have no place of their own, and what these members are.
+func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []memberRule, names []string) {
+	type part struct {
+		names stringSet
+		lits  []lit
+		in    uint8
+		gives uint8
+	}
+	parts := []part{{names: stringSet{kind: setAll}}}
+	for _, l := range sh.names {
+		parts[0].names = c.andStrings(parts[0].names, c.scalarsUnder(l).strings)
+	}
+	split := func(set stringSet, change func(*part)) {
+		if set.kind == setAll {
+			for i := range parts {
+				change(&parts[i])
+			}
+			return
+		}
+		var next []part
+		for _, p := range parts {
+			inside, outside := p, p
+			inside.names, outside.names = c.andStrings(p.names, set), c.andStrings(p.names, c.notStrings(set))
+			if c.someString(inside.names) {
+				inside.lits = slices.Clip(inside.lits)
+				change(&inside)
+				next = append(next, inside)
+			}
+			if c.someString(outside.names) {
+				next = append(next, outside)
+			}
+		}
+		if parts = next; len(parts) > maxRest {
+			c.tooComplex(wide[0].keys.of, "patternProperties")
+		}
+	}
+	for _, m := range wide {
+		split(c.keyLanguage(m.keys), func(p *part) { p.lits = append(slices.Clip(p.lits), m.is) })
+	}
+	for i, e := range open {
+		set := c.keyLanguage(e.keys)
+		if e.keys.kind == keyRest && len(e.keys.of.properties) > 0 {
+			var named []string
+			for _, p := range e.keys.of.properties {
+				named = append(named, p.name)
+			}
+			slices.Sort(named)
+			set = c.andStrings(set, c.notStrings(stringSet{kind: setFinite, texts: named}))
+		}
+		split(set, func(p *part) { p.in |= 1 << i })
+		f.flags |= 1 << i
+	}
+	for i, e := range open { // a member may fulfil a demand, or need not
+		for _, p := range parts {
+			if p.in>>i&1 == 0 {
+				continue
+			}
+			p.lits, p.gives = append(slices.Clip(p.lits), e.is), p.gives|1<<i
+			parts = append(parts, p)
+		}
+	}
+	var named stringSet
+	if len(names) > 0 {
+		sorted := slices.Clone(names)
+		slices.Sort(sorted)
+		named = c.notStrings(stringSet{kind: setFinite, texts: slices.Compact(sorted)})
+	}
+	for _, p := range parts {
+		if slices.Contains(p.lits, isNot(c.always)) {
+			continue
+		}
+		if named.kind != setNone {
+			if p.names = c.andStrings(p.names, named); p.names.kind != setAll && !c.someString(p.names) {
+				continue
+			}
+		}
+		if n := c.node(p.lits...); !c.sureEmpty(n) {
+			f.rest = append(f.rest, formRest{p.names, n, p.in, p.gives})
+		}
+	}
+}
+
+// someString tells whether a set has any string.
+func (c *compiler) someString(a stringSet) bool {
+	return a.kind != setNone && (a.kind != setExpr || c.r.Alive(a.expr))
+}
+
+// propertyOrder returns the names that have a place of their own: those of properties, in the order in which they are written, the schema's
+// own first, then those of the schemas that apply to the same value; then those that are only required.
+func (c *compiler) propertyOrder(n *node, sh *shape) []string {
+	var names []string
+	has := map[string]bool{}
+	add := func(name string) {
+		if !has[name] {
+			has[name] = true
+			names = append(names, name)
+		}
+	}
+	visited := map[*schema]bool{}
+	var visit func(s *schema)
+	visit = func(s *schema) {
+		if visited[s] || !slices.Contains(sh.seen, is(s)) {
+			return
+		}
+		visited[s] = true
+		for _, p := range s.properties {
+			add(p.name)
+		}
+		for _, t := range s.applicators {
+			visit(t)
+		}
+		for _, need := range s.needs {
+			if need.is != nil {
+				visit(need.is)
+			}
+		}
+	}
+	for _, l := range n.lits {
+		if l&1 == 0 {
+			visit(c.list[l>>1])
+		}
+	}
+	for _, m := range sh.members {
+		if m.keys.kind == keyNamed {
+			add(m.keys.name)
+		}
+	}
+	for _, name := range sh.required {
+		add(name)
+	}
+	return names
+}
+
+func (f *objectForm) below(yield func(*node)) {
+	for _, p := range f.props {
+		yield(p.n)
+	}
+	for _, r := range f.rest {
+		yield(r.n)
+	}
+}
+
+func (f *objectForm) settle() bool {
+	named, necessary := 0, 0
+	for _, p := range f.props {
+		if p.required {
+			if necessary++; !p.n.productive {
+				return false
+			}
+		}
+		if p.n.productive {
+			named++
+		}
+	}
+	some := false
+	for _, r := range f.rest {
+		some = some || r.n.productive
+	}
+	f.measure()
+	return f.far[0] >= 0 && necessary+f.far[0] <= f.most && (some || named >= f.least) && f.least <= f.most
+}
+
+// measure finds out how many members are needed to fulfil all demands for some member.
+func (f *objectForm) measure() {
+	f.far = make([]int, int(f.flags)+1)
+	for i := range f.far {
+		f.far[i] = -1
+	}
+	f.far[f.flags] = 0
+	for changed := true; changed; {
+		changed = false
+		for i := range f.far {
+			for _, r := range f.rest {
+				if to := i | int(r.gives); r.n.productive && r.usable(uint8(i)) && f.far[to] >= 0 && (f.far[i] < 0 || f.far[i] > f.far[to]+1) {
+					f.far[i], changed = f.far[to]+1, true
+				}
+			}
+		}
+	}
+}
+
+// usable tells whether such a member may come when some demands are fulfilled. It could repeat the name of the member that fulfilled a
+// demand and take its place: then it must fulfil it too.
+func (r *formRest) usable(flags uint8) bool { return flags&r.in&^r.gives == 0 }
+
+// objectRule is the rule of a form. Its argument tells how many members there were, which demands are fulfilled, which property may
+// come next, and the place between the signs.
+type objectRule struct {
+	props  []ruleProperty
+	rest   []ruleRest
+	least  int
+	most   int
+	counts int   // members are counted up to here; where any order is allowed, those that have no place of their own
+	free   bool  // properties may come in any order: the argument has a bit for each that came
+	must   int64 // the bits of those that are required
+	far    []int
+	id     grammar.RuleID
+
+	open, comma, shut, close grammar.Symbol
+}
+
+// ruleProperty is a property: its name, the colon and its value.
+type ruleProperty struct {
+	required bool
+	needed   int // how many required ones there are from here on
+	sequence []grammar.Symbol
+}
+
+// ruleRest is a member with another name.
+type ruleRest struct {
+	in, gives uint8
+	sequence  []grammar.Symbol
+}
+
+// places between the signs of an object or an array.
+const (
+	atBegin  = iota // before {
+	atFirst         // after {
+	atMember        // after a comma
+	atEnd           // after a member
+	places
+)
+
+func (f *objectForm) rule(c *compiler) grammar.Symbol {
+	o := &objectRule{least: f.least, most: f.most, far: f.far, id: c.g.Add(nil)}
+	c.g.Define(o.id, o)
+	for _, p := range f.props {
+		if p.n.productive {
+			key := c.r.Concat(c.r.Literal(jsontext.Quote(p.name)), c.l.Colon)
+			o.props = append(o.props, ruleProperty{required: p.required, sequence: c.append(key, p.n)})
+		}
+	}
+	needed := 0
+	for i := len(o.props) - 1; i >= 0; i-- {
+		if o.props[i].required {
+			needed++
+		}
+		o.props[i].needed = needed
+	}
+	for _, r := range f.rest {
+		if r.n.productive {
+			key := c.l.String
+			if r.names.kind != setAll || len(f.props) > 0 {
+				key = c.r.Concat(c.quote, c.stringExpr(r.names), c.quote)
+			}
+			o.rest = append(o.rest, ruleRest{r.in, r.gives, c.append(c.r.Concat(key, c.l.Colon), r.n)})
+		}
+	}
+	if o.counts = f.least; f.most < unlimited {
+		o.counts = f.most
+	}
+	if c.o.AnyOrder && len(o.props) <= maxFree && float64(o.counts+1)*float64(len(o.far))*float64(int64(1)<<len(o.props))*places < math.MaxInt64/2 {
+		o.free = true
+		for i, p := range o.props {
+			if p.required {
+				o.must |= 1 << i
+			}
+		}
+	} else if float64(o.counts+1)*float64(len(o.far))*float64(len(o.props)+1)*places > math.MaxInt64/2 {
+		c.tooComplex(c.always, "minProperties")
+	}
+	o.open, o.comma, o.shut = grammar.Text(c.open[ofObjects]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofObjects])
+	o.close = grammar.Text(c.r.Literal("}"))
+	return o.call(0, 0, 0, atBegin)
+}
+
+// call returns the symbol for a state.
+func (o *objectRule) call(count, flags int, next int64, place int) grammar.Symbol {
+	return grammar.Call(o.id, ((int64(min(count, o.counts))*int64(len(o.far))+int64(flags))*o.positions()+next)*places+int64(place))
+}
+
+// positions returns how many values next may have.
+func (o *objectRule) positions() int64 {
+	if o.free {
+		return 1 << len(o.props)
+	}
+	return int64(len(o.props)) + 1
+}
+
+// needed returns how many required properties are still to come.
+func (o *objectRule) needed(next int64) int {
+	if o.free {
+		return popcount(uint64(o.must &^ next))
+	}
+	if next < int64(len(o.props)) {
+		return o.props[next].needed
+	}
+	return 0
+}
+
+// total returns how many members there were, where the others than those in next are count.
+func (o *objectRule) total(count int, next int64) int {
+	if o.free {
+		return count + popcount(uint64(next))
+	}
+	return count
+}
+
+// Expand gives what may follow.
+func (o *objectRule) Expand(arg int64, yield func(...grammar.Symbol)) {
+	rest, place := arg/places, int(arg%places)
+	rest, next := rest/o.positions(), rest%o.positions()
+	count, flags := int(rest)/len(o.far), int(rest)%len(o.far)
+	switch place {
+	case atBegin:
+		yield(o.open, o.call(count, flags, next, atFirst))
+		return
+	case atEnd:
+		if o.members(count, flags, next, func([]grammar.Symbol, grammar.Symbol) bool { return false }) {
+			yield(o.comma, o.call(count, flags, next, atMember))
+		}
+	default:
+		var room [4]grammar.Symbol
+		o.members(count, flags, next, func(sequence []grammar.Symbol, then grammar.Symbol) bool {
+			yield(append(append(room[:0], sequence...), then)...)
+			return true
+		})
+	}
+	if place != atMember && o.needed(next) == 0 && o.far[flags] == 0 && o.total(count, next) >= o.least {
+		if place == atFirst {
+			yield(o.close)
+		} else {
+			yield(o.shut)
+		}
+	}
+}
+
+// fits tells whether the object can be completed after one more member, which leads to a state where there were so many members.
+func (o *objectRule) fits(total, flags int, next int64) bool {
+	if o.far[flags] < 0 || o.most < unlimited && total+o.needed(next)+o.far[flags] > o.most {
+		return false
+	}
+	left := len(o.props) - int(next)
+	if o.free {
+		left = len(o.props) - popcount(uint64(next))
+	}
+	return len(o.rest) > 0 || total+left >= o.least
+}
+
+// members calls yield with each member that may come, and the state after it, until yield returns false. It tells whether there is one.
+func (o *objectRule) members(count, flags int, next int64, yield func(sequence []grammar.Symbol, then grammar.Symbol) bool) bool {
+	found, total := false, o.total(count, next)+1
+	first, after := int(next), count+1
+	if o.free {
+		first, after = 0, count
+	}
+	for i := first; i < len(o.props); i++ {
+		p, to := &o.props[i], int64(i)+1
+		if o.free {
+			if to = next | 1<<i; to == next {
+				continue
+			}
+		}
+		if o.fits(total, flags, to) {
+			found = true
+			if !yield(p.sequence, o.call(after, flags, to, atEnd)) {
+				return true
+			}
+		}
+		if p.required && !o.free {
+			return found
+		}
+	}
+	to := int64(len(o.props))
+	if o.free {
+		to = next
+	}
+	for i := range o.rest {
+		r := &o.rest[i]
+		set := flags | int(r.gives)
+		if flags&int(r.in&^r.gives) == 0 && o.fits(total, set, to) {
+			found = true
+			if !yield(r.sequence, o.call(count+1, set, to, atEnd)) {
+				return true
+			}
+		}
+	}
+	return found
+}
+
+// popcount returns how many bits are set.
+func popcount(n uint64) int { return bits.OnesCount64(n) }
