@@ -1,0 +1,197 @@
+package pattern
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// Format returns the strings of a format of JSON Schema, in the alphabet JSON, and whether it is one that is known.
+//
+// All of these strings are what the format's RFC allows; not all that it allows are here, where more would not be regular, or is
+// of little use: each format says what is left out.
+func Format(r *regular.Arena, name string) (regular.Expr, bool) {
+	source, ok := formats()[name]
+	if !ok {
+		return regular.None, false
+	}
+	if strings.Contains(source, "LEAP") {
+		source = strings.NewReplacer("LEAPSAMEDAY", leapSeconds('-'), "LEAPNEXTDAY", leapSeconds('+')).Replace(source)
+	}
+	p := &ecma{source: source}
+	tree, err := p.parse()
+	if err != nil {
+		return regular.None, false
+	}
+	e, err := newCompiler(r, JSON, source, tree).whole(tree)
+	return e, err == nil || r.Err() != nil
+}
+
+// formats are patterns that must match as a whole.
+var formats = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		// RFC 3339, without the year 0000. A leap second is one at the end of June or December, UTC; its offset is one of whole
+		// hours, or 30 or 45 minutes more.
+		"date": date,
+		"time": clock + offset + `|LEAPSAMEDAY|LEAPNEXTDAY`,
+		"date-time": date + `[Tt]` + clock + offset +
+			`|` + year + `-(?:06-30|12-31)[Tt](?:LEAPSAMEDAY)` +
+			`|` + year + `-(?:07-01|01-01)[Tt](?:LEAPNEXTDAY)`,
+		// RFC 3339, appendix A.
+		"duration": `P(?:\d+W|(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)(?:` + durationTime + `)?|` + durationTime + `)`,
+
+		// RFC 5321, where a domain has two labels or more and a quoted local part has no backslashes.
+		"email": `(?:` + localPart + `)@(?:(?=.{1,253}$)(?:` + label + `\.)+` + lastLabel + `|\[` + ipv4 + `\]|\[IPv6:` + ipv6 + `\])`,
+		// RFC 6531, as far as email and idn-hostname go.
+		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=.{1,253}$)(?:` + label + `\.)+` +
+			lastLabel + `|(?:` + idnLabel + `\.){1,2}` + idnLabel + `)`,
+
+		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded,
+		// and not all are valid), and without names whose last label is a number.
+		"hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel,
+		// RFC 5890, with letters of Latin, Greek, Cyrillic, Hangul, kana and Han scripts that need no context; labels with
+		// characters beyond ASCII are of at most 11 characters, so that they are encoded in at most 63, and at most three.
+		"idn-hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel + `|(?:` + idnLabel + `\.){0,2}` + idnLabel,
+
+		"ipv4": ipv4, // RFC 2673, section 3.2
+		"ipv6": ipv6, // RFC 4291, section 2.2
+
+		// RFC 3986 and 3987.
+		"uri":           uri(scheme, asciiURI),
+		"uri-reference": uri(scheme, asciiURI) + `|` + uri("", asciiURI),
+		"iri":           uri(scheme, unicodeURI),
+		"iri-reference": uri(scheme, unicodeURI) + `|` + uri("", unicodeURI),
+		// RFC 6570, without the operators that it reserves.
+		"uri-template": `(?:[!#$&-;=?-\[\]_a-z~` + ucs + private + `]|` + percent + `|\{[+#./;?&]?` + variable + `(?:,` + variable + `)*\})*`,
+
+		"uuid": `[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`, // RFC 4122
+
+		"json-pointer":          pointer,                               // RFC 6901
+		"relative-json-pointer": `(?:0|[1-9]\d*)(?:#|` + pointer + `)`, // draft-handrews-relative-json-pointer-01
+
+		// ECMA-262, with groups at most three deep, and with those escapes, ranges and quantifiers only that are right anywhere.
+		"regex": regexes(3),
+	}
+})
+
+const (
+	year  = `(?:[1-9]\d{3}|0(?:[1-9]\d\d|0(?:[1-9]\d|0[1-9])))`
+	fours = `(?:0[48]|[2468][048]|[13579][26])` // from 04 on, what four divides
+	date  = `(?:` + year + `-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))|` +
+		`(?:\d\d` + fours + `|` + fours + `00)-02-29)`
+	clock    = `(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d`
+	fraction = `(?:\.\d+)?`
+	offset   = fraction + `(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)`
+
+	durationTime = `T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S)`
+
+	label     = `[0-9A-Za-z](?:[0-9A-Za-z]|[0-9A-Za-z-](?:[0-9A-Za-z]|[0-9A-Za-z]{2}|-[0-9A-Za-z]|(?:[0-9A-Za-z][0-9A-Za-z-]|-[0-9A-Za-z])[0-9A-Za-z-]{0,58}[0-9A-Za-z]))?`
+	lastLabel = `(?!\d+$)` + label
+	idnChar   = `0-9a-zß-öø-ÿāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįıĵķĸĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷźżžά-ώа-џ\u3041-\u3094\u30A1-\u30FA\u4E00-\u9FEF\uAC00-\uD7A3`
+	idnLabel  = `[` + idnChar + `](?:[` + idnChar + `]|[` + idnChar + `-](?:[` + idnChar + `]|[` + idnChar + `]{2}|-[` + idnChar + `]|(?:[` + idnChar + `][` + idnChar + `-]|-[` + idnChar + `])[` + idnChar + `-]{0,6}[` + idnChar + `]))?`
+
+	atom      = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+"
+	localPart = `(?=[^@]{1,64}@)` + atom + `(?:\.` + atom + `)*|"[ !#-\[\]-~]{0,62}"`
+	idnAtom   = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~\\x80-\\u{10FFFF}-]+"
+
+	octet = `(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])`
+	ipv4  = octet + `(?:\.` + octet + `){3}`
+	h16   = `[0-9A-Fa-f]{1,4}`
+	ls32  = `(?:` + h16 + `:` + h16 + `|` + ipv4 + `)`
+	ipv6  = `(?:(?:` + h16 + `:){6}` + ls32 +
+		`|::(?:` + h16 + `:){5}` + ls32 +
+		`|(?:` + h16 + `)?::(?:` + h16 + `:){4}` + ls32 +
+		`|(?:(?:` + h16 + `:){0,1}` + h16 + `)?::(?:` + h16 + `:){3}` + ls32 +
+		`|(?:(?:` + h16 + `:){0,2}` + h16 + `)?::(?:` + h16 + `:){2}` + ls32 +
+		`|(?:(?:` + h16 + `:){0,3}` + h16 + `)?::` + h16 + `:` + ls32 +
+		`|(?:(?:` + h16 + `:){0,4}` + h16 + `)?::` + ls32 +
+		`|(?:(?:` + h16 + `:){0,5}` + h16 + `)?::` + h16 +
+		`|(?:(?:` + h16 + `:){0,6}` + h16 + `)?::)`
+
+	scheme     = `[A-Za-z][0-9A-Za-z+.-]*:`
+	percent    = `%[0-9A-Fa-f]{2}`
+	unreserved = `0-9A-Za-z\-._~`
+	delimiters = `!$&'()*+,;=`
+	ucs        = `\u00A0-\uD7FF\uF900-\uFDCF\uFDF0-\uFFEF\u{10000}-\u{1FFFD}\u{20000}-\u{2FFFD}\u{30000}-\u{3FFFD}\u{40000}-\u{4FFFD}\u{50000}-\u{5FFFD}` +
+		`\u{60000}-\u{6FFFD}\u{70000}-\u{7FFFD}\u{80000}-\u{8FFFD}\u{90000}-\u{9FFFD}\u{A0000}-\u{AFFFD}\u{B0000}-\u{BFFFD}\u{C0000}-\u{CFFFD}` +
+		`\u{D0000}-\u{DFFFD}\u{E1000}-\u{EFFFD}`
+	private = `\uE000-\uF8FF\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}`
+
+	variable = `(?:[0-9A-Za-z_]|` + percent + `)+(?:\.(?:[0-9A-Za-z_]|` + percent + `)+)*(?::[1-9]\d{0,3}|\*)?`
+	pointer  = `(?:/(?:[^~/]|~[01])*)*`
+)
+
+// leapSeconds returns a pattern of the times of leap seconds whose offset has a sign. Those that are behind UTC, or at it, are on
+// the day that they are in UTC; those that are before it are on the next day.
+func leapSeconds(sign byte) string {
+	var b strings.Builder
+	if sign == '-' {
+		b.WriteString(`23:59:60` + fraction + `(?:[Zz]|[+-]00:00)`)
+	}
+	for hours := range 24 {
+		for _, minutes := range []int{0, 30, 45} {
+			behind := hours*60 + minutes
+			if sign == '-' {
+				behind = -behind
+			}
+			if behind == 0 {
+				continue
+			}
+			local := (23*60 + 59 + behind + 24*60) % (24 * 60)
+			if b.Len() > 0 {
+				b.WriteByte('|')
+			}
+			fmt.Fprintf(&b, `%02d:%02d:60%s\%c%02d:%02d`, local/60, local%60, fraction, sign, hours, minutes)
+		}
+	}
+	return b.String()
+}
+
+// extra are the characters of IRIs beyond those of URIs.
+type extra struct{ anywhere, query string }
+
+var (
+	asciiURI   = extra{}
+	unicodeURI = extra{ucs, ucs + private}
+)
+
+// uri returns a pattern for URIs or IRIs that begin with a scheme or, where that is empty, for references without one.
+func uri(scheme string, more extra) string {
+	char := func(others string) string {
+		return `(?:[` + unreserved + delimiters + others + more.anywhere + `]|` + percent + `)`
+	}
+	segment := char(":@")
+	rootless := segment
+	if scheme == "" {
+		rootless = char("@")
+	}
+	authority := `(?:` + char(":") + `*@)?(?:\[(?:` + ipv6 + `|[Vv][0-9A-Fa-f]+\.[` + unreserved + delimiters + `:]+)\]|` + char("") + `*)(?::\d*)?`
+	path := `(?://` + authority + `(?:/` + segment + `*)*|/(?:` + segment + `+(?:/` + segment + `*)*)?|` + rootless + `+(?:/` + segment + `*)*)?`
+	tail := func(others string) string {
+		return `(?:[` + unreserved + delimiters + `:@/?` + others + `]|` + percent + `)*`
+	}
+	return scheme + path + `(?:\?` + tail(more.query) + `)?(?:#` + tail(more.anywhere) + `)?`
+}
+
+// regexes returns a pattern of patterns with groups inside of each other at most so deep.
+func regexes(depth int) string {
+	const (
+		safe   = "[^\\0-\\x1f\\x7f\\\\^$.*+?()[\\]{}|]"
+		escape = `\\(?:[dDwWsSfnrtv\\^$.*+?()[\]{}|/]|x[0-9A-Fa-f]{2}|u(?:[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2}))`
+		item   = `(?:0-9|a-z|A-Z|a-f|A-F|[^\0-\x1f\x7f\\\[\]\-&^~]|` + escape + `)`
+		atoms  = safe + `|\.|` + escape + `|\[\^?-?` + item + `+-?\]`
+		many   = `(?:[*+?]|\{(?:\d{1,3},?|\d,[1-9]\d{1,2}|0,\d|1,[1-9]|2,[2-9]|3,[3-9]|4,[4-9]|5,[5-9]|6,[6-9])\})\??`
+	)
+	pattern := ``
+	for range depth {
+		group := ``
+		if pattern != `` {
+			group = `|\((?:\?:)?` + pattern + `\)`
+		}
+		branch := `\^?(?:(?:` + atoms + group + `)(?:` + many + `)?)*\$?`
+		pattern = branch + `(?:\|` + branch + `)*`
+	}
+	return pattern
+}
