@@ -134,7 +134,6 @@ func (l *life) answer(s *llama.Session, sum hash.Hash, random, chance *rand.Rand
 	}
 	if i := random.IntN(2 * len(l.forms)); i < len(l.forms) {
 		p.Constraint = l.forms[i]
-		p.MaxTokens += 10
 	}
 	prompt := stream(40)[random.IntN(20):][:1+random.IntN(15)]
 	leave := random.IntN(25)
