@@ -104,10 +104,14 @@ func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens
 // DecodeRate returns the tokens generated per second, 0 when none were.
 func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
 
-// String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", and the evictions if there were any.
+// String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", with forced tokens, drafts and evictions if there
+// were any.
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
 		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
+	if s.ForcedTokens > 0 {
+		text += fmt.Sprintf(", %d of them forced", s.ForcedTokens)
+	}
 	if s.DraftedTokens > 0 {
 		text += fmt.Sprintf(", %d of %d drafts accepted", s.AcceptedTokens, s.DraftedTokens)
 	}
