@@ -104,10 +104,15 @@ type Exact interface {
 	BitExact() bool
 }
 
-// Selector finds the largest elements of rows where they lie, so that logits need not travel to the host.
+// Selector finds the largest elements of rows where they lie, so that logits need not travel to the host, nor those that were changed
+// there back.
 type Selector interface {
 	// Largest finds the k largest elements of each row of x [rows, n], of type F32, for k = len(indices)/rows: values[r·k+i] is
 	// the i-th largest of row r and indices[r·k+i] where it stands in the row. Equal ones come in the order of their indices, and
 	// NaN counts as larger than everything; of which sign a 0 is, and which NaN a NaN, may be lost. It waits for the result.
 	Largest(x *tensor.Tensor, indices []int32, values []float32) error
+	// Mask writes -Inf to the elements of x [rows, n], of type F32, that are not allowed: element i of row r is allowed where bit i%64 of
+	// allowed[r·⌈n/64⌉+i/64] is 1. There are as many words as the rows take; what the last one of a row has beyond n bits is not looked
+	// at. allowed may be changed as soon as Mask has returned.
+	Mask(x *tensor.Tensor, allowed []uint64) error
 }

@@ -224,3 +224,15 @@ func CheckLargest(x *tensor.Tensor, indices []int32, values []float32) (k int, e
 	}
 	return len(indices) / rows, nil
 }
+
+// CheckMask checks that x [rows, n] is F32, and that allowed has the words of so many rows of n bits. It returns the words of a row.
+func CheckMask(x *tensor.Tensor, allowed []uint64) (words int, err error) {
+	if err := needF32("Mask", x); err != nil {
+		return 0, err
+	}
+	rows, n := x.Shape().Rows(), x.Shape().Dim(-1)
+	if words = (n + 63) / 64; len(allowed) != rows*words {
+		return 0, fmt.Errorf("backend: Mask of %v by %d words: there must be %d, %d a row", x, len(allowed), rows*words, words)
+	}
+	return words, needWritable("Mask", x)
+}

@@ -96,8 +96,8 @@ func (c composed) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 type reading struct {
 	backend Backend
 
-	mu   sync.Mutex // guards rows
-	rows []float32  // what Largest reads, kept for the next call
+	mu   sync.Mutex     // guards rows
+	rows *tensor.Tensor // on the host: what was read, kept for the next call; nil before the first
 }
 
 // Largest reads the rows and searches them.
@@ -108,16 +108,52 @@ func (r *reading) Largest(x *tensor.Tensor, indices []int32, values []float32) e
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := x.Shape().NumElements()
-	if len(r.rows) < all {
-		r.rows = make([]float32, all)
-	}
-	if err := ReadFloats(r.backend, x, r.rows[:all]); err != nil {
+	rows, err := r.read(x)
+	if err != nil {
 		return err
 	}
 	n := x.Shape().Dim(-1)
 	for row := range x.Shape().Rows() {
-		selection.Largest(r.rows[row*n:][:n], indices[row*k:][:k], values[row*k:][:k])
+		selection.Largest(rows[row*n:][:n], indices[row*k:][:k], values[row*k:][:k])
 	}
 	return nil
+}
+
+// Mask reads the rows, masks them and writes them back.
+func (r *reading) Mask(x *tensor.Tensor, allowed []uint64) error {
+	words, err := CheckMask(x, allowed)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rows, err := r.read(x)
+	if err != nil {
+		return err
+	}
+	n := x.Shape().Dim(-1)
+	for row := range x.Shape().Rows() {
+		selection.Mask(rows[row*n:][:n], allowed[row*words:][:words])
+	}
+	return r.backend.CopySlice(r.rows, x, 0, 0, len(rows))
+}
+
+// read returns the elements of x, in the memory of rows.
+func (r *reading) read(x *tensor.Tensor) ([]float32, error) {
+	n := x.Shape().NumElements()
+	if r.rows == nil || r.rows.Shape().NumElements() < n {
+		rows, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(n)) // no device: the host
+		if err != nil {
+			return nil, err
+		}
+		if r.rows != nil {
+			r.rows.Free()
+		}
+		r.rows = rows
+	}
+	rows, err := tensor.Mut[float32](r.rows)
+	if err != nil {
+		return nil, err
+	}
+	return rows[:n], ReadFloats(r.backend, x, rows[:n])
 }

@@ -150,10 +150,10 @@ func (m *Manager[C]) Relieve(caches []C) (Result, error) {
 	return result, err
 }
 
-// Due tells whether the policy's budget is passed, or would be if the latest back tokens were not there yet: by any layer, or, for a
-// Layered policy, by the mean of the layers. A caller that computes several tokens at once, some of which may not stay, learns so
-// after which of them an eviction is due. back is at most the number of tokens since the last eviction. Due does not ask the monitor
-// and allocates nothing.
+// Due tells whether the policy's budget is passed, or would be if the latest back tokens were not there yet, or if -back more were
+// there where back is negative: by any layer, or, for a Layered policy, by the mean of the layers. A caller that computes several
+// tokens at once, some of which may not stay, learns so after which of them an eviction is due. back is at most the number of tokens
+// since the last eviction. Due does not ask the monitor and allocates nothing.
 func (m *Manager[C]) Due(caches []C, back int) bool {
 	if _, ok := m.policy.(Layered); ok {
 		budget := m.policy.Budget()

@@ -74,7 +74,7 @@ func even(v View) bool {
 // earlier is a cache as it was some tokens ago, as far as the numbers tell that Policy.ShouldEvict may go by.
 type earlier struct {
 	View
-	back int // tokens that were not there yet: 0 ≤ back ≤ HeadLen of each head
+	back int // tokens that were not there yet: at most HeadLen of each head; where it is negative, -back more are there
 }
 
 func (e *earlier) Len() int             { return e.View.Len() - e.back }

@@ -24,10 +24,12 @@ import (
 )
 
 // A life is a conversation of random calls. What it writes down, answers, probabilities and saved states, depends on its seed alone:
-// not on the sessions that are computed beside it, nor on whether a drafter guesses what comes next.
+// not on the sessions that are computed beside it, nor on whether a drafter guesses what comes next. Some answers are constrained, with
+// tokens that are forced.
 type life struct {
 	models  []*llama.Model   // one model on several devices
-	stats   *[2]atomic.Int64 // tokens drafted and accepted, in all lives
+	stats   *[3]atomic.Int64 // tokens drafted, accepted and forced, in all lives
+	forms   []*form          // constraints of some answers
 	seed    uint64
 	drafts  bool
 	company bool // others are about: wait at random, and be cancelled
@@ -130,6 +132,9 @@ func (l *life) answer(s *llama.Session, sum hash.Hash, random, chance *rand.Rand
 	case 2:
 		p.Logprobs = 2
 	}
+	if i := random.IntN(2 * len(l.forms)); i < len(l.forms) {
+		p.Constraint = l.forms[i]
+	}
 	prompt := stream(40)[random.IntN(20):][:1+random.IntN(15)]
 	leave := random.IntN(25)
 	if went := guesses[call]; l.drafts && went != nil {
@@ -144,6 +149,7 @@ func (l *life) answer(s *llama.Session, sum hash.Hash, random, chance *rand.Rand
 		if l.stats != nil {
 			l.stats[0].Add(int64(piece.Stats.DraftedTokens))
 			l.stats[1].Add(int64(piece.Stats.AcceptedTokens))
+			l.stats[2].Add(int64(piece.Stats.ForcedTokens))
 		}
 		if l.company && chance.IntN(6) == 0 {
 			runtime.Gosched()
@@ -213,21 +219,25 @@ func TestCompanyChangesNoByte(t *testing.T) {
 		return nil
 	})
 	models := []*llama.Model{otherModel(t, device), otherModel(t, host.NewReference())}
+	forms := []*form{
+		record(t, models[0]), newForm(t, models[0], part{set: letters, least: 20, most: 60}, part{text: " and that is the end of the story"}),
+		newForm(t, models[0], part{text: "the sum is "}, part{set: digits, least: 1, most: 9}),
+	}
 	diaries, guesses := make([][]string, lives), make([]map[int][]llama.Token, lives)
 	for i := range diaries {
 		guesses[i] = map[int][]llama.Token{}
 		var err error
-		if diaries[i], err = (&life{models: models, seed: uint64(i)}).live(t, guesses[i]); err != nil {
+		if diaries[i], err = (&life{models: models, forms: forms, seed: uint64(i)}).live(t, guesses[i]); err != nil {
 			t.Fatalf("life %d alone: %v", i, err)
 		}
 	}
-	var stats [2]atomic.Int64
+	var stats [3]atomic.Int64
 	for _, drafts := range []bool{false, true} {
 		slow.Store(drafts)
 		var all sync.WaitGroup
 		for i := range lives {
 			all.Go(func() {
-				l := &life{models: models, stats: &stats, seed: uint64(i), drafts: drafts, company: true}
+				l := &life{models: models, stats: &stats, forms: forms, seed: uint64(i), drafts: drafts, company: true}
 				diary, err := l.live(t, guesses[i])
 				if err != nil || !slices.Equal(diary, diaries[i]) {
 					t.Errorf("life %d (%+v), drafts %t: in company\n%v, alone\n%v: %v", i, l.options(t), drafts, diary, diaries[i], err)
@@ -239,6 +249,9 @@ func TestCompanyChangesNoByte(t *testing.T) {
 	if drafted, accepted := stats[0].Load(), stats[1].Load(); asm.Tier() != "generic" && !testing.Short() && (accepted < 3 || accepted == drafted) { // with portable kernels drafts do not pay
 		t.Errorf("of %d drafted tokens %d were accepted: that is no trial of drafts", drafted, accepted)
 	} else {
-		t.Logf("%d tokens were drafted, and %d of them accepted", drafted, accepted)
+		t.Logf("%d tokens were drafted, and %d of them accepted; %d were forced", drafted, accepted, stats[2].Load())
+	}
+	if stats[2].Load() == 0 {
+		t.Error("no token was forced")
 	}
 }

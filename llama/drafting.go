@@ -16,7 +16,8 @@ type drafting struct {
 
 	length          draftLength                  // of all answers of the session
 	batch           *batch                       // whose costs cost tells
-	cost, dearCosts func(rows int) time.Duration // batch.cost and dearCost, kept to spare an allocation a token
+	certain         int                          // rows of the step that are computed with a draft or without, beyond the first
+	cost, dearCosts func(rows int) time.Duration // rowCost and dearCost, kept to spare an allocation a token
 	spent           average                      // how long the drafter takes for a token of a proposal
 
 	open   bool
@@ -30,43 +31,43 @@ func (d *drafting) start(drafter Drafter) {
 	d.drafter, d.drafted, d.accepted, d.open = drafter, 0, 0, false
 }
 
-// propose appends to run, which is the token that the answer goes on with, what the drafter expects to come next, as far as computing
-// it is worth it: no more than the conversation has room for, nor than left tokens where left is positive.
-func (d *drafting) propose(run []Token, c *sequence, left int) []Token {
+// propose appends to run, which is the token that the answer goes on with and what is forced behind it, what the drafter expects to
+// come next, as far as that is allowed and computing it is worth it: at most most tokens.
+func (d *drafting) propose(run []Token, c *sequence, most int, constraint *constraining) []Token {
 	if d.drafter == nil {
 		return run
 	}
 	d.learn(run[0])
-	if b := c.model.batch; d.batch != b {
-		d.batch, d.cost, d.dearCosts = b, b.cost, d.dearCost
+	d.batch, d.certain = c.model.batch, len(run)-1
+	if d.cost == nil {
+		d.cost, d.dearCosts = d.rowCost, d.dearCost
 	}
-	most := min(maxDraft, c.room()-1, c.options.Capacity-c.slots()-1)
-	if left > 0 {
-		most = min(most, left)
-	}
-	if most < 1 {
+	if most = min(most, maxDraft); most < 1 {
 		return run
 	}
-	dear := d.spent.mean*dearShare > d.batch.cost(1)
+	dear := d.spent.mean*dearShare > d.cost(1)
 	if dear { // decide first how many tokens are worth asking for
 		if most = d.length.next(most, d.dearCosts); most == 0 {
 			return run
 		}
 	}
+	had := len(run)
 	run = d.ask(run, c, most)
-	if end := slices.IndexFunc(run[1:], func(t Token) bool {
+	proposal := run[had:]
+	if end := slices.IndexFunc(proposal, func(t Token) bool {
 		return t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t)
 	}); end >= 0 {
-		run = run[:1+end]
+		proposal = proposal[:end]
 	}
-	if d.tokens, d.right = len(run)-1, 0; !dear {
-		d.tokens = d.length.next(len(run)-1, d.cost)
+	proposal = constraint.cut(proposal)
+	if d.tokens, d.right = len(proposal), 0; !dear {
+		d.tokens = d.length.next(len(proposal), d.cost)
 	}
-	if d.open = len(run) > 1; d.open {
-		d.first = run[1]
+	if d.open = len(proposal) > 0; d.open {
+		d.first = proposal[0]
 	}
 	d.drafted += d.tokens
-	return run[:1+d.tokens]
+	return run[:had+d.tokens]
 }
 
 // dearShare: a drafter is dear when a token of its proposals takes it more than this share of what a plain step takes. A smaller
@@ -77,15 +78,18 @@ const dearShare = 32
 func (d *drafting) ask(run []Token, c *sequence, most int) []Token {
 	context := append(c.tokens, run...) // in the memory that the next token of the conversation takes anyway
 	c.tokens = context[:len(c.tokens)]
-	began := time.Now()
-	run = d.drafter.Draft(slices.Grow(run, most)[:1:1+most], context)
-	d.spent.add(time.Since(began) / time.Duration(max(len(run)-1, 1)))
-	return run[:min(len(run), 1+most)]
+	had, began := len(run), time.Now()
+	run = d.drafter.Draft(slices.Grow(run, most)[:had:had+most], context)
+	d.spent.add(time.Since(began) / time.Duration(max(len(run)-had, 1)))
+	return run[:min(len(run), had+most)]
 }
 
-// dearCost is cost with what the drafter takes.
+// rowCost estimates how long a step takes that has rows rows beside those that are certain.
+func (d *drafting) rowCost(rows int) time.Duration { return d.batch.cost(d.certain + rows) }
+
+// dearCost is rowCost with what the drafter takes.
 func (d *drafting) dearCost(rows int) time.Duration {
-	if plain := d.batch.cost(rows); plain > 0 {
+	if plain := d.rowCost(rows); plain > 0 {
 		return plain + time.Duration(rows-1)*d.spent.mean
 	}
 	return 0
@@ -102,6 +106,9 @@ func (d *drafting) learn(next Token) {
 	}
 	d.length.observe(d.tokens, d.right)
 }
+
+// proposed tells whether the first of the tokens that were computed ahead is of the draft, and not a forced one before it.
+func (d *drafting) proposed(c *sequence) bool { return d.open && len(c.ahead) <= d.tokens-d.right }
 
 // accept notes that the answer went on with a token of the draft.
 func (d *drafting) accept() {

@@ -83,6 +83,17 @@ func (s *Session) maybeEvict(last bool) error {
 	})
 }
 
+// undisturbed returns how many of the next n tokens can be computed together before the policy evicts, the first of them not counted:
+// what lies behind an eviction would be computed in vain.
+func (c *sequence) undisturbed(n int) int {
+	for i := range n {
+		if c.manager.Due(c.caches, -1-i) {
+			return i
+		}
+	}
+	return n
+}
+
 // evict runs an eviction, at origin if the device fails, and notes what it did in evicted and usage.
 func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.Result, err error) {
 	if c.origin != nil && c.manager.Policy() != eviction.None {

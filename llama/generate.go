@@ -95,6 +95,7 @@ type Stats struct {
 	EvictionTime    time.Duration // what evictions took: a part of PrefillTime and DecodeTime
 	DraftedTokens   int           // tokens that Params.Draft proposed, and that were computed ahead
 	AcceptedTokens  int           // those of them that the answer went on with
+	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to
 }
 
 // PrefillRate returns the prompt tokens computed per second, 0 when none were.
@@ -103,10 +104,14 @@ func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens
 // DecodeRate returns the tokens generated per second, 0 when none were.
 func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
 
-// String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", and the evictions if there were any.
+// String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", with forced tokens, drafts and evictions if there
+// were any.
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
 		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
+	if s.ForcedTokens > 0 {
+		text += fmt.Sprintf(", %d of them forced", s.ForcedTokens)
+	}
 	if s.DraftedTokens > 0 {
 		text += fmt.Sprintf(", %d of %d drafts accepted", s.AcceptedTokens, s.DraftedTokens)
 	}
@@ -275,6 +280,11 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 	}
 	s.sampler.start(p)
 	s.answer.start(c.model.tokenizer, p.Stop, fresh, len(tools) > 0, tools, c.tokens)
+	defer s.constraining.stop()
+	if err := s.constraining.start(p.Constraint, c.model); err != nil {
+		return Piece{Stats: final()}, err
+	}
+	s.sampler.allowed = s.constraining.allowed
 	if err := s.with(func(c *sequence) error { c.model.batch.join(&c.job); return nil }); err != nil {
 		return Piece{Stats: final()}, err
 	}
@@ -309,7 +319,7 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 		if piece.Stop != 0 {
 			s.answer.finish(&piece)
 			piece.Stats = final()
-			if len(piece.Tokens) > 0 && s.sequence.expects(next) {
+			if len(piece.Tokens) > 0 && s.sequence.expects(next) && s.drafting.proposed(&s.sequence) {
 				piece.Stats.AcceptedTokens++ // append accepts it when it has been delivered
 			}
 		}
@@ -331,12 +341,14 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 }
 
 // append makes a token of the answer part of the conversation: it is the first of those that were computed ahead, or it is computed
-// now, and with it, where the answer goes on, what a drafter proposes to come next.
+// now, and with it, where the answer goes on, what is forced to come next and what a drafter proposes to come behind that.
 func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 	return s.with(func(c *sequence) error {
 		if c.expects(t) {
+			if s.drafting.proposed(c) {
+				s.drafting.accept()
+			}
 			c.accept()
-			s.drafting.accept()
 			return nil
 		}
 		if err := c.settle(); err != nil {
@@ -348,7 +360,16 @@ func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 		}
 		s.run = append(s.run[:0], t)
 		if goOn {
-			s.run = s.drafting.propose(s.run, c, s.sampler.MaxTokens-stats.GeneratedTokens)
+			most := min(c.room(), c.options.Capacity-c.slots()) - 1
+			if s.sampler.MaxTokens > 0 {
+				most = min(most, s.sampler.MaxTokens-stats.GeneratedTokens)
+			}
+			forced, all := s.constraining.ahead(most)
+			n := c.undisturbed(len(forced))
+			if s.run = append(s.run, forced[:n]...); all && n == len(forced) {
+				s.run = s.drafting.propose(s.run, c, most-n, &s.constraining)
+			}
+			s.constraining.overlap(c.model.batch.cost(len(s.run)))
 		}
 		return c.answer(s.run, top)
 	})
@@ -375,27 +396,42 @@ func (c *sequence) accept() {
 	c.logits.point(c.logits.row + 1)
 }
 
-// next chooses a token and makes the piece that delivers it.
+// next chooses a token, or takes a forced one, and makes the piece that delivers it.
 func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) {
 	if err := ctx.Err(); err != nil {
 		return Piece{}, 0, err
 	}
 	c := &s.sequence
+	if over, err := s.constraining.next(); err != nil || over {
+		return Piece{Stop: EndOfTurn}, 0, err
+	}
 	if c.room() == 0 {
 		return Piece{Stop: ContextFull}, 0, nil
 	}
-	token, err := s.choose()
+	token, forced, err := s.constraining.take()
+	if err == nil && !forced {
+		if token, err = s.choose(); err == nil {
+			if c.model.IsEnd(token) {
+				return Piece{Stop: EndOfTurn}, 0, nil
+			}
+			err = s.constraining.chosen(token)
+		}
+	}
 	if err != nil {
 		return Piece{}, 0, err
 	}
-	if c.model.IsEnd(token) {
-		return Piece{Stop: EndOfTurn}, 0, nil
+	if forced {
+		stats.ForcedTokens++
 	}
 	s.sampler.accept(token)
 	stats.GeneratedTokens++
 	piece := Piece{Tokens: []Token{token}}
 	if n := s.sampler.Logprobs; n > 0 {
-		piece.Logprobs = []Logprobs{logprobs(c.logits.host, token, n)}
+		logits, err := s.needLogits()
+		if err != nil {
+			return Piece{}, 0, err
+		}
+		piece.Logprobs = []Logprobs{logprobs(logits, token, n)}
 	}
 	switch {
 	case s.answer.add(token, &piece):

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -24,19 +26,19 @@ const (
 //
 // Invariants: while at is onDevice, current is row row of the rows that the latest step left in memory; len(host) is the size of the
 // vocabulary while at is onHost; best holds top of the largest logits of each of these rows, or top is 0; tempered is 0, or
-// probabilities are softmax(current/tempered).
+// changed has softmax(current/tempered), of those tokens that are allowed in the choice under way.
 type logits struct {
-	at            logitsPlace
-	memory        *tensor.Tensor // [capacity, vocab] on the device; nil until a step asks for logits
-	into          tensor.Tensor  // [rows, vocab]: of the latest step, in memory
-	current       tensor.Tensor  // [1, vocab]: after the last token
-	rows, row     int
-	best          choices
-	top           int
-	host          []float32      // [vocab]
-	spare         []float32      // [vocab] or empty: what adopt makes host
-	probabilities *tensor.Tensor // [1, vocab]; nil until a draw asks for them
-	tempered      float32        // the temperature that probabilities were computed at; 0: not of these logits
+	at        logitsPlace
+	memory    *tensor.Tensor // [capacity, vocab] on the device; nil until a step asks for logits
+	into      tensor.Tensor  // [rows, vocab]: of the latest step, in memory
+	current   tensor.Tensor  // [1, vocab]: after the last token
+	rows, row int
+	best      choices
+	top       int
+	host      []float32      // [vocab]
+	spare     []float32      // [vocab] or empty: what adopt makes host
+	changed   *tensor.Tensor // [1, vocab]: what a choice makes of current; nil until one needs it
+	tempered  float32
 }
 
 // output makes an output of a step on m: the logits of the last n tokens, and the top largest of each.
@@ -87,7 +89,7 @@ func (l *logits) adopt() {
 
 // bytes returns the memory on the device.
 func (l *logits) bytes() (n int64) {
-	for _, t := range [...]*tensor.Tensor{l.memory, l.probabilities} {
+	for _, t := range [...]*tensor.Tensor{l.memory, l.changed} {
 		if t != nil {
 			n += int64(t.Size())
 		}
@@ -98,12 +100,12 @@ func (l *logits) bytes() (n int64) {
 // free gives the memory on the device back. Logits that were there are lost.
 func (l *logits) free() error {
 	var errs []error
-	for _, t := range [...]*tensor.Tensor{l.memory, l.probabilities} {
+	for _, t := range [...]*tensor.Tensor{l.memory, l.changed} {
 		if t != nil {
 			errs = append(errs, t.Free())
 		}
 	}
-	l.memory, l.probabilities, l.tempered = nil, nil, 0
+	l.memory, l.changed, l.tempered = nil, nil, 0
 	if l.at == onDevice {
 		l.at = nowhere
 	}
@@ -122,21 +124,33 @@ func (l *logits) read(d *device) error {
 	return nil
 }
 
-// temper returns the probabilities, [1, vocab], of the logits that are on the device. It computes them once for the same logits
-// and temperature.
-func (l *logits) temper(d *device, temperature float32) (*tensor.Tensor, error) {
-	if l.tempered == temperature {
-		return l.probabilities, nil
-	}
-	if l.probabilities == nil {
-		p, err := tensor.New(d.Backend, tensor.F32, l.current.Shape())
+// change returns a copy of the logits that are on the device, which may be changed. Tokens that are not allowed have -Inf there; see
+// sampler.allowed.
+func (l *logits) change(d *device, allowed []uint64) (*tensor.Tensor, error) {
+	l.tempered = 0
+	if l.changed == nil {
+		t, err := tensor.New(d.Backend, tensor.F32, l.current.Shape())
 		if err != nil {
 			return nil, err
 		}
-		l.probabilities = p
+		l.changed = t
 	}
-	p := l.probabilities
-	if err := d.CopySlice(&l.current, p, 0, 0, p.Shape().NumElements()); err != nil {
+	if err := d.CopySlice(&l.current, l.changed, 0, 0, l.changed.Shape().NumElements()); err != nil {
+		return nil, err
+	}
+	if allowed == nil {
+		return l.changed, nil
+	}
+	return l.changed, d.choose.Mask(l.changed, allowed)
+}
+
+// temper returns the probabilities, [1, vocab], of the logits that are on the device. It computes them once for a choice.
+func (l *logits) temper(d *device, allowed []uint64, temperature float32) (*tensor.Tensor, error) {
+	if l.tempered == temperature {
+		return l.changed, nil
+	}
+	p, err := l.change(d, allowed)
+	if err != nil {
 		return nil, err
 	}
 	if err := d.Scale(p, 1/temperature); err != nil {
@@ -222,6 +236,7 @@ func (s *Session) chooseOnDevice() (token Token, ok bool, err error) {
 		return 0, false, nil
 	}
 	vocab := c.model.config.VocabSize
+	c.logits.tempered = 0 // what is allowed may be something else than in the latest choice
 	few := s.sampler.few(vocab)
 	switch {
 	case few == nil && !s.sampler.tempers():
@@ -233,24 +248,45 @@ func (s *Session) chooseOnDevice() (token Token, ok bool, err error) {
 		if err := c.fetchLogits(); err != nil {
 			return 0, false, err
 		}
-		token, err = s.sampler.pickAny(c.logits.host)
+		logits := c.logits.host
+		if s.sampler.allowed != nil {
+			logits = s.sampler.copied(logits)
+			selection.Mask(logits, s.sampler.allowed)
+		}
+		token, err = s.sampler.pickAny(logits)
 		return token, true, err
 	}
-	if err := c.largest(few); err != nil {
+	if err := c.largest(few, s.sampler.allowed); err != nil {
 		return 0, false, fmt.Errorf("the %d largest logits after token %d: %w", len(few.tokens), len(c.tokens), err)
 	}
 	token, err = s.sampler.pick(few)
 	return token, true, err
 }
 
-// largest finds the largest logits, which are on the device: the step may have found them already.
-func (c *sequence) largest(few *choices) error {
+// largest finds the largest logits of allowed tokens. The logits are on the device; where the largest of all are allowed, the step may
+// have found them already.
+func (c *sequence) largest(few *choices, allowed []uint64) error {
 	l, n := &c.logits, len(few.tokens)
 	if l.top >= n {
 		at := l.row * l.top
 		copy(few.tokens, l.best.tokens[at:][:n])
 		copy(few.values, l.best.values[at:][:n])
-		return nil
+		if few.within(allowed) {
+			return nil
+		}
 	}
-	return c.useLogits(func() error { return c.model.device.choose.Largest(&c.logits.current, few.tokens, few.values) })
+	return c.useLogits(func() (err error) {
+		x := &l.current
+		if allowed != nil {
+			if x, err = l.change(c.model.device, allowed); err != nil {
+				return err
+			}
+		}
+		return c.model.device.choose.Largest(x, few.tokens, few.values)
+	})
+}
+
+// within tells whether all of the choices are allowed; see sampler.allowed.
+func (c *choices) within(allowed []uint64) bool {
+	return allowed == nil || !slices.ContainsFunc(c.tokens, func(t int32) bool { return allowed[t/64]>>(t%64)&1 == 0 })
 }

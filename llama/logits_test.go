@@ -18,6 +18,7 @@ type distant struct {
 	*backendtest.Device
 	reads, searches       int
 	unreadable, blind     bool
+	naked                 bool // it does not mask
 	late                  bool // what it has computed turns out to have failed when it is waited for
 	unreadableIn, blindIn int  // reads and searches that still succeed
 }
@@ -34,6 +35,8 @@ func (d *distant) before(call string, x *tensor.Tensor) error {
 	case call == "ReadBuffer" && x.Shape().Dim(-1) == vocabulary && x.DType() == tensor.F32:
 		d.reads++
 		fails = d.unreadable && d.reads > d.unreadableIn
+	case call == "Mask":
+		fails = d.naked
 	case call == "Largest":
 		d.searches++
 		fails = d.blind && d.searches > d.blindIn
@@ -96,6 +99,11 @@ func TestLogitsTravelOnlyWhenWanted(t *testing.T) {
 		{"a penalty", llama.Params{RepeatPenalty: 1.1}, true},
 		{"a mask", llama.Params{Mask: everything{}}, true},
 		{"log-probabilities", llama.Params{Logprobs: 2}, true},
+		{"a constraint, greedy", llama.Params{Constraint: record(t, m)}, false},
+		{"a constraint, top-k", llama.Params{Constraint: record(t, m), Temperature: 1, TopK: 40}, false},
+		{"a constraint, top-p", llama.Params{Constraint: record(t, m), Temperature: 0.5, TopP: 0.9}, false},
+		{"a constraint, temperature alone", llama.Params{Constraint: record(t, m), Temperature: 1.5}, false},
+		{"a constraint and a penalty", llama.Params{Constraint: record(t, m), RepeatPenalty: 1.1}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plain := newSession(t, pebbleModel(t), nil)
@@ -138,6 +146,7 @@ func TestLogitsInsideTheLoop(t *testing.T) {
 func TestFailingChoiceGoesBack(t *testing.T) {
 	m := pebbleModel(t)
 	top := llama.Params{Temperature: 1, TopK: 40, Seed: 5}
+	words := newForm(t, m, part{set: letters, least: 200, most: 200})
 	for _, c := range []struct {
 		name string
 		p    llama.Params
@@ -147,6 +156,9 @@ func TestFailingChoiceGoesBack(t *testing.T) {
 		{"greedy, neither", llama.Params{}, func(d *distant, at int) { d.blind, d.blindIn, d.unreadable = true, at, true }},
 		{"top-k", top, func(d *distant, at int) { d.blind, d.blindIn = true, at }},
 		{"a penalty", llama.Params{RepeatPenalty: 1.1}, func(d *distant, at int) { d.unreadable, d.unreadableIn = true, at }},
+		{"a constraint", llama.Params{Constraint: words}, func(d *distant, at int) { d.blind, d.blindIn = true, at }},
+		{"a constraint, masking", llama.Params{Constraint: words, Temperature: 1}, func(d *distant, at int) { d.naked = true }},
+		{"a constraint, top-k", llama.Params{Constraint: words, Temperature: 1, TopK: 4}, func(d *distant, at int) { d.naked, d.unreadable = true, true }},
 	} {
 		want := told(t, newSession(t, m, nil), c.p, nothing)
 		for _, at := range []int{0, 1, 5} {

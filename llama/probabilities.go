@@ -64,7 +64,7 @@ func (s *sampler) amongAll(probabilities []float32, u float64) Token {
 	if s.TopP > 0 && s.TopP < 1 {
 		o.Indices = o.Indices[:o.First(float64(s.TopP)*whole, o.Weight)]
 	}
-	o.Indices = slices.DeleteFunc(o.Indices, func(t int32) bool { return probabilities[t] < least })
+	o.Indices = slices.DeleteFunc(o.Indices, func(t int32) bool { return probabilities[t] == 0 || probabilities[t] < least })
 	n := o.First(u*o.Sum(), o.Weight)
 	return Token(o.Indices[max(n, 1)-1])
 }
@@ -100,7 +100,7 @@ type deviceRanking Session
 func (r *deviceRanking) likeliest(n int) (*choices, error) {
 	c, found := &r.sequence, r.sampler.deciding.reserve(n)
 	err := c.useLogits(func() error {
-		p, err := c.logits.temper(c.model.device, r.sampler.Temperature)
+		p, err := c.logits.temper(c.model.device, r.sampler.allowed, r.sampler.Temperature)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (r *deviceRanking) all() ([]float32, error) {
 	c, memory := &r.sequence, &r.sampler.ranking.probabilities
 	*memory = slices.Grow((*memory)[:0], c.model.config.VocabSize)[:c.model.config.VocabSize]
 	err := c.useLogits(func() error {
-		p, err := c.logits.temper(c.model.device, r.sampler.Temperature)
+		p, err := c.logits.temper(c.model.device, r.sampler.allowed, r.sampler.Temperature)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,8 +13,8 @@ import (
 
 // Params says how to generate. The zero value is greedy, until the end of the turn or a full context.
 //
-// A token is chosen in this order: Mask, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
-// TopP, MinP, and a draw. The generator is math/rand/v2's PCG seeded with (Seed, 0) at the start of each call, so the same
+// A token is chosen in this order: Mask, Constraint, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
+// TopP, MinP, and a draw. Tokens that Constraint leaves no alternative to are not chosen, and nothing is drawn for them. The generator is math/rand/v2's PCG seeded with (Seed, 0) at the start of each call, so the same
 // model, tokens, parameters and seed give the same answer, on every machine.
 type Params struct {
 	// MaxTokens bounds the tokens generated; 0 means as many as the context holds.
@@ -40,8 +41,16 @@ type Params struct {
 	Stop []string
 	// Logprobs asks for the log-probabilities of each token and of this many likeliest alternatives; see Piece.Logprobs.
 	Logprobs int
-	// Mask, when not nil, forbids tokens before each choice: constrained output.
+	// Mask, when not nil, changes the logits before each choice.
 	Mask LogitMask
+	// Constraint, when not nil, says what may come next: no other token is chosen, and the answer ends where Constraint says that it may.
+	// Where the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
+	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at
+	// a time. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the answer.
+	//
+	// A Matcher is asked while the step before is computed, on another goroutine, where steps are long enough for that to be quicker;
+	// never while the loop's body runs.
+	Constraint Constraint
 	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
 	Draft Drafter
 	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
@@ -101,7 +110,8 @@ func (p *Params) validate() error {
 type sampler struct {
 	Params
 	random    *rand.PCG
-	logits    []float32     // [vocab]: a copy of the model's logits, which mask and penalties change
+	allowed   []uint64      // [⌈vocab/64⌉]: token t may be chosen where bit t%64 of word t/64 is 1; nil: all may
+	logits    []float32     // [vocab]: a copy of the model's logits, which mask, constraint and penalties change
 	deciding  choices       // the candidates for the choice, the likeliest first
 	likely    choices       // the tokens of the vocabulary that are likely enough to be drawn at all, by id
 	ranking   hostRanking   // the vocabulary's probabilities
@@ -124,7 +134,7 @@ func (c *choices) reserve(n int) *choices {
 
 // start prepares for a call.
 func (s *sampler) start(p Params) {
-	s.Params = p
+	s.Params, s.allowed = p, nil
 	if s.random == nil {
 		s.random = new(rand.PCG)
 	}
@@ -167,18 +177,26 @@ func (s *sampler) deciders(vocab int) int {
 	return 0
 }
 
-// changes tells whether a mask or penalties change the model's logits before the choice.
+// changes tells whether a mask or penalties change the model's logits before the choice, which the host does.
 func (s *sampler) changes() bool { return s.Mask != nil || s.penalises() }
+
+// copied returns a copy of logits, which may be changed.
+func (s *sampler) copied(logits []float32) []float32 {
+	s.logits = append(s.logits[:0], logits...)
+	return s.logits
+}
 
 // choose returns the next token given the model's logits, which are left as they are, and the latest tokens of the context.
 func (s *sampler) choose(logits []float32, context []Token) (Token, error) {
-	if s.changes() {
-		s.logits = append(s.logits[:0], logits...)
-		logits = s.logits
+	if s.changes() || s.allowed != nil {
+		logits = s.copied(logits)
 		if s.Mask != nil {
 			if err := s.Mask.Apply(s.generated, logits); err != nil {
 				return 0, fmt.Errorf("Params.Mask: %w", err)
 			}
+		}
+		if s.allowed != nil {
+			selection.Mask(logits, s.allowed)
 		}
 		s.penalise(logits, context)
 	}
@@ -200,9 +218,9 @@ func (s *sampler) pick(from *choices) (Token, error) {
 	highest := from.values[0] // NaN if any logit is: selection.Largest puts NaN first
 	switch {
 	case math.IsNaN(float64(highest)):
-		return 0, fmt.Errorf("llama: the model's logits are not numbers: its weights are damaged")
+		return 0, errors.New("llama: the model's logits are not numbers: its weights are damaged")
 	case math.IsInf(float64(highest), -1):
-		return 0, fmt.Errorf("llama: Params.Mask forbids every token")
+		return 0, errors.New("llama: no token is left to choose: the logit of each is -Inf, be it the model's own, by Params.Mask or by Params.Constraint")
 	case s.Temperature == 0:
 		return Token(from.tokens[0]), nil
 	}
@@ -259,7 +277,7 @@ func (s *sampler) among(weights []float32, whole, u float64, all bool) (i int, o
 	}
 	kept, sum, cut := 0, 0.0, false
 	for _, w := range weights {
-		if cut = w < s.MinP*weights[0] || sum >= enough; cut {
+		if cut = w == 0 || w < s.MinP*weights[0] || sum >= enough; cut { // of weight 0 are also those that are not allowed
 			break
 		}
 		kept, sum = kept+1, sum+float64(w)
@@ -313,7 +331,7 @@ type TokenLogprob struct {
 	Logprob float32
 }
 
-// Logprobs are the log-probabilities at one generated token, by the model's own distribution: before mask, penalties,
+// Logprobs are the log-probabilities at one generated token, by the model's own distribution: before mask, constraint, penalties,
 // temperature and truncation.
 type Logprobs struct {
 	Chosen TokenLogprob

@@ -26,12 +26,13 @@ type Session struct {
 	callMu sync.Mutex  // held by that call, but not while a loop's body runs: there the session may be moved. Taken before guarded's lock
 
 	// The call's alone.
-	sampler   sampler  // of the latest answer, whose memory the next one uses again
-	answer    answer   // as sampler
-	drafting  drafting // as sampler
-	run       []Token  // the tokens of one step
-	tokenTime average  // the time that choosing a token and computing it takes on the model's device
-	progress  func()   // called after each step of a prompt, by the call's goroutine and without a lock; nil: nobody asks
+	sampler      sampler      // of the latest answer, whose memory the next one uses again
+	answer       answer       // as sampler
+	drafting     drafting     // as sampler
+	constraining constraining // as sampler
+	run          []Token      // the tokens of one step
+	tokenTime    average      // the time that choosing a token and computing it takes on the model's device
+	progress     func()       // called after each step of a prompt, by the call's goroutine and without a lock; nil: nobody asks
 }
 
 // NewSession makes an empty session. It takes hardly any memory before the first token.

@@ -188,3 +188,8 @@ func (d *Device) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, u
 func (d *Device) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
 	return d.call("Largest", x, func() error { return d.selector.Largest(x, indices, values) })
 }
+
+// Mask is backend.Selector's.
+func (d *Device) Mask(x *tensor.Tensor, allowed []uint64) error {
+	return d.call("Mask", x, func() error { return d.selector.Mask(x, allowed) })
+}

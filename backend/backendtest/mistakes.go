@@ -173,6 +173,12 @@ var mistakes = []mistake{
 	{"Largest", "too few values", func(b backend.Backend, o odd) error {
 		return backend.Selecting(b).Largest(o.x, make([]int32, 4), make([]float32, 2))
 	}},
+	{"Mask", "words of one row for two", func(b backend.Backend, o odd) error {
+		return backend.Selecting(b).Mask(o.x, make([]uint64, 1))
+	}},
+	{"Mask", "of another type", func(b backend.Backend, o odd) error {
+		return backend.Selecting(b).Mask(o.half, make([]uint64, 2))
+	}},
 	{"NormMatMul", "too few outputs", func(b backend.Backend, o odd) error {
 		return backend.Fused(b).NormMatMul(o.x, o.x, epsilon, o.x, []*tensor.Tensor{o.w}, nil)
 	}},

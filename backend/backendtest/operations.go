@@ -24,6 +24,7 @@ func Checks(quick bool) []Check {
 		attentionChecks(quick), storeChecks(quick), attendChecks(quick), weighChecks(quick),
 		compactChecks(), pageChecks(),
 		largestChecks(),
+		maskChecks(),
 		mistakeChecks(),
 	)
 }

@@ -68,3 +68,33 @@ func selectLargest(g generator, rows, n, k int, in input) *trial {
 		},
 	}
 }
+
+// maskChecks mask rows of a few elements up to vocabularies.
+func maskChecks() (checks []Check) {
+	for _, n := range []int{3, 64, 333, 4096, 128256} {
+		for _, rows := range []int{1, 3} {
+			for _, in := range []input{random, damaged} {
+				checks = append(checks, Check{Operation: "Mask", Type: "f32", Shape: fmt.Sprintf("%d rows of %d", rows, n), Input: in.name,
+					build: func(g generator) *trial { return mask(g, rows, n, in) }})
+			}
+		}
+	}
+	return checks
+}
+
+// mask allows all elements of some words, none of others, and random ones of the rest.
+func mask(g generator, rows, n int, in input) *trial {
+	allowed := make([]uint64, rows*((n+63)/64))
+	for i := range allowed {
+		allowed[i] = [...]uint64{0, math.MaxUint64, g.Uint64(), g.Uint64()}[g.IntN(4)]
+	}
+	return &trial{
+		operands: []operand{f32("x", update, g.floats(in, rows*n), rows, n)},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			lent := slices.Clone(allowed)
+			err := backend.Selecting(b).Mask(t[0], lent)
+			clear(lent) // it is the caller's again
+			return err
+		},
+	}
+}

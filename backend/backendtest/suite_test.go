@@ -20,7 +20,7 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
-		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest",
+		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest", "Mask",
 		"RoPEStore", "Attend", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
 		if !slices.Contains(checked, want) {

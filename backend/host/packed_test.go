@@ -50,6 +50,7 @@ func TestPackedWeightsAreNoRows(t *testing.T) {
 				"AddAssign":        b.AddAssign(x, packed),
 				"SiLUMul":          b.SiLUMul(x, packed),
 				"Largest":          backend.Selecting(b).Largest(packed, make([]int32, 1), make([]float32, 1)),
+				"Mask":             backend.Selecting(b).Mask(packed, make([]uint64, packed.Shape().Rows()*packed.Shape().Dim(-1)/64)),
 				"NormMatMul":       backend.Fused(b).NormMatMul(packed, s.floats(256), 1e-5, x, []*tensor.Tensor{rows}, []*tensor.Tensor{s.floats(32, 32)}),
 				"MatMulAdd":        backend.Fused(b).MatMulAdd(packed, rows, s.floats(32, 32), s.floats(32, 32)),
 			} {

@@ -69,6 +69,7 @@ func scenario(driver cl.Driver, folder string) (err error) {
 		func() error { return b.ReadSlots(run[0].Slots, 0, 127, nil, x) },
 		func() error { return b.CopySlice(cache, cache, 64, 0, 4*64) },
 		func() error { return b.onHost(func() error { return b.Base.Scale(x, 2) }) },
+		func() error { return b.Mask(long, make([]uint64, selectSlice/64+1)) },
 		func() error { return b.Largest(long, make([]int32, 3), make([]float32, 3)) },
 		func() error { return b.Synchronize() },
 		func() error { return b.ReadBuffer(x, make([]byte, x.Size())) },

@@ -142,6 +142,7 @@ func (o *operands) operations(b *Backend) map[string]func() error {
 		"MatMulAdd":  func() error { return b.MatMulAdd(o.x, o.split, o.y, o.y) },
 		"NormSwiGLU": func() error { return b.NormSwiGLU(o.x, o.gain, 1e-5, o.table, o.split, o.split, o.y, o.y) },
 		"Largest":    func() error { return b.Largest(o.long, make([]int32, 3), make([]float32, 3)) },
+		"Mask":       func() error { return b.Mask(o.long, make([]uint64, longRow/64+1)) },
 	}
 }
 

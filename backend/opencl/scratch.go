@@ -14,6 +14,7 @@ const (
 	statScratch          // largest scores and sums of the tiles of keys' weights
 	moveScratch          // what moves within a buffer
 	selectScratch        // keys of a selection
+	maskScratch          // bits of a mask
 	scratches
 )
 

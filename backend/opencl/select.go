@@ -89,3 +89,33 @@ func ordered(place uint32) float32 {
 	}
 	return math.Float32frombits(^place)
 }
+
+// Mask writes -Inf to the elements that are not allowed, without waiting.
+func (b *Backend) Mask(x *tensor.Tensor, allowed []uint64) error {
+	words, err := backend.CheckMask(x, allowed)
+	if err != nil || len(allowed) == 0 {
+		return err
+	}
+	b.mu.Lock()
+	to := b.operand(x)
+	if !to.ok {
+		b.mu.Unlock()
+		return b.onHost(func() error { return b.Base.Mask(x, allowed) })
+	}
+	defer b.mu.Unlock()
+	k, err := b.kernel(elementwise, "mask")
+	if err != nil {
+		return err
+	}
+	bits, err := b.scratchOf(maskScratch, 8*len(allowed))
+	if err != nil {
+		return err
+	}
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(allowed))), 8*len(allowed)) // both sides are little-endian
+	if err := b.enqueued("send a mask", b.staging.write(b.context, bits, 0, bytes)); err != nil {
+		return err
+	}
+	n := x.Shape().Dim(-1)
+	k.Mem(to.mem).Int(to.elements(4)).Mem(bits).Int(n).Int(2 * words)
+	return b.enqueued("Mask", k.Run([3]int{groups(n, groupSize), x.Shape().Rows(), 1}, [3]int{groupSize, 1, 1}))
+}

@@ -12,6 +12,14 @@ __kernel void scale(output x, int x_at, int n, float v) {
     x[x_at + i] *= v;
 }
 
+// mask writes -Inf, as bits, to the elements of rows of n whose bit is 0; a row has so many words of bits. The grid's second dimension
+// is the rows.
+__kernel void mask(__global uint *x, int x_at, __global const uint *allowed, int n, int words) {
+  const int i = get_global_id(0), row = get_global_id(1);
+  if (i < n && !(allowed[(size_t)row * words + i / 32] >> i % 32 & 1))
+    x[x_at + (size_t)row * n + i] = 0xff800000;
+}
+
 __kernel void silu_mul(output a, int a_at, input b, int b_at, int n) {
   const int i = get_global_id(0);
   if (i < n) {

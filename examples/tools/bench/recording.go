@@ -265,3 +265,7 @@ type recordingSelector struct {
 func (b recordingSelector) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
 	return b.call(rowwise("Largest", x), machine.Moving(x), func() error { return b.selector.Largest(x, indices, values) })
 }
+
+func (b recordingSelector) Mask(x *tensor.Tensor, allowed []uint64) error {
+	return b.call(rowwise("Mask", x), machine.Moving(x), func() error { return b.selector.Mask(x, allowed) })
+}

@@ -1,0 +1,228 @@
+package llama
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// constraining is how a session uses the Constraint of an answer: it knows which tokens come next without a choice, and, where there is
+// a choice, which may be chosen.
+//
+// Where the next token is a choice, what may be chosen is found out while the step of the token before it is computed, on another
+// goroutine: see overlap.
+//
+// Invariants while matcher is not nil and no call is under way: matcher has accepted the answer's tokens and then those of forced that
+// were not taken; taken ≤ len(forced), and both are 0 where all were; more tells that it is not known yet whether further ones are
+// forced behind them, and then there are some that were not taken; while known, allowed, over and err tell what comes next. While
+// filling, the other goroutine alone uses matcher, set, allowed, over, err and panicked.
+type constraining struct {
+	matcher Matcher // nil: anything may come next
+	model   *Model  // whose vocabulary it is, and whose end tokens
+
+	forced []Token // without an alternative, in order
+	taken  int     // the first of them are the answer's already
+	more   bool
+
+	known    bool
+	set      TokenSet // of the tokenizer's vocabulary, in bits' memory
+	bits     []uint64 // as many as the tokenizer or the model has entries, whichever has more
+	allowed  []uint64 // [⌈vocab/64⌉]: the set with the end tokens, for all logits of the model; of bits
+	over     bool     // the answer can only end
+	err      error    // of Allowed
+	panicked any      // by Allowed, on the other goroutine
+
+	filling bool
+	filled  chan struct{} // tells that filling is over
+	fill    func()        // fillAside, kept to spare an allocation a token
+}
+
+// maxForced is about how many forced tokens are known in advance, and the most that a step computes behind the token that was chosen:
+// with it they are as many rows as a step holds by default. More rows are not faster, and those who wait for a token of their own would
+// wait longer.
+const maxForced = defaultMaxBatch - 1
+
+// start prepares for an answer of a model.
+func (c *constraining) start(constraint Constraint, m *Model) error {
+	*c = constraining{forced: c.forced[:0], bits: c.bits, filled: c.filled, fill: c.fill}
+	if constraint == nil {
+		return nil
+	}
+	if c.filled == nil {
+		c.filled, c.fill = make(chan struct{}, 1), c.fillAside
+	}
+	size, vocab := m.tokenizer.VocabSize(), m.config.VocabSize
+	if words := (max(size, vocab) + 63) / 64; len(c.bits) != words {
+		c.bits = make([]uint64, words)
+	}
+	clear(c.bits)
+	c.set = TokenSet{words: c.bits[:(size+63)/64], size: size}
+	c.allowed, c.model = c.bits[:(vocab+63)/64], m
+	if c.matcher = constraint.Start(); c.matcher == nil {
+		return errors.New("Params.Constraint: Start returned no Matcher")
+	}
+	return c.look()
+}
+
+// stop ends the answer, when nothing of it is under way on another goroutine any more.
+func (c *constraining) stop() {
+	if c.filling {
+		<-c.filled
+	}
+	c.matcher, c.filling = nil, false
+}
+
+// look finds out which tokens are forced, when all that were known are taken.
+func (c *constraining) look() error {
+	c.forced, c.taken, c.more, c.known = c.forced[:0], 0, true, false
+	for len(c.forced) < maxForced {
+		from := len(c.forced)
+		c.forced = c.matcher.Forced(c.forced)
+		if len(c.forced) <= from {
+			c.forced, c.more = c.forced[:from], false
+			return nil
+		}
+		for _, t := range c.forced[from:] {
+			if t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t) {
+				return fmt.Errorf("Params.Constraint: token %d is forced, which is an end token or not in the vocabulary", t)
+			}
+			if err := c.accept(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *constraining) accept(t Token) error {
+	if err := c.matcher.Accept(t); err != nil {
+		return fmt.Errorf("Params.Constraint: %w", err)
+	}
+	return nil
+}
+
+// choice tells whether the next token is not forced.
+func (c *constraining) choice() bool { return c.taken == len(c.forced) }
+
+// take returns the next token of an answer if it is forced.
+func (c *constraining) take() (t Token, ok bool, err error) {
+	if c.choice() {
+		return 0, false, nil
+	}
+	t = c.forced[c.taken]
+	if c.taken++; c.choice() {
+		if c.more {
+			err = c.look()
+		} else {
+			c.forced, c.taken = c.forced[:0], 0
+		}
+	}
+	return t, true, err
+}
+
+// chosen notes that the answer goes on with a token that was chosen.
+func (c *constraining) chosen(t Token) error {
+	if c.matcher == nil {
+		return nil
+	}
+	if err := c.accept(t); err != nil {
+		return err
+	}
+	return c.look()
+}
+
+// next makes sure that it is known what may be chosen, where the next token is a choice. over tells that the answer can only end.
+func (c *constraining) next() (over bool, err error) {
+	if c.matcher == nil || !c.choice() {
+		return false, nil
+	}
+	if c.filling {
+		<-c.filled
+		c.filling, c.known = false, true
+		if c.panicked != nil {
+			panic(c.panicked) // on the goroutine that ranges over the answer, as everything else of the program's that panics
+		}
+	} else if !c.known {
+		c.ask()
+		c.known = true
+	}
+	if c.err != nil {
+		return false, fmt.Errorf("Params.Constraint: %w", c.err)
+	}
+	return c.over, nil
+}
+
+// errNoReturn is the error of an Allowed that ends its goroutine or panics.
+var errNoReturn = errors.New("Allowed did not return")
+
+// ask asks the matcher what may come next.
+func (c *constraining) ask() {
+	c.set.Clear()
+	c.err = errNoReturn // until it has
+	if c.err = c.matcher.Allowed(&c.set); c.err != nil {
+		return
+	}
+	if rest := c.set.size % 64; rest != 0 {
+		c.set.words[len(c.set.words)-1] &= math.MaxUint64 >> (64 - rest)
+	}
+	for _, t := range c.model.ends {
+		c.allowed[t/64] &^= 1 << (t % 64)
+	}
+	empty := !slices.ContainsFunc(c.allowed, func(w uint64) bool { return w != 0 })
+	switch c.over = empty && c.set.end; {
+	case empty && !c.set.end:
+		c.err = errors.New("it allows no token here, nor the end of the answer")
+	case c.set.end:
+		for _, t := range c.model.ends {
+			c.allowed[t/64] |= 1 << (t % 64)
+		}
+	}
+}
+
+// fillAside asks the matcher on a goroutine of its own.
+func (c *constraining) fillAside() {
+	defer func() {
+		c.panicked = recover()
+		c.filled <- struct{}{}
+	}()
+	c.ask()
+}
+
+// leastOverlap is the shortest step during which a matcher is asked on another goroutine. Handing over takes some microseconds, which
+// shorter steps would feel; and what is asked for without that is asked for just before the choice.
+const leastOverlap = 500 * time.Microsecond
+
+// overlap lets the matcher be asked while a step is computed that takes about so long. It is for when the answer goes on with a choice
+// after the forced tokens.
+func (c *constraining) overlap(step time.Duration) {
+	if c.matcher == nil || c.known || c.more || c.filling || step < leastOverlap || runtime.GOMAXPROCS(0) == 1 {
+		return
+	}
+	c.filling = true
+	go c.fill()
+}
+
+// ahead returns the forced tokens that the next step computes behind the first of its tokens, at most most of them, and whether these
+// are all that are forced.
+func (c *constraining) ahead(most int) (forced []Token, all bool) {
+	forced = c.forced[c.taken:]
+	n := max(min(len(forced), most, maxForced), 0)
+	return forced[:n], n == len(forced) && !c.more
+}
+
+// cut returns the beginning of a proposal for what comes behind the forced tokens: as much of it as is allowed.
+func (c *constraining) cut(proposal []Token) []Token {
+	if c.matcher == nil || len(proposal) == 0 {
+		return proposal
+	}
+	m := c.matcher.Clone()
+	for i, t := range proposal {
+		if m.Accept(t) != nil {
+			return proposal[:i]
+		}
+	}
+	return proposal
+}
