@@ -17,6 +17,12 @@
 // and Logits are for programs that choose tokens themselves; Score tells how probable the model finds a text; Embed turns a text
 // into a vector.
 //
+// # Functions
+//
+// Params.Template.Tools offers functions to a model whose template has a place for them. Answers then have calls beside text, while they
+// come (Piece.Calls) and as a whole (Piece.Message). The history goes on with that message and a message of the role RoleTool for each
+// call's result. Messages are JSON as OpenAI's chat completions have it.
+//
 // # Many conversations
 //
 // Any number of sessions may compute at once: each weight is read once for all of them. A Pool answers any number of goroutines

@@ -75,3 +75,28 @@ func TestMessageFromOtherJSON(t *testing.T) {
 		t.Error("arguments that are no JSON are written")
 	}
 }
+
+// FuzzMessageJSON reads messages: what is read, is written, and is read as the same message.
+func FuzzMessageJSON(f *testing.F) {
+	f.Add(`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"b\": 1}"}}]}`)
+	f.Add(`{"role":"user","content":[{"type":"text","text":"a"}],"name":"Ana"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var m, again llama.Message
+		if json.Unmarshal([]byte(text), &m) != nil {
+			return
+		}
+		data, err := json.Marshal(m)
+		if err != nil {
+			t.Fatalf("%s cannot be written: %v", text, err)
+		}
+		if err := json.Unmarshal(data, &again); err != nil || len(m.ToolCalls) != len(again.ToolCalls) {
+			t.Fatalf("%s becomes %s and %+v: %v", text, data, again, err)
+		}
+		if len(m.ToolCalls) == 0 {
+			m.ToolCalls, again.ToolCalls = nil, nil // an empty list is written as none
+		}
+		if !reflect.DeepEqual(m, again) {
+			t.Fatalf("%s becomes %s and %+v, want %+v", text, data, again, m)
+		}
+	})
+}

@@ -336,15 +336,12 @@ func Example_tools() {
 	weather := json.RawMessage(`{"type": "function", "function": {"name": "get_weather", "description": "Tells the weather in a city.",
 		"parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "name of the city"}}, "required": ["city"]}}}`)
 	history := []llama.Message{{Role: llama.RoleUser, Content: "What is the weather in Oslo?"}}
-	prompt, err := model.Tokenizer().Template(history, llama.TemplateOptions{Tools: []json.RawMessage{weather}})
+	answer, err := llama.Collect(session.Chat(context.Background(), history, llama.Params{Template: llama.TemplateOptions{Tools: []json.RawMessage{weather}}}))
 	if err != nil {
 		panic(err)
 	}
-	for piece, err := range session.Generate(context.Background(), prompt, llama.Params{}) {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Print(piece.Text)
+	for _, call := range answer.Message.ToolCalls {
+		fmt.Println(call.Name, string(call.Arguments))
 	}
-	// Output: {"name": "get_weather", "parameters": {"city": "Oslo"}}
+	// Output: get_weather {"city": "Oslo"}
 }
