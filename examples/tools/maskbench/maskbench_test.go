@@ -22,7 +22,7 @@ const small = `
 {"id":"wrong, accepts","schema":{"enum":["one","two"]},"tests":[{"valid":true,"data":"one"},{"valid":false,"data":"two"},{"valid":true,"data":3}]}
 
 {"id":"wrong, refuses","schema":{"const":"one"},"tests":[{"valid":true,"data":"ones"}]}
-{"id":"no schema","schema":5,"tests":[]}`
+{"id":"no schema","schema":5,"tests":[{"valid":true,"data":5}]}`
 
 func smallFile(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "small.jsonl")

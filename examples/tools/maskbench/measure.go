@@ -16,7 +16,7 @@ import (
 // The verdicts on a schema.
 const (
 	passed      = "pass"
-	unsupported = "unsupported" // compiling gave an UnsupportedError
+	unsupported = "unsupported" // compiling gave an UnsupportedError, or another error where no document is valid
 	broken      = "error"       // compiling gave another error, or a matcher contradicts itself, or the engine panicked
 	accepts     = "accepts"     // a document is accepted that must be refused
 	refuses     = "refuses"     // a document is refused that must be accepted
@@ -113,6 +113,10 @@ func (e *examiner) examine(s *schema) (r *result, err error) {
 	switch {
 	case errors.As(err, &refused):
 		r.Keyword, r.Path = refused.Keyword, refused.Path
+		r.fail(unsupported, err.Error())
+		return r, nil
+	case err != nil && !slices.ContainsFunc(s.Tests, func(d document) bool { return d.Valid }):
+		r.Keyword = "(no document fits)" // as far as the tests tell, the error is right
 		r.fail(unsupported, err.Error())
 		return r, nil
 	case err != nil:
