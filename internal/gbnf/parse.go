@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -181,7 +182,7 @@ func (p *parser) part() (*node, error) {
 		return p.special()
 	case '.':
 		p.at++
-		return p.set(begin, nil, true)
+		return p.set(begin, pattern.Set(nil).Not())
 	case '(':
 		if p.nested++; p.nested > maxNested {
 			return nil, p.errorAt(begin, "more than %d parentheses in each other", maxNested)
@@ -308,7 +309,7 @@ func (p *parser) class() (*node, error) {
 	begin := p.at
 	p.at++
 	negated := p.take("^")
-	var spans []span
+	var spans []pattern.Span
 	for !p.take("]") {
 		if p.at == len(p.source) {
 			return nil, p.errorAt(begin, "the set has no ] at its end")
@@ -331,26 +332,26 @@ func (p *parser) class() (*node, error) {
 		if high < low {
 			return nil, p.errorAt(first, "the range from %q to %q ends before it begins", low, high)
 		}
-		spans = append(spans, span{low, high})
+		spans = append(spans, pattern.Span{Low: low, High: high})
 	}
-	return p.set(begin, spans, negated)
+	set := pattern.SetOfSpans(spans...)
+	if negated {
+		set = set.Not()
+	}
+	return p.set(begin, set)
 }
 
-// set returns the node of one character that is in some of the spans, or in none where negated.
-func (p *parser) set(at int, spans []span, negated bool) (*node, error) {
-	spans = merged(spans)
-	if negated {
-		spans = complement(spans)
-	}
+// set returns the node of one character of a set.
+func (p *parser) set(at int, set pattern.Set) (*node, error) {
 	size := 0
-	for _, s := range spans {
-		size += int(s.high-s.low) + 1
+	for _, s := range set {
+		size += int(s.High-s.Low) + 1
 	}
-	e := oneOf(p.arena, spans)
+	e := pattern.Raw.Set(p.arena, set)
 	if e == regular.None {
 		return nil, p.errorAt(at, "no character is in the set")
 	}
-	return p.add(&node{kind: text, at: at, expr: e, cost: 1 + 4*len(spans), many: size >= manyCharacters}), nil
+	return p.add(&node{kind: text, at: at, expr: e, cost: 1 + 4*len(set), many: size >= manyCharacters}), nil
 }
 
 // character reads a character of a text or of a set.
@@ -389,7 +390,7 @@ func (p *parser) character() (rune, error) {
 	if err != nil || len(hex) < digits || strings.ContainsAny(hex, "+_") {
 		return 0, p.errorAt(begin, `the escape \%c wants %d hexadecimal digits`, c, digits)
 	}
-	if v > unicode.MaxRune || utf16Half(rune(v)) {
+	if v > unicode.MaxRune || !utf8.ValidRune(rune(v)) {
 		return 0, p.errorAt(begin, `\%c%s is no character of Unicode`, c, hex)
 	}
 	p.at += digits
@@ -419,7 +420,7 @@ func (p *parser) special() (*node, error) {
 	}
 	// How many tokens a text has is not known here: any number of other tokens is any text, but there is no saying what one is.
 	if p.space(p.nested > 0); p.at < len(p.source) && (p.source[p.at] == '*' || p.source[p.at] == '+') {
-		return p.set(begin, nil, true)
+		return p.set(begin, pattern.Set(nil).Not())
 	}
 	return nil, p.errorAt(begin, "!%s: any token but this one is supported only with * or + behind it", written)
 }

@@ -33,6 +33,9 @@ func SetOf(text string) Set {
 // Between returns the characters from low to high, both included.
 func Between(low, high rune) Set { return union([]Span{{low, high}}) }
 
+// SetOfSpans returns the characters of all spans, which it sorts.
+func SetOfSpans(spans ...Span) Set { return union(spans) }
+
 // union returns the characters of all spans, which it sorts.
 func union(spans []Span) Set {
 	if len(spans) == 1 && spans[0].High < surrogateMin && spans[0].Low <= spans[0].High {
