@@ -227,12 +227,10 @@ func (c *compiler) symbol(n *node) grammar.Symbol {
 	return n.symbol
 }
 
-// append adds the symbol of n to a sequence that ends with an expression: to the expression, where n is one too.
+// append adds the symbol of n to a sequence that ends with an expression. The two stay apart, also where n is an expression: what is
+// inside a string is then the same expression, with the same mask, wherever the string stands.
 func (c *compiler) append(e regular.Expr, n *node) []grammar.Symbol {
 	s := c.symbol(n)
-	if v, ok := s.Expr(); ok {
-		return []grammar.Symbol{grammar.Text(c.r.Concat(e, v))}
-	}
 	if e == regular.Empty {
 		return []grammar.Symbol{s}
 	}

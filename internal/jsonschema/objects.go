@@ -518,7 +518,7 @@ func (f *objectForm) rule(c *compiler) grammar.Symbol {
 			if r.names.kind != setAll || len(f.props) > 0 {
 				key = c.r.Concat(c.quote, c.stringExpr(r.names), c.quote)
 			}
-			o.rest = append(o.rest, ruleRest{r.in, r.gives, c.append(c.r.Concat(key, c.l.Colon), r.n)})
+			o.rest = append(o.rest, ruleRest{r.in, r.gives, append([]grammar.Symbol{grammar.Text(key)}, c.append(c.l.Colon, r.n)...)})
 		}
 	}
 	if o.counts = f.least; f.most < unlimited {

@@ -144,7 +144,7 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	if strings.ContainsFunc(f.Name, func(c rune) bool { return !strings.ContainsRune(nameRunes, c) }) {
 		return nil, fmt.Errorf("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
-	o := jsonschema.Options{Lossy: w.options.Lossy, Python: w.family.Python}
+	o := jsonschema.Options{Lossy: w.options.Lossy}
 	schema := bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), f.Parameters, []byte(`]}`)}, nil)
 	arguments, _, err := jsonschema.Compile(schema, w.language, w.grammar, o)
 	if err != nil {
