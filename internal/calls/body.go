@@ -179,68 +179,72 @@ const (
 	inObject
 )
 
-func (n *withArgs) start() {
-	n.place, n.text = inName, n.text[:0]
+func (w *withArgs) start() {
+	w.place, w.text = inName, w.text[:0]
 }
 
-func (n *withArgs) step(c byte, to *call, names offer, isControl func(mark string) bool) verdict {
-	switch n.place {
+// step reads a byte. isControl tells which marks are control tokens, and are not looked for in the text.
+func (w *withArgs) step(c byte, to *call, names offer, isControl func(mark string) bool) verdict {
+	switch w.place {
 	case inName:
 		if c != '[' {
-			n.text = append(n.text, c)
-			return verdictOf(isNameByte(c) && names.begins(n.text))
+			w.text = append(w.text, c)
+			return verdictOf(isNameByte(c) && names.begins(w.text))
 		}
-		if !n.nameEnds(to, names) {
+		if !w.nameEnds(to, names) {
 			return wrong
 		}
-		fallthrough
+		w.place, w.text = inArgsMark, w.text[:0]
 	case inID:
-		if n.place == inID && isNameByte(c) {
+		if isNameByte(c) {
 			return goOn
 		}
-		n.place, n.text = inArgsMark, n.text[:0]
-		fallthrough
-	case inArgsMark:
-		n.text = append(n.text, c)
-		for _, mark := range []string{argsMark, idMark} {
-			if !isControl(mark) && strings.HasPrefix(mark, string(n.text)) {
-				if len(n.text) == len(mark) {
-					return n.mark(mark, to, names)
-				}
-				return goOn
-			}
-		}
-		return wrong
+		w.place, w.text = inArgsMark, w.text[:0]
 	case beforeObject:
 		if isSpace(c) {
 			return goOn
 		}
-		n.json.start()
-		n.place = inObject
-		fallthrough
-	default:
-		if !n.json.step(c) {
-			return wrong
-		}
-		to.arguments, to.begun = append(to.arguments, c), true
-		if n.json.done() {
-			return last
-		}
-		return goOn
+		w.json.start()
+		w.place = inObject
 	}
-}
-
-// mark reads a mark.
-func (n *withArgs) mark(text string, to *call, names offer) verdict {
-	if n.place == inName && !n.nameEnds(to, names) {
+	if w.place == inArgsMark {
+		return w.inMark(c, to, names, isControl)
+	}
+	if !w.json.step(c) {
 		return wrong
 	}
-	inMarks := n.place == inName || n.place == inArgsMark || n.place == inID
+	to.arguments, to.begun = append(to.arguments, c), true
+	if w.json.done() {
+		return last
+	}
+	return goOn
+}
+
+// inMark reads a byte of a mark that is text.
+func (w *withArgs) inMark(c byte, to *call, names offer, isControl func(mark string) bool) verdict {
+	w.text = append(w.text, c)
+	for _, mark := range [...]string{argsMark, idMark} {
+		switch {
+		case isControl(mark) || !strings.HasPrefix(mark, string(w.text)):
+		case len(w.text) < len(mark):
+			return goOn
+		default:
+			w.place = inID // which is empty, as far as mark cares
+			return w.mark(mark, to, names)
+		}
+	}
+	return wrong
+}
+
+// mark reads a whole mark.
+func (w *withArgs) mark(text string, to *call, names offer) verdict {
 	switch {
-	case inMarks && text == argsMark:
-		n.place = beforeObject
-	case inMarks && text == idMark:
-		n.place = inID
+	case w.place != inID && (w.place != inName || !w.nameEnds(to, names)):
+		return wrong
+	case text == argsMark:
+		w.place = beforeObject
+	case text == idMark:
+		w.place = inID
 	default:
 		return wrong
 	}
@@ -248,8 +252,8 @@ func (n *withArgs) mark(text string, to *call, names offer) verdict {
 }
 
 // nameEnds notes that the name is complete, and tells whether it is on offer.
-func (n *withArgs) nameEnds(to *call, names offer) bool {
-	to.name, to.named = string(n.text), names.has(string(n.text))
+func (w *withArgs) nameEnds(to *call, names offer) bool {
+	to.name, to.named = string(w.text), names.has(string(w.text))
 	return to.named
 }
 

@@ -115,7 +115,7 @@ var families = [...]Family{
 	LlamaJSON: {
 		Name:       "Llama's JSON",
 		BeforeName: text(`{"name": "`), BeforeArguments: text(`", "parameters": `), AfterArguments: text(`}`), Between: text("; "),
-		Opening:  lineStart + `\{` + whiteSpace + `"|<\|python_tag\|>`,
+		Opening:  lineStart + `\{` + whiteSpace + `"(name|arguments|parameters|type|id)"|<\|python_tag\|>`,
 		template: []string{`{"name": `, `"parameters"`}, token: "<|python_tag|>",
 		open: "<|python_tag|>", bare: '{', separator: ";,",
 	},

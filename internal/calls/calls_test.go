@@ -224,6 +224,8 @@ func TestParser(t *testing.T) {
 		{"marks as text", MistralArgs, nil, `[TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[CALL_ID]x1[ARGS]{}`, "", fg, 0},
 		{"another function", MistralArgs, marks, `«[TOOL_CALLS]»h«[ARGS]»{"a": 1}`, `h{"a": 1}`, nil, 0},
 		{"no arguments", MistralArgs, marks, `«[TOOL_CALLS]»f{"a": 1}`, `f{"a": 1}`, nil, 0},
+		{"a mark within a mark", MistralArgs, []string{"[TOOL_CALLS]", "[ARGS]"}, `«[TOOL_CALLS]»f[CALL«[ARGS]»{"a": 1}`, `f[CALL{"a": 1}`, nil, 0},
+		{"a mark after a space", MistralArgs, nil, `[TOOL_CALLS]f [ARGS]{"a": 1}`, `[TOOL_CALLS]f [ARGS]{"a": 1}`, nil, 0},
 		{"two objects", MistralArgs, marks, `«[TOOL_CALLS]»f«[ARGS]»{"a": 1}{}`, `{}`, f1, 0},
 	} {
 		want := answer{c.content, c.calls, c.broken}
