@@ -131,6 +131,11 @@ func (r *Arena) join(k kind, es []Expr) Expr {
 	case len(list) > r.bounds.Operands:
 		return r.fail()
 	}
+	if k == and {
+		if e, ok := r.commonCount(list); ok {
+			return e
+		}
+	}
 	n := node{kind: k, nullable: k == and, plain: k == or, a: int32(len(r.lists)), b: int32(len(list))}
 	for _, e := range list {
 		x := &r.nodes[e]
@@ -157,6 +162,53 @@ func (r *Arena) join(k kind, es []Expr) Expr {
 		r.lists = r.lists[:n.a]
 	}
 	return e
+}
+
+// commonCount returns the intersection of two repetitions where one is of single bytes of a class, and the other one can read these
+// bytes in no other way than one by one: [a-z]{2,9} of [a-z]+ and .{2,9}.
+func (r *Arena) commonCount(list []Expr) (Expr, bool) {
+	if len(list) != 2 {
+		return None, false
+	}
+	for i, e := range list {
+		m, n := r.nodes[e], r.nodes[list[1-i]]
+		if m.kind != repeat || n.kind != repeat || r.nodes[m.a].kind != class || !r.reads(Expr(n.a), r.classes[r.nodes[m.a].a]) {
+			continue
+		}
+		most := int(m.c)
+		if most == Unbounded || n.c != Unbounded && int(n.c) < most {
+			most = int(n.c)
+		}
+		return r.Repeat(Expr(m.a), int(max(m.b, n.b)), most), true
+	}
+	return None, false
+}
+
+// reads tells whether each byte of c is a string of e, and no other string of e begins with it.
+func (r *Arena) reads(e Expr, c Class) bool {
+	n := r.nodes[e]
+	switch n.kind {
+	case class:
+		d := r.classes[n.a]
+		return c.And(d) == c
+	case or:
+		single := Class{}
+		for _, e := range r.lists[n.a : n.a+n.b] {
+			if m := r.nodes[e]; m.kind == class {
+				single = r.classes[m.a]
+			}
+		}
+		if c.And(single) != c {
+			return false
+		}
+		for i := range n.b {
+			if e := r.lists[n.a+i]; r.nodes[e].kind != class && r.First(e).And(c) != (Class{}) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // Not returns all strings that do not belong to e.

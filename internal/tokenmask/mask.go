@@ -21,6 +21,7 @@ type mask struct {
 	list []int32
 	bits []uint64 // nil: list
 	past []int32  // in ascending order
+	ends []int32  // past, and the nodes at which a string may be complete and below which there are no tokens
 
 	tail  *tails
 	asked int
@@ -34,7 +35,7 @@ const manyTokens = 512
 
 // bytes returns about how much memory a mask takes that shares nothing.
 func (m *mask) bytes() int {
-	return 160 + 4*len(m.list) + 8*len(m.bits) + 4*len(m.past) + m.tail.bytes()
+	return 160 + 4*len(m.list) + 8*len(m.bits) + 4*len(m.past) + 4*len(m.ends) + m.tail.bytes()
 }
 
 // masks finds the masks of the expressions of an arena, and remembers them.
@@ -44,6 +45,7 @@ type masks struct {
 	own        map[regular.Expr]*mask
 	counts     map[regular.Expr]*counted
 	references []regular.Expr // whose masks are sets of bits, the latest last
+	followed   map[pair]bool  // whether an expression follows a reference
 	size       int            // bytes of own and counts
 	path       [maxToken + 1]pair
 	scratch    []uint64
@@ -56,7 +58,7 @@ type pair struct{ expr, reference regular.Expr }
 const maxReferences = 8
 
 func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
-	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}}
+	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}, followed: map[pair]bool{}}
 	for _, e := range v.wide {
 		m.of(e)
 	}
@@ -91,13 +93,13 @@ func (m *masks) of(e regular.Expr) *mask {
 // find makes the mask of an expression: as a part of many, or from the mask of one that it resembles, or by a walk over the whole
 // trie.
 func (m *masks) find(e regular.Expr) *mask {
-	if least, most, ok := m.arena.Counted(e); ok && most >= longCount {
+	if least, most, ok := m.arena.Counted(e); ok && (most >= longCount || m.arena.Recount(e, 0, regular.Unbounded) < m.vocabulary.own) {
 		if many := m.count(e); many.bits != nil {
 			return &mask{many: many, least: least, most: most}
 		}
 	}
 	for _, r := range slices.Backward(m.references) {
-		if m.resembles(e, r) {
+		if m.resembles(e, r) || m.follows(e, r) {
 			return m.adapt(e, r, m.own[r])
 		}
 	}
@@ -121,6 +123,42 @@ func (m *masks) resembles(e, r regular.Expr) bool {
 	return 2*alike > len(samples)
 }
 
+// maxFollowed is up to how many pairs of states are looked at to find out whether an expression follows another.
+const maxFollowed = 300
+
+// follows tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
+// forbids is to end in its midst. Then a token that does not come to an end of r may come in e where it may in r.
+func (m *masks) follows(e, r regular.Expr) bool {
+	if m.arena.Nullable(r) || e == r {
+		return false
+	}
+	first := pair{e, r}
+	if known, ok := m.followed[first]; ok {
+		return known
+	}
+	seen, todo := map[pair]bool{first: true}, []pair{first}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for b := range 256 {
+			next := pair{m.arena.Next(p.expr, byte(b)), m.arena.Next(p.reference, byte(b))}
+			switch {
+			case m.arena.Nullable(next.reference) || next.expr == next.reference || seen[next]:
+				continue
+			case next.expr == regular.None || next.reference == regular.None || len(seen) == maxFollowed || m.arena.Err() != nil:
+				m.followed[first] = false
+				return false
+			}
+			seen[next] = true
+			todo = append(todo, next)
+		}
+	}
+	for p := range seen {
+		m.followed[p] = true
+	}
+	return true
+}
+
 // walk makes a mask by a walk over the trie.
 func (m *masks) walk(e regular.Expr) *mask {
 	v := m.vocabulary
@@ -135,8 +173,11 @@ func (m *masks) walk(e regular.Expr) *mask {
 		}
 		m.path[depth].expr = s
 		found.add(v, v.tokens(i))
-		if v.end[i] > i+1 && m.arena.Nullable(s) {
-			found.past = append(found.past, i)
+		if m.arena.Nullable(s) {
+			found.ends = append(found.ends, i)
+			if v.end[i] > i+1 {
+				found.past = append(found.past, i)
+			}
 		}
 		i++
 	}
@@ -158,14 +199,14 @@ func (m *mask) add(v *Vocabulary, tokens []int32) {
 }
 
 // adapt makes the mask of e from known, which is that of reference and a set of bits. Where both come to the same expression, all
-// tokens that go on from there are the same.
+// tokens that go on from there are the same; where e follows the reference, those are that do not come to an end.
 func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 	v := m.vocabulary
 	found := &mask{bits: slices.Clone(known.bits)}
-	past := known.past // those not yet come to
+	past, ends := known.past, known.ends // those not yet come to
 	m.path[0] = pair{e, reference}
 	for i := int32(1); int(i) < len(v.labels); {
-		depth, label := v.depths[i], v.labels[i]
+		depth, label, next := v.depths[i], v.labels[i], v.end[i]
 		above := m.path[depth-1]
 		at := pair{regular.None, regular.None}
 		if above.expr != regular.None {
@@ -174,39 +215,59 @@ func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 		if above.reference != regular.None {
 			at.reference = m.arena.Next(above.reference, label)
 		}
-		switch next := v.end[i]; {
-		case at.expr == at.reference:
-			for i = next; len(past) > 0 && past[0] < i; past = past[1:] {
-				found.past = append(found.past, past[0])
-			}
-			continue
+		switch {
+		case at.expr == at.reference || m.followed[at] && !holds(ends, i, next):
+			found.past, past = moveBelow(next, found.past, past)
+			found.ends, ends = moveBelow(next, found.ends, ends)
+			i = next
 		case at.expr == regular.None:
 			for _, t := range v.within(i) {
 				found.bits[t/64] &^= 1 << (t % 64)
 			}
-			for i = next; len(past) > 0 && past[0] < i; {
-				past = past[1:]
+			past, ends = past[below(past, next):], ends[below(ends, next):]
+			i = next
+		default:
+			past, ends = past[below(past, i+1):], ends[below(ends, i+1):]
+			m.path[depth] = at
+			if at.reference == regular.None {
+				for _, t := range v.tokens(i) {
+					found.bits[t/64] |= 1 << (t % 64)
+				}
 			}
-			continue
-		}
-		for len(past) > 0 && past[0] <= i {
-			past = past[1:]
-		}
-		m.path[depth] = at
-		if at.reference == regular.None {
-			for _, t := range v.tokens(i) {
-				found.bits[t/64] |= 1 << (t % 64)
+			if m.arena.Nullable(at.expr) {
+				found.ends = append(found.ends, i)
+				if next > i+1 {
+					found.past = append(found.past, i)
+				}
 			}
+			i++
 		}
-		if v.end[i] > i+1 && m.arena.Nullable(at.expr) {
-			found.past = append(found.past, i)
-		}
-		i++
 	}
 	if slices.Equal(found.past, known.past) {
 		found.past, found.tail = known.past, known.tail
 	}
 	return found
+}
+
+// below returns how many numbers at the beginning of an ascending list are below limit.
+func below(list []int32, limit int32) int {
+	n := 0
+	for n < len(list) && list[n] < limit {
+		n++
+	}
+	return n
+}
+
+// moveBelow moves the numbers below limit from the beginning of from, which is ascending, to the end of to.
+func moveBelow(limit int32, to, from []int32) (longer, rest []int32) {
+	n := below(from, limit)
+	return append(to, from[:n]...), from[n:]
+}
+
+// holds tells whether an ascending list has a number from low to below high.
+func holds(list []int32, low, high int32) bool {
+	at, _ := slices.BinarySearch(list, low)
+	return at < len(list) && list[at] < high
 }
 
 // allow adds to words the tokens that may come where an expression with mask known is to be read, and then what after is the state

@@ -94,6 +94,16 @@ func values(added int32) map[string]*grammar.Grammar {
 		letters := r.Class(regular.Range('a', 'z').Or(regular.Range('0', '9')))
 		g.Start = grammar.Text(r.And(r.Concat(r.Literal(`"`), r.Repeat(letters, 2, 30), r.Literal(`"`)), r.Not(r.Concat(r.Literal(`"name`), r.Literal(`"`)))))
 	})
+	add("contains", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		has := func(s string) regular.Expr { return r.Concat(l.Canonicals, r.Literal(s), l.Canonicals) }
+		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Minus(r.And(has("a1"), has("é")), has("x")), r.Literal(`"`)))
+	})
+	add("identifier", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		letter := r.Class(regular.Range('a', 'z'))
+		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.And(r.Concat(letter, r.Star(r.Or(letter, r.Class(regular.Range('0', '9'))))), r.Repeat(l.Canonical, 4, 20)), r.Literal(`"`)))
+	})
 	add("ambiguous", func(l *jsontext.Language, g *grammar.Grammar) {
 		r := l.Arena
 		g.Start = grammar.Call(g.Add(grammar.Alternatives{
