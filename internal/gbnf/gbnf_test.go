@@ -106,6 +106,18 @@ func TestSyntax(t *testing.T) {
 		{`root ::= "a"{0} ("a" root)?`, []string{"", "aaa"}, []string{"b"}},
 		{"root ::= ws \"x\" ws\nws ::= ([ \\t] ws)?", []string{"x", "  x\t "}, []string{"y", ""}},
 		{"root ::= ( | \"a\" ) ()", []string{"", "a"}, []string{"b"}},
+		{ // as llama.cpp writes a JSON schema
+			`char ::= [^"\\\x7F\x00-\x1F] | [\\] (["\\bfnrt] | "u" [0-9a-fA-F]{4})
+item ::= "{" space item-name-kv "," space item-age-kv "}" space
+item-age ::= ([0-9] | ([1-8] [0-9] | [9] [0-9]) | "1" ([0-4] [0-9] | [5] "0")) space
+item-age-kv ::= "\"age\"" space ":" space item-age
+item-name ::= "\"" char{1,10} "\"" space
+item-name-kv ::= "\"name\"" space ":" space item-name
+root ::= "[" space item ("," space item){1,3} "]" space
+space ::= | " " | "\n" [ \t]{0,20}`,
+			[]string{`[{"name": "Ada \"L\"", "age": 36}, {"name":"é", "age": 150 }]`},
+			[]string{`[{"name": "Ada", "age": 36}]`, `[{"name": "", "age": 3}, {"name":"é", "age": 5}]`, `[{"name": "A", "age": 3}, {"name":"é", "age": 151}]`, `[{"name": "A2345678901", "age": 3}, {"name":"é", "age": 1}]`},
+		},
 		{"root ::= A-b_1\nA-b_1 ::= \"x\"", []string{"x"}, nil},
 		{"root ::= <think> !</think>* </think> \"a\" | <[1001]> !<think>+", []string{"\xff\x00\x03\xe8é?\xff\x00\x03\xe9a", "\xff\x00\x03\xe8\xff\x00\x03\xe9a", "\xff\x00\x03\xe9x"}, []string{"\xff\x00\x03\xe9", "\xff\x00\x03\xe8\xff\x00\x03\xe8\xff\x00\x03\xe9a"}},
 	} {

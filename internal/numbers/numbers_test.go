@@ -197,6 +197,7 @@ func TestLarge(t *testing.T) {
 		{numbers.Set{Min: rat("-1.7976931348623157e308"), Max: rat("1.7976931348623157e308")}, "1.7976931348623157e308 1e-05 1e+16 1" + strings.Repeat("0", 308), "1.7976931348623158e308 1e309", 20_000, "float64"},
 		{numbers.Set{Integer: true, MultipleOf: rat("2147483647"), Min: rat("1e30")}, "2147483647000000000000000000000000000", "2147483647000000000000000000000000001 2147483647", 20_000, "large multiples"},
 		{numbers.Set{MultipleOf: rat("999999937"), Max: rat("1e12")}, "-999999937 998999937063 999999937.00", "1000998936937 1", 20_000, "few multiples"},
+		{numbers.Set{MultipleOf: rat("0.2147483629"), Min: rat("-1e-99"), Max: rat("1e99")}, "0.2147483629 0.42949672580 2147483629", "0.21474836290001 1 -0.2147483629", 60_000, "many digits"},
 		{numbers.Set{MultipleOf: rat("0.1")}, "0.3 0.30 -17 1e1", "0.31 0.301", 200, "exact"},
 		{numbers.Set{Min: rat("0"), Max: rat("1")}, "1e-05 0.25 1 1.0 0 1E0 5e-300", "1.1 2e-0 1e1 -1e-5 -0", 2000, "a rate"},
 		{numbers.Set{Min: rat("0")}, "1e-06 120e-7 0 0.0e5 1E400", "-0 -1 -1e-6", 200, "from zero"},

@@ -288,10 +288,14 @@ func (m *masks) allow(known *mask, machine *grammar.Machine, then grammar.Set, w
 		return
 	}
 	after := machine.After(then)
+	first := machine.First(after)
+	if first == (regular.Class{}) { // nothing follows
+		return
+	}
 	if known.tail == nil {
-		if known.asked++; known.asked < oftenAsked {
+		if known.asked++; known.asked < v.oftenAsked(known.past) {
 			for _, n := range known.past {
-				v.allow(n, machine, after, words)
+				v.allow(n, machine, after, first, words)
 			}
 			return
 		}
@@ -301,16 +305,27 @@ func (m *masks) allow(known *mask, machine *grammar.Machine, then grammar.Set, w
 	known.tail.allow(machine, after, words, 0, unlimited)
 }
 
-// oftenAsked is when it pays to put the tails of a mask together.
-const oftenAsked = 4
+// oftenAsked returns how often a mask is asked for until its tails are put together: a walk below all of past takes some hundredth
+// of the time where there are many tokens there.
+func (v *Vocabulary) oftenAsked(past []int32) int {
+	tokens := 0
+	for _, n := range past {
+		tokens += int(v.first[v.end[n]] - v.first[n+1])
+	}
+	return 4 + tokens/10_000
+}
 
-// allow adds to words the tokens below a node that m takes in state s.
-func (v *Vocabulary) allow(node int32, m *grammar.Machine, s grammar.State, words []uint64) {
+// allow adds to words the tokens below a node that m takes in state s, in which the bytes of first may come.
+func (v *Vocabulary) allow(node int32, m *grammar.Machine, s grammar.State, first regular.Class, words []uint64) {
 	var path [maxToken + 1]grammar.State
 	depth0 := v.depths[node]
 	path[depth0] = s
 	for i := node + 1; i < v.end[node]; {
 		depth := v.depths[i]
+		if depth == depth0+1 && !first.Has(v.labels[i]) {
+			i = v.end[i]
+			continue
+		}
 		next := m.Next(path[depth-1], v.labels[i])
 		if next == grammar.Dead {
 			i = v.end[i]

@@ -1,7 +1,6 @@
 package tokenmask
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
@@ -29,53 +28,98 @@ func newCountedTails(v *Vocabulary, past []int32, counts []uint8) *tails {
 	if len(past) == 0 {
 		return nil
 	}
-	type ending struct {
-		text  []byte
-		token int32
-		count uint8
-	}
-	var all []ending
+	g := growing{v: v, tails: &tails{labels: []byte{0}, depths: []uint8{0}, end: []int32{0}, first: []int32{0}}, counted: counts != nil}
 	for i, n := range past {
-		count := uint8(0)
+		p := passed{node: n}
 		if counts != nil {
-			count = counts[i]
+			p.count = counts[i]
 		}
-		for _, t := range v.order[v.first[n+1]:v.first[v.end[n]]] {
-			all = append(all, ending{v.text[t][v.depths[n]:], t, count})
+		g.stack = append(g.stack, p)
+	}
+	g.grow(0, len(past), 1)
+	g.end[0] = int32(len(g.labels))
+	g.first = append(g.first, int32(len(g.order)))
+	return g.tails
+}
+
+// passed is a node of the vocabulary that is behind one of those at which an expression may be complete, and the count of that one.
+type passed struct {
+	node  int32
+	count uint8
+}
+
+// growing are tails that are being put together.
+type growing struct {
+	*tails
+	v       *Vocabulary
+	counted bool
+	stack   []passed // on the path to the node that is being made, the vocabulary's nodes that become one
+	sorted  []passed
+}
+
+// grow makes what there is below a node that begin to end of stack become one as.
+func (g *growing) grow(begin, end int, depth uint8) {
+	v, children := g.v, len(g.stack)
+	if end-begin == 1 { // a copy
+		p := g.stack[begin]
+		shift := int32(len(g.labels)) - (p.node + 1)
+		for n := p.node + 1; n < v.end[p.node]; n++ {
+			g.labels, g.depths, g.tails.end = append(g.labels, v.labels[n]), append(g.depths, depth+v.depths[n]-v.depths[p.node]-1), append(g.tails.end, v.end[n]+shift)
+			g.first = append(g.first, int32(len(g.order)))
+			g.add(v.tokens(n), p.count)
+		}
+		return
+	}
+	for i := begin; i < end; i++ {
+		p := g.stack[i]
+		for n := p.node + 1; n < v.end[p.node]; n = v.end[n] {
+			g.stack = append(g.stack, passed{n, p.count})
 		}
 	}
-	slices.SortFunc(all, func(a, b ending) int {
-		if c := bytes.Compare(a.text, b.text); c != 0 {
-			return c
+	last := len(g.stack)
+	g.sortLabels(g.stack[children:])
+	for i := children; i < last; {
+		label, from, id := v.labels[g.stack[i].node], i, len(g.labels)
+		g.labels, g.depths, g.tails.end = append(g.labels, label), append(g.depths, depth), append(g.tails.end, 0)
+		g.first = append(g.first, int32(len(g.order)))
+		for ; i < last && v.labels[g.stack[i].node] == label; i++ {
+			g.add(v.tokens(g.stack[i].node), g.stack[i].count)
 		}
-		return int(a.token) - int(b.token)
-	})
-	t := &tails{labels: []byte{0}, depths: []uint8{0}, end: []int32{0}, first: []int32{0}}
-	path := []int32{0}
-	for at, e := range all {
-		common := 0
-		for common < len(e.text) && common+1 < len(path) && t.labels[path[common+1]] == e.text[common] {
-			common++
-		}
-		for len(path) > common+1 {
-			t.end[path[len(path)-1]] = int32(len(t.labels))
-			path = path[:len(path)-1]
-		}
-		for _, b := range e.text[common:] {
-			path = append(path, int32(len(t.labels)))
-			t.labels, t.depths, t.end = append(t.labels, b), append(t.depths, uint8(len(path)-1)), append(t.end, 0)
-			t.first = append(t.first, int32(at))
-		}
-		t.order = append(t.order, e.token)
-		if counts != nil {
-			t.counts = append(t.counts, e.count)
+		g.grow(from, i, depth+1)
+		g.tails.end[id] = int32(len(g.labels))
+	}
+	g.stack = g.stack[:children]
+}
+
+// add notes that tokens end at the node that was made last.
+func (g *growing) add(tokens []int32, count uint8) {
+	g.order = append(g.order, tokens...)
+	if g.counted {
+		for range tokens {
+			g.counts = append(g.counts, count)
 		}
 	}
-	for _, n := range path {
-		t.end[n] = int32(len(t.labels))
+}
+
+// sortLabels sorts nodes by their labels.
+func (g *growing) sortLabels(nodes []passed) {
+	if len(nodes) < 64 {
+		slices.SortFunc(nodes, func(a, b passed) int { return int(g.v.labels[a.node]) - int(g.v.labels[b.node]) })
+		return
 	}
-	t.first = append(t.first, int32(len(t.order)))
-	return t
+	var from [257]int
+	for _, p := range nodes {
+		from[int(g.v.labels[p.node])+1]++
+	}
+	for i := range 256 {
+		from[i+1] += from[i]
+	}
+	g.sorted = append(g.sorted[:0], nodes...)
+	for _, p := range g.sorted {
+		at := &from[g.v.labels[p.node]]
+		nodes[*at] = p
+		*at++
+	}
 }
 
 // allow adds to words the tokens whose ends m takes in state s, of those with counts the ones from least to most.
