@@ -18,6 +18,7 @@ import (
 //
 // A mask does not change but for tail and asked; masks share what is the same in them.
 type mask struct {
+	of   regular.Expr // the expression that it was made for; others may have the same
 	list []int32
 	bits []uint64 // nil: list
 	past []int32  // in ascending order
@@ -46,7 +47,9 @@ type masks struct {
 	counts     map[regular.Expr]*counted
 	references []regular.Expr // whose masks are sets of bits, the latest last
 	followed   map[pair]bool  // whether an expression follows a reference
-	size       int            // bytes of own and counts
+	loosened   map[regular.Expr]loosened
+	completion map[regular.Expr]int // of expressions without bounds: see regular.Arena.Completion; -1: too many states
+	size       int                  // bytes of own and counts
 	path       [maxToken + 1]pair
 	scratch    []uint64
 }
@@ -58,7 +61,8 @@ type pair struct{ expr, reference regular.Expr }
 const maxReferences = 8
 
 func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
-	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}, followed: map[pair]bool{}}
+	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}, followed: map[pair]bool{},
+		loosened: map[regular.Expr]loosened{}, completion: map[regular.Expr]int{}}
 	for _, e := range v.wide {
 		m.of(e)
 	}
@@ -71,20 +75,23 @@ func (m *masks) of(e regular.Expr) *mask {
 	if ok {
 		return found
 	}
-	if v := m.vocabulary; e < v.own {
+	v := m.vocabulary
+	if e < v.own {
 		v.mu.Lock()
-		if found = v.masks[e]; found == nil {
-			found = m.find(e)
-			found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
-			v.masks[e] = found
-		}
+		found = v.masks[e]
 		v.mu.Unlock()
-	} else {
+	}
+	if found == nil {
 		found = m.find(e)
-		m.size += found.bytes()
+		if e < v.own { // two languages may find it at the same time: they find the same
+			found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
+			v.mu.Lock()
+			v.masks[e] = found
+			v.mu.Unlock()
+		}
 	}
 	m.own[e] = found
-	if found.bits != nil && (len(m.references) < maxReferences || e < m.vocabulary.own) {
+	if found.bits != nil && found.of == e && (len(m.references) < maxReferences || e < v.own) {
 		m.references = append(m.references, e)
 	}
 	return found
@@ -95,7 +102,15 @@ func (m *masks) of(e regular.Expr) *mask {
 func (m *masks) find(e regular.Expr) *mask {
 	if least, most, ok := m.arena.Counted(e); ok && (most >= longCount || m.arena.Recount(e, 0, regular.Unbounded) < m.vocabulary.own) {
 		if many := m.count(e); many.bits != nil {
-			return &mask{many: many, least: least, most: most}
+			return &mask{of: e, many: many, least: least, most: most}
+		}
+	}
+	if e < m.vocabulary.own {
+		return m.walk(e) // what languages share depends on nothing that one of them has
+	}
+	if l := m.loosen(e); l.expr != e && l.reach >= shortReach {
+		if known := m.of(l.expr); known.bits != nil {
+			return m.adapt(e, l.expr, known)
 		}
 	}
 	for _, r := range slices.Backward(m.references) {
@@ -108,6 +123,54 @@ func (m *masks) find(e regular.Expr) *mask {
 
 // longCount is from how many repetitions on it pays to make a mask for any number of them first.
 const longCount = 4
+
+// loosened is an expression without the bounds of its repetitions, and for how many bytes it goes on as the one with them does.
+type loosened struct {
+	expr  regular.Expr
+	reach int
+}
+
+// shortReach is from which reach on the mask of the expression without bounds is made first.
+const shortReach = 4
+
+// loosen returns e without the bounds of its repetitions.
+//
+// A text that the loosened expression can take can be completed in it with no more than so many bytes (its completion). While the
+// text and its completion together stay within the slack, no bound matters: e can take both of them.
+func (m *masks) loosen(e regular.Expr) loosened {
+	if l, ok := m.loosened[e]; ok {
+		return l
+	}
+	expr, slack := m.arena.Loosen(e)
+	l := loosened{expr, slack}
+	if slack < regular.Unlimited {
+		longest, ok := m.completion[expr]
+		if !ok {
+			longest = -1
+			if n, ok := m.arena.Completion(expr, maxFollowed); ok {
+				longest = n
+			}
+			m.completion[expr] = longest
+		}
+		if l.reach -= longest; longest < 0 {
+			l.reach = -1
+		}
+	}
+	m.loosened[e] = l
+	return l
+}
+
+// alike tells whether all that can follow p.expr within height bytes is what can follow p.reference.
+func (m *masks) alike(p pair, height uint8) bool {
+	if p.expr == p.reference {
+		return true
+	}
+	if p.expr == regular.None || p.reference == regular.None {
+		return false
+	}
+	l := m.loosen(p.expr)
+	return l.expr == p.reference && l.reach >= int(height)
+}
 
 // samples are bytes by which expressions are compared: of words, of signs, and the first of two in "é" and of three in "中".
 const samples = "etZ .0(\xC3\xE4"
@@ -162,7 +225,7 @@ func (m *masks) follows(e, r regular.Expr) bool {
 // walk makes a mask by a walk over the trie.
 func (m *masks) walk(e regular.Expr) *mask {
 	v := m.vocabulary
-	found := &mask{}
+	found := &mask{of: e}
 	m.path[0].expr = e
 	for i := int32(1); int(i) < len(v.labels); {
 		depth := v.depths[i]
@@ -181,6 +244,7 @@ func (m *masks) walk(e regular.Expr) *mask {
 		}
 		i++
 	}
+	m.size += found.bytes()
 	return found
 }
 
@@ -202,7 +266,10 @@ func (m *mask) add(v *Vocabulary, tokens []int32) {
 // tokens that go on from there are the same; where e follows the reference, those are that do not come to an end.
 func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 	v := m.vocabulary
-	found := &mask{bits: slices.Clone(known.bits)}
+	if m.alike(pair{e, reference}, v.height[0]) {
+		return known
+	}
+	found := &mask{of: e, bits: slices.Clone(known.bits)}
 	past, ends := known.past, known.ends // those not yet come to
 	m.path[0] = pair{e, reference}
 	for i := int32(1); int(i) < len(v.labels); {
@@ -216,7 +283,7 @@ func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 			at.reference = m.arena.Next(above.reference, label)
 		}
 		switch {
-		case at.expr == at.reference || m.followed[at] && !holds(ends, i, next):
+		case m.alike(at, v.height[i]) || m.followed[at] && !holds(ends, i, next):
 			found.past, past = moveBelow(next, found.past, past)
 			found.ends, ends = moveBelow(next, found.ends, ends)
 			i = next
@@ -246,6 +313,7 @@ func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 	if slices.Equal(found.past, known.past) {
 		found.past, found.tail = known.past, known.tail
 	}
+	m.size += found.bytes()
 	return found
 }
 

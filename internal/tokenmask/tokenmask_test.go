@@ -99,6 +99,13 @@ func values(added int32) map[string]*grammar.Grammar {
 		has := func(s string) regular.Expr { return r.Concat(l.Canonicals, r.Literal(s), l.Canonicals) }
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Minus(r.And(has("a1"), has("é")), has("x")), r.Literal(`"`)))
 	})
+	add("few words", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		space := r.Class(regular.ClassOf(' '))
+		word := r.Repeat(r.Minus(l.Canonical, space), 1, regular.Unbounded)
+		words := r.Concat(r.Repeat(r.Concat(word, r.Repeat(space, 1, regular.Unbounded)), 0, 5), word)
+		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.And(words, r.Repeat(l.Canonical, 3, 40)), r.Literal(`"`)))
+	})
 	add("identifier", func(l *jsontext.Language, g *grammar.Grammar) {
 		r := l.Arena
 		letter := r.Class(regular.Range('a', 'z'))

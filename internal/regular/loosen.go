@@ -1,0 +1,126 @@
+package regular
+
+import "math"
+
+// Loosen returns e without the upper bounds of its repetitions, (a{2,9}&.{0,40}) as (a{2,}&.*), and slack: up to so many bytes may follow,
+// all told, before any of the bounds matters. Where e has no such bounds, it returns e and Unlimited.
+func (r *Arena) Loosen(e Expr) (loose Expr, slack int) {
+	slack = Unlimited
+	switch n := r.nodes[e]; n.kind {
+	case concat:
+		a, s := r.Loosen(Expr(n.a))
+		b, t := r.Loosen(Expr(n.b))
+		return r.concat(a, b), min(s, t)
+	case or, and:
+		begin := len(r.scratch)
+		for i := range n.b {
+			l, s := r.Loosen(r.lists[n.a+i])
+			r.scratch, slack = append(r.scratch, l), min(slack, s)
+		}
+		if slack < Unlimited {
+			e = r.join(n.kind, r.scratch[begin:])
+		}
+		r.scratch = r.scratch[:begin]
+		return e, slack
+	case repeat:
+		l, s := r.Loosen(Expr(n.a))
+		if n.c == Unbounded {
+			return r.Repeat(l, int(n.b), Unbounded), s
+		}
+		return r.Repeat(l, int(n.b), Unbounded), min(s, int(n.c)*max(r.least(Expr(n.a)), 1))
+	}
+	return e, slack
+}
+
+// Unlimited is the slack of an expression without bounds.
+const Unlimited = math.MaxInt
+
+// least returns a length that no string of e is shorter than.
+func (r *Arena) least(e Expr) (length int) {
+	switch n := r.nodes[e]; n.kind {
+	case class:
+		return 1
+	case literal:
+		return int(n.b)
+	case concat:
+		return min(r.least(Expr(n.a))+r.least(Expr(n.b)), maxCount)
+	case or:
+		length = maxCount
+		for _, e := range r.lists[n.a : n.a+n.b] {
+			length = min(length, r.least(e))
+		}
+	case and:
+		for _, e := range r.lists[n.a : n.a+n.b] {
+			length = max(length, r.least(e))
+		}
+	case repeat:
+		return min(int(n.b)*r.least(Expr(n.a)), maxCount)
+	}
+	return length
+}
+
+// Completion returns how many bytes complete a string of e at most, wherever it has come to: the longest of the shortest
+// completions. ok is false where more than limit states are reached from e.
+func (r *Arena) Completion(e Expr, limit int) (bytes int, ok bool) {
+	states := []Expr{e}
+	index := map[Expr]int{e: 0}
+	var before [][]int // of each state, those that lead to it
+	var done []int     // those from which every completion was found, the shortest first
+	for i := 0; i < len(states); i++ {
+		before = append(before, nil)
+		s := states[i]
+		if r.Nullable(s) {
+			done = append(done, i)
+		}
+		for _, b := range r.representatives(s) {
+			next := r.Next(s, b)
+			if _, known := index[next]; next == None || known {
+				continue
+			}
+			if len(states) == limit || r.err != nil {
+				return 0, false
+			}
+			index[next] = len(states)
+			states = append(states, next)
+		}
+	}
+	for i, s := range states {
+		for _, b := range r.representatives(s) {
+			if next := r.Next(s, b); next != None {
+				before[index[next]] = append(before[index[next]], i)
+			}
+		}
+	}
+	length := make([]int, len(states))
+	found := make([]bool, len(states))
+	for _, i := range done {
+		found[i] = true
+	}
+	for at := 0; at < len(done); at++ {
+		bytes = length[done[at]]
+		for _, i := range before[done[at]] {
+			if !found[i] {
+				found[i], length[i] = true, bytes+1
+				done = append(done, i)
+			}
+		}
+	}
+	return bytes, len(done) == len(states)
+}
+
+// representatives returns a byte of each part of the bytes that leads from e to the same state.
+func (r *Arena) representatives(e Expr) []byte {
+	switch n := &r.nodes[e]; n.kind {
+	case none, empty:
+		return nil
+	case class:
+		return r.classes[n.a].Bytes(nil)[:1]
+	case literal:
+		return []byte{r.text[n.a]}
+	}
+	if r.nodes[e].row == 0 {
+		r.addRow(e)
+	}
+	p := &r.parts[r.nodes[e].part]
+	return append([]byte(nil), p.first[:p.count]...)
+}
