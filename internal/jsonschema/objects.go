@@ -39,17 +39,11 @@ func (c *compiler) objectKeywords(sh *shape, s *schema) {
 	}
 	sh.maxMembers = min(sh.maxMembers, s.maxMembers)
 	for _, n := range s.needs {
-		yes := alternative{demand: func(sh *shape) bool {
-			require(sh, n.name)
-			for _, name := range n.names {
-				require(sh, name)
-			}
-			return true
-		}}
+		yes := alternative{require: append([]string{n.name}, n.names...)}
 		if n.is != nil {
 			yes.lits = []lit{is(n.is)}
 		}
-		sh.choices = append(sh.choices, choice{s, "dependencies", []alternative{{demand: c.forbidding(n.name)}, yes}})
+		sh.choices = append(sh.choices, choice{s, "dependencies", []alternative{c.without(n.name), yes}})
 	}
 }
 
@@ -60,15 +54,9 @@ func require(sh *shape, name string) {
 	}
 }
 
-// forbidding returns the demand that there is no property of a name.
-func (c *compiler) forbidding(name string) func(*shape) bool {
-	return func(sh *shape) bool {
-		if slices.Contains(sh.required, name) {
-			return false
-		}
-		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: name}, isNot(c.always)})
-		return true
-	}
+// without returns the alternative that there is no property of a name.
+func (c *compiler) without(name string) alternative {
+	return alternative{name: name, is: []lit{isNot(c.always)}}
 }
 
 // objectKeywordsNot adds the ways in which an object is not what the keywords of s say.
@@ -78,17 +66,11 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 		demand(func(sh *shape) bool { sh.some = append(sh.some, someMember{k, l}); return true })
 	}
 	for _, name := range s.required {
-		demand(c.forbidding(name))
+		ch.alts = append(ch.alts, c.without(name))
 	}
 	for _, p := range s.properties {
-		if !p.is.trivial && !c.isLoose(p.is, 0) {
-			demand(func(sh *shape) bool {
-				require(sh, p.name)
-				sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: p.name}, isNot(p.is)})
-				return true
-			})
-		} else if !p.is.trivial {
-			demand(func(sh *shape) bool { require(sh, p.name); return true })
+		if !p.is.trivial {
+			ch.alts = append(ch.alts, alternative{require: []string{p.name}, name: p.name, is: []lit{isNot(p.is)}})
 		}
 	}
 	for _, p := range s.byPattern {
@@ -119,10 +101,12 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 	}
 	for _, n := range s.needs {
 		for _, name := range n.names {
-			demand(func(sh *shape) bool { require(sh, n.name); return c.forbidding(name)(sh) })
+			a := c.without(name)
+			a.require = []string{n.name}
+			ch.alts = append(ch.alts, a)
 		}
 		if n.is != nil {
-			ch.alts = append(ch.alts, alternative{lits: []lit{isNot(n.is)}, demand: func(sh *shape) bool { require(sh, n.name); return true }})
+			ch.alts = append(ch.alts, alternative{lits: []lit{isNot(n.is)}, require: []string{n.name}})
 		}
 	}
 }
@@ -345,7 +329,8 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 			continue
 		}
 		if named.kind != setNone {
-			if p.names = c.andStrings(p.names, named); p.names.kind != setAll && !c.someString(p.names) {
+			endless := p.names.kind == setAll // whatever is named, there are other names
+			if p.names = c.andStrings(p.names, named); !endless && !c.someString(p.names) {
 				continue
 			}
 		}

@@ -80,7 +80,9 @@ func (c *compiler) stringsOf(s *schema) stringSet {
 			}
 		}
 		slices.Sort(some.texts)
-		some.texts = slices.Compact(some.texts)
+		if some.texts = slices.Compact(some.texts); len(some.texts) == 0 {
+			return stringSet{}
+		}
 		n = c.andStrings(n, some)
 	}
 	return n
