@@ -1,6 +1,8 @@
 package jsonschema
 
 import (
+	"slices"
+
 	"github.com/antigravity-go/antigravity/internal/grammar"
 )
 
@@ -123,11 +125,51 @@ func (c *compiler) finishArray(n *node, sh *shape, forms *[]form) {
 		c.finishUnique(sh, f, forms)
 		return
 	}
+	if sh.matches = c.simplify(sh.matches, f, lits); f.least > f.most {
+		return
+	}
 	if len(sh.matches) > 0 {
 		c.finishMatches(sh, f, lits, forms)
 		return
 	}
 	*forms = append(*forms, f)
+}
+
+// simplify leaves out the rules that every element, or none, matches.
+func (c *compiler) simplify(rules []matchRule, f *arrayForm, lits func(int) []lit) []matchRule {
+	var kept []matchRule
+	for _, r := range rules {
+		l := is(r.is)
+		if r.not {
+			l ^= 1
+		}
+		all, none := true, true
+		for i := r.from; i <= len(f.prefix) && i < f.most; i++ {
+			at := i
+			if i == len(f.prefix) {
+				at = unlimited
+			}
+			all = all && c.sureEmpty(c.node(append(lits(at), l^1)...))
+			none = none && c.sureEmpty(c.node(append(lits(at), l)...))
+		}
+		switch {
+		case all:
+			if r.least > 0 {
+				f.least = max(f.least, r.from+r.least)
+			}
+			if r.most < unlimited {
+				f.most = min(f.most, r.from+r.most)
+			}
+		case none && r.least > 0:
+			f.most, f.least = 0, 1
+		case none:
+		default:
+			if !slices.Contains(kept, r) {
+				kept = append(kept, r)
+			}
+		}
+	}
+	return kept
 }
 
 func (f *arrayForm) below(yield func(*node)) {

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -106,13 +107,13 @@ func newCompiler(v *value, l *jsontext.Language, g *grammar.Grammar, o Options, 
 // run compiles.
 func (c *compiler) run() (symbol grammar.Symbol, err error) {
 	defer func() {
-		if f, ok := recover().(failure); ok {
-			err = f.err
-		} else if e := recover(); e != nil {
+		e := recover()
+		f, ok := e.(failure)
+		if e != nil && !ok {
 			panic(e)
 		}
-		if err == nil && c.r.Err() != nil {
-			err = c.r.Err()
+		if err = f.err; c.r.Err() != nil { // then nothing that was found out is right
+			err = fmt.Errorf("compiling a schema: %w", c.r.Err())
 		}
 	}()
 	root := c.node(is(c.read(c.whole.root, c.whole, "")))

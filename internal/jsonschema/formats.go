@@ -3,19 +3,21 @@ package jsonschema
 import (
 	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/regular"
+	"github.com/antigravity-go/antigravity/internal/pattern"
 )
 
-// formats are those that JSON Schema defines.
-var formats = []string{
-	"date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "uri", "uri-reference", "iri",
-	"iri-reference", "uuid", "uri-template", "json-pointer", "relative-json-pointer", "regex",
-}
+// incomplete are the formats of which package pattern has not all strings, so that a string that it lacks may be of the format.
+var incomplete = []string{"email", "idn-email", "hostname", "idn-hostname", "uri-template", "regex"}
 
-// formatOf returns the canonical strings of a format, and whether it says anything: unknown formats are annotations.
-func (c *compiler) formatOf(s *schema) (regular.Expr, bool) {
-	if slices.Contains(formats, s.format) {
-		c.unsupported(s, "format", "the format %q is not known yet", s.format)
+// formatOf returns the strings of a format, and whether it says anything: unknown formats are annotations.
+func (c *compiler) formatOf(s *schema) (stringSet, bool) {
+	e, ok := pattern.Format(c.r, s.format)
+	if !ok {
+		return stringSet{}, false
 	}
-	return regular.None, false
+	set := stringSet{kind: setExpr, expr: e}
+	if slices.Contains(incomplete, s.format) {
+		set.lacks = s
+	}
+	return set, true
 }

@@ -4,7 +4,7 @@ import "github.com/antigravity-go/antigravity/internal/grammar"
 
 // Bounds of what counts matches.
 const (
-	maxMatches = 3
+	maxMatches = 6
 	maxStates  = 20_000
 )
 

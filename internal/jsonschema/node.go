@@ -133,7 +133,9 @@ func (c *compiler) reach(root *node) {
 	for len(todo) > 0 {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		c.scalarsIn(n)
+		if set := c.scalarsIn(n).strings; set.excess != nil && c.someString(set) {
+			c.unsupported(set.excess, "format", "the strings that are not of the format %q are not known", set.excess.format)
+		}
 		for of := range n.forms {
 			for _, f := range c.formsOf(n, of) {
 				f.below(func(m *node) {

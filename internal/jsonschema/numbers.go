@@ -121,6 +121,9 @@ func (c *compiler) numbersOf(s *schema) numberSet {
 				some.texts = append(some.texts, numeral{r, v.text})
 			}
 		}
+		if len(some.texts) == 0 {
+			return numberSet{}
+		}
 		n = c.andNumbers(n, some)
 	}
 	return n

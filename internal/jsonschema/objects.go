@@ -39,17 +39,11 @@ func (c *compiler) objectKeywords(sh *shape, s *schema) {
 	}
 	sh.maxMembers = min(sh.maxMembers, s.maxMembers)
 	for _, n := range s.needs {
-		yes := alternative{demand: func(sh *shape) bool {
-			require(sh, n.name)
-			for _, name := range n.names {
-				require(sh, name)
-			}
-			return true
-		}}
+		yes := alternative{require: append([]string{n.name}, n.names...)}
 		if n.is != nil {
 			yes.lits = []lit{is(n.is)}
 		}
-		sh.choices = append(sh.choices, choice{s, "dependencies", []alternative{{demand: c.forbidding(n.name)}, yes}})
+		sh.choices = append(sh.choices, choice{s, "dependencies", []alternative{c.without(n.name), yes}})
 	}
 }
 
@@ -60,15 +54,9 @@ func require(sh *shape, name string) {
 	}
 }
 
-// forbidding returns the demand that there is no property of a name.
-func (c *compiler) forbidding(name string) func(*shape) bool {
-	return func(sh *shape) bool {
-		if slices.Contains(sh.required, name) {
-			return false
-		}
-		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: name}, isNot(c.always)})
-		return true
-	}
+// without returns the alternative that there is no property of a name.
+func (c *compiler) without(name string) alternative {
+	return alternative{name: name, is: []lit{isNot(c.always)}}
 }
 
 // objectKeywordsNot adds the ways in which an object is not what the keywords of s say.
@@ -78,17 +66,11 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 		demand(func(sh *shape) bool { sh.some = append(sh.some, someMember{k, l}); return true })
 	}
 	for _, name := range s.required {
-		demand(c.forbidding(name))
+		ch.alts = append(ch.alts, c.without(name))
 	}
 	for _, p := range s.properties {
-		if !p.is.trivial && !c.isLoose(p.is, 0) {
-			demand(func(sh *shape) bool {
-				require(sh, p.name)
-				sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: p.name}, isNot(p.is)})
-				return true
-			})
-		} else if !p.is.trivial {
-			demand(func(sh *shape) bool { require(sh, p.name); return true })
+		if !p.is.trivial {
+			ch.alts = append(ch.alts, alternative{require: []string{p.name}, name: p.name, is: []lit{isNot(p.is)}})
 		}
 	}
 	for _, p := range s.byPattern {
@@ -119,10 +101,12 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 	}
 	for _, n := range s.needs {
 		for _, name := range n.names {
-			demand(func(sh *shape) bool { require(sh, n.name); return c.forbidding(name)(sh) })
+			a := c.without(name)
+			a.require = []string{n.name}
+			ch.alts = append(ch.alts, a)
 		}
 		if n.is != nil {
-			ch.alts = append(ch.alts, alternative{lits: []lit{isNot(n.is)}, demand: func(sh *shape) bool { require(sh, n.name); return true }})
+			ch.alts = append(ch.alts, alternative{lits: []lit{isNot(n.is)}, require: []string{n.name}})
 		}
 	}
 }
@@ -173,7 +157,6 @@ type formRest struct {
 const (
 	maxRest  = 64
 	maxFlags = 4
-	maxFree  = 58 // properties that may come in any order
 )
 
 // finishObject adds the forms of a shape without choices.
@@ -345,9 +328,13 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 			continue
 		}
 		if named.kind != setNone {
-			if p.names = c.andStrings(p.names, named); p.names.kind != setAll && !c.someString(p.names) {
+			endless := p.names.kind == setAll // whatever is named, there are other names
+			if p.names = c.andStrings(p.names, named); !endless && !c.someString(p.names) {
 				continue
 			}
+		}
+		if p.names.excess != nil {
+			c.unsupported(p.names.excess, "format", "the strings that are not of the format %q are not known", p.names.excess.format)
 		}
 		if n := c.node(p.lits...); !c.sureEmpty(n) {
 			f.rest = append(f.rest, formRest{p.names, n, p.in, p.gives})
@@ -446,7 +433,7 @@ func (f *objectForm) measure() {
 		changed = false
 		for i := range f.far {
 			for _, r := range f.rest {
-				if to := i | int(r.gives); r.n.productive && r.usable(uint8(i)) && f.far[to] >= 0 && (f.far[i] < 0 || f.far[i] > f.far[to]+1) {
+				if to := i | int(r.gives); r.n.productive && usable(i, r.in, r.gives) && f.far[to] >= 0 && (f.far[i] < 0 || f.far[i] > f.far[to]+1) {
 					f.far[i], changed = f.far[to]+1, true
 				}
 			}
@@ -454,24 +441,67 @@ func (f *objectForm) measure() {
 	}
 }
 
-// usable tells whether such a member may come when some demands are fulfilled. It could repeat the name of the member that fulfilled a
+// usable tells whether a member may come, whose names are those of some demands and that fulfils some, when some demands are fulfilled. It could repeat the name of the member that fulfilled a
 // demand and take its place: then it must fulfil it too.
-func (r *formRest) usable(flags uint8) bool { return flags&r.in&^r.gives == 0 }
+func usable(flags int, in, gives uint8) bool { return flags&int(in&^gives) == 0 }
 
-// objectRule is the rule of a form. Its argument tells how many members there were, which demands are fulfilled, which property may
-// come next, and the place between the signs.
+// objectRule is the rule of a form. Its argument is an objectState.
 type objectRule struct {
 	props  []ruleProperty
 	rest   []ruleRest
 	least  int
 	most   int
-	counts int   // members are counted up to here; where any order is allowed, those that have no place of their own
-	free   bool  // properties may come in any order: the argument has a bit for each that came
-	must   int64 // the bits of those that are required
+	counts int // members are counted up to here; where any order is allowed, those that have no place of their own
 	far    []int
+	free   bool // properties may come in any order
+	must   came // the required ones
 	id     grammar.RuleID
 
 	open, comma, shut, close grammar.Symbol
+}
+
+// objectState tells what was written of an object.
+type objectState struct {
+	count int  // members; where any order is allowed, those that have no place of their own
+	flags int  // which demands for some member are fulfilled
+	next  int  // which property may come next
+	came  came // where any order is allowed: the properties that came
+	place int  // between the signs
+}
+
+// came is a set of properties. The argument of a rule has room for low; there is a rule for each value of high.
+type came struct {
+	low  uint64
+	high uint32
+}
+
+// Bounds of came.
+const (
+	lowBits  = 60
+	highBits = 12
+	maxFree  = lowBits + highBits
+)
+
+// with returns the set with one more property.
+func (a came) with(i int) came {
+	if i < lowBits {
+		a.low |= 1 << i
+	} else {
+		a.high |= 1 << (i - lowBits)
+	}
+	return a
+}
+
+// without returns the properties of a that are not in b.
+func (a came) without(b came) came { return came{a.low &^ b.low, a.high &^ b.high} }
+
+// count returns how many properties there are.
+func (a came) count() int { return bits.OnesCount64(a.low) + bits.OnesCount32(a.high) }
+
+// objectPart is the rule of the states with one value of came.high.
+type objectPart struct {
+	*objectRule
+	high uint32
 }
 
 // ruleProperty is a property: its name, the colon and its value.
@@ -497,8 +527,7 @@ const (
 )
 
 func (f *objectForm) rule(c *compiler) grammar.Symbol {
-	o := &objectRule{least: f.least, most: f.most, far: f.far, id: c.g.Add(nil)}
-	c.g.Define(o.id, o)
+	o := &objectRule{least: f.least, most: f.most, far: f.far}
 	for _, p := range f.props {
 		if p.n.productive {
 			key := c.r.Concat(c.r.Literal(jsontext.Quote(p.name)), c.l.Colon)
@@ -521,78 +550,88 @@ func (f *objectForm) rule(c *compiler) grammar.Symbol {
 			o.rest = append(o.rest, ruleRest{r.in, r.gives, append([]grammar.Symbol{grammar.Text(key)}, c.append(c.l.Colon, r.n)...)})
 		}
 	}
+	o.id = c.g.Add(objectPart{o, 0})
 	if o.counts = f.least; f.most < unlimited {
 		o.counts = f.most
 	}
-	if c.o.AnyOrder && len(o.props) <= maxFree && float64(o.counts+1)*float64(len(o.far))*float64(int64(1)<<len(o.props))*places < math.MaxInt64/2 {
+	if c.o.AnyOrder && len(o.props) <= maxFree && min(len(o.props), lowBits)+bits.Len(uint((o.counts+1)*len(o.far))) <= lowBits+1 {
 		o.free = true
 		for i, p := range o.props {
 			if p.required {
-				o.must |= 1 << i
+				o.must = o.must.with(i)
 			}
+		}
+		for high := uint32(1); high < 1<<max(0, len(o.props)-lowBits); high++ {
+			c.g.Add(objectPart{o, high})
 		}
 	} else if float64(o.counts+1)*float64(len(o.far))*float64(len(o.props)+1)*places > math.MaxInt64/2 {
 		c.tooComplex(c.always, "minProperties")
 	}
 	o.open, o.comma, o.shut = grammar.Text(c.open[ofObjects]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofObjects])
 	o.close = grammar.Text(c.r.Literal("}"))
-	return o.call(0, 0, 0, atBegin)
+	return o.call(objectState{})
 }
 
 // call returns the symbol for a state.
-func (o *objectRule) call(count, flags int, next int64, place int) grammar.Symbol {
-	return grammar.Call(o.id, ((int64(min(count, o.counts))*int64(len(o.far))+int64(flags))*o.positions()+next)*places+int64(place))
+func (o *objectRule) call(s objectState) grammar.Symbol {
+	at, positions := int64(s.next), int64(len(o.props))+1
+	if o.free {
+		at, positions = int64(s.came.low), 1<<min(len(o.props), lowBits)
+	}
+	arg := (int64(min(s.count, o.counts))*int64(len(o.far))+int64(s.flags))*positions + at
+	return grammar.Call(o.id+grammar.RuleID(s.came.high), arg*places+int64(s.place))
 }
 
-// positions returns how many values next may have.
-func (o *objectRule) positions() int64 {
+// state returns the state that an argument is.
+func (o objectPart) state(arg int64) (s objectState) {
+	positions := int64(len(o.props)) + 1
 	if o.free {
-		return 1 << len(o.props)
+		positions = 1 << min(len(o.props), lowBits)
 	}
-	return int64(len(o.props)) + 1
+	s.place, arg = int(arg%places), arg/places
+	if o.free {
+		s.came = came{uint64(arg % positions), o.high}
+	} else {
+		s.next = int(arg % positions)
+	}
+	arg /= positions
+	s.count, s.flags = int(arg)/len(o.far), int(arg)%len(o.far)
+	return s
 }
 
 // needed returns how many required properties are still to come.
-func (o *objectRule) needed(next int64) int {
+func (o *objectRule) needed(s objectState) int {
 	if o.free {
-		return popcount(uint64(o.must &^ next))
+		return o.must.without(s.came).count()
 	}
-	if next < int64(len(o.props)) {
-		return o.props[next].needed
+	if s.next < len(o.props) {
+		return o.props[s.next].needed
 	}
 	return 0
 }
 
-// total returns how many members there were, where the others than those in next are count.
-func (o *objectRule) total(count int, next int64) int {
-	if o.free {
-		return count + popcount(uint64(next))
-	}
-	return count
-}
-
 // Expand gives what may follow.
-func (o *objectRule) Expand(arg int64, yield func(...grammar.Symbol)) {
-	rest, place := arg/places, int(arg%places)
-	rest, next := rest/o.positions(), rest%o.positions()
-	count, flags := int(rest)/len(o.far), int(rest)%len(o.far)
-	switch place {
+func (o objectPart) Expand(arg int64, yield func(...grammar.Symbol)) {
+	s := o.state(arg)
+	then := s
+	switch s.place {
 	case atBegin:
-		yield(o.open, o.call(count, flags, next, atFirst))
+		then.place = atFirst
+		yield(o.open, o.call(then))
 		return
 	case atEnd:
-		if o.members(count, flags, next, func([]grammar.Symbol, grammar.Symbol) bool { return false }) {
-			yield(o.comma, o.call(count, flags, next, atMember))
+		if then.place = atMember; o.members(s, func([]grammar.Symbol, objectState) bool { return false }) {
+			yield(o.comma, o.call(then))
 		}
 	default:
 		var room [4]grammar.Symbol
-		o.members(count, flags, next, func(sequence []grammar.Symbol, then grammar.Symbol) bool {
-			yield(append(append(room[:0], sequence...), then)...)
+		o.members(s, func(sequence []grammar.Symbol, then objectState) bool {
+			yield(append(append(room[:0], sequence...), o.call(then))...)
 			return true
 		})
 	}
-	if place != atMember && o.needed(next) == 0 && o.far[flags] == 0 && o.total(count, next) >= o.least {
-		if place == atFirst {
+	if s.place != atMember && o.needed(s) == 0 && o.far[s.flags] == 0 && s.count+s.came.count() >= o.least {
+		if s.place == atFirst {
 			yield(o.close)
 		} else {
 			yield(o.shut)
@@ -600,35 +639,31 @@ func (o *objectRule) Expand(arg int64, yield func(...grammar.Symbol)) {
 	}
 }
 
-// fits tells whether the object can be completed after one more member, which leads to a state where there were so many members.
-func (o *objectRule) fits(total, flags int, next int64) bool {
-	if o.far[flags] < 0 || o.most < unlimited && total+o.needed(next)+o.far[flags] > o.most {
+// fits tells whether the object can be completed from a state.
+func (o *objectRule) fits(s objectState) bool {
+	total := s.count + s.came.count()
+	if o.far[s.flags] < 0 || o.most < unlimited && total+o.needed(s)+o.far[s.flags] > o.most {
 		return false
 	}
-	left := len(o.props) - int(next)
-	if o.free {
-		left = len(o.props) - popcount(uint64(next))
-	}
-	return len(o.rest) > 0 || total+left >= o.least
+	return len(o.rest) > 0 || total+len(o.props)-s.next-s.came.count() >= o.least
 }
 
 // members calls yield with each member that may come, and the state after it, until yield returns false. It tells whether there is one.
-func (o *objectRule) members(count, flags int, next int64, yield func(sequence []grammar.Symbol, then grammar.Symbol) bool) bool {
-	found, total := false, o.total(count, next)+1
-	first, after := int(next), count+1
-	if o.free {
-		first, after = 0, count
-	}
-	for i := first; i < len(o.props); i++ {
-		p, to := &o.props[i], int64(i)+1
+func (o *objectRule) members(s objectState, yield func(sequence []grammar.Symbol, then objectState) bool) bool {
+	found := false
+	s.place = atEnd
+	for i := s.next; i < len(o.props); i++ {
+		p, then := &o.props[i], s
 		if o.free {
-			if to = next | 1<<i; to == next {
+			if then.came = s.came.with(i); then == s {
 				continue
 			}
+		} else {
+			then.count, then.next = s.count+1, i+1
 		}
-		if o.fits(total, flags, to) {
+		if o.fits(then) {
 			found = true
-			if !yield(p.sequence, o.call(after, flags, to, atEnd)) {
+			if !yield(p.sequence, then) {
 				return true
 			}
 		}
@@ -636,16 +671,15 @@ func (o *objectRule) members(count, flags int, next int64, yield func(sequence [
 			return found
 		}
 	}
-	to := int64(len(o.props))
-	if o.free {
-		to = next
-	}
 	for i := range o.rest {
-		r := &o.rest[i]
-		set := flags | int(r.gives)
-		if flags&int(r.in&^r.gives) == 0 && o.fits(total, set, to) {
+		r, then := &o.rest[i], s
+		then.count, then.flags = s.count+1, s.flags|int(r.gives)
+		if !o.free {
+			then.next = len(o.props)
+		}
+		if usable(s.flags, r.in, r.gives) && o.fits(then) {
 			found = true
-			if !yield(r.sequence, o.call(count+1, set, to, atEnd)) {
+			if !yield(r.sequence, then) {
 				return true
 			}
 		}

@@ -140,24 +140,11 @@ func (c *compiler) scalarExpr(a scalars) regular.Expr {
 	return c.r.Or(append(list, c.numberExpr(a.numbers, false), c.quoted(a.strings))...)
 }
 
-// someScalar tells whether a set has any value.
+// someScalar tells whether a set has any value. It asks what is easy to tell first.
 func (c *compiler) someScalar(a scalars) bool {
-	if a.words != 0 {
+	simple := func(k setKind) bool { return k == setAll || k == setFinite }
+	if a.words != 0 || simple(a.numbers.kind) || simple(a.strings.kind) || a.strings.kind == setSimple {
 		return true
 	}
-	switch a.numbers.kind {
-	case setAll, setFinite:
-		return true
-	case setSimple, setExpr:
-		if c.r.Alive(c.numberExpr(a.numbers, true)) {
-			return true
-		}
-	}
-	switch a.strings.kind {
-	case setAll, setSimple, setFinite:
-		return true
-	case setExpr:
-		return c.r.Alive(a.strings.expr)
-	}
-	return false
+	return a.numbers.kind != setNone && c.r.Alive(c.numberExpr(a.numbers, true)) || a.strings.kind == setExpr && c.r.Alive(a.strings.expr)
 }

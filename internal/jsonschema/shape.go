@@ -36,10 +36,14 @@ type choice struct {
 	alts    []alternative
 }
 
-// alternative is what is true in one case: lits, and a plain demand, which returns false if nothing satisfies it.
+// alternative is what is true in one case: lits; names of properties that there are; what a property is if there is one (which may be
+// that there is none); and a plain demand, which returns false if nothing satisfies it.
 type alternative struct {
-	lits   []lit
-	demand func(*shape) bool
+	lits    []lit
+	require []string
+	name    string // of the property that is
+	is      []lit  // none: name says nothing
+	demand  func(*shape) bool
 }
 
 // exception is a value that is excluded.
@@ -127,13 +131,10 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 			kept := ch.alts[:0:0]
 			settled := false
 			for _, a := range ch.alts {
-				possible, implied := true, a.demand == nil
-				for _, l := range a.lits {
-					possible = possible && !slices.Contains(sh.seen, l^1)
-					implied = implied && slices.Contains(sh.seen, l)
-				}
+				possible, implied := c.weigh(sh, &a)
 				if implied {
 					settled = true
+					break
 				}
 				if possible {
 					kept = append(kept, a)
@@ -183,10 +184,49 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 	c.finish(n, sh, forms)
 }
 
+// weigh tells whether an alternative may be true, and whether it is true already. It sees what is easy to see.
+func (c *compiler) weigh(sh *shape, a *alternative) (possible, implied bool) {
+	possible, implied = true, a.demand == nil
+	for _, l := range a.lits {
+		if slices.Contains(sh.seen, l^1) {
+			return false, false
+		}
+		implied = implied && slices.Contains(sh.seen, l)
+	}
+	for _, name := range a.require {
+		if !slices.Contains(sh.required, name) {
+			implied = false
+			if !slices.Contains(a.is, isNot(c.always)) && slices.Contains(c.memberLits(sh, name), isNot(c.always)) {
+				return false, false
+			}
+		}
+	}
+	if a.is == nil {
+		return possible, implied
+	}
+	c.work++
+	lits := c.memberLits(sh, a.name)
+	if slices.Contains(sh.required, a.name) || slices.Contains(a.require, a.name) {
+		if c.sureEmpty(c.node(append(slices.Clip(lits), a.is...)...)) {
+			return false, false
+		}
+	}
+	for _, l := range a.is {
+		implied = implied && (slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l^1)...)))
+	}
+	return possible, implied
+}
+
 // take makes an alternative true.
 func (c *compiler) take(sh *shape, a alternative) bool {
 	if a.demand != nil && !a.demand(sh) {
 		return false
+	}
+	for _, name := range a.require {
+		require(sh, name)
+	}
+	for _, l := range a.is {
+		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: a.name}, l})
 	}
 	for _, l := range a.lits {
 		if !c.assume(sh, l) {

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,10 @@ type stringSet struct {
 	least, most int          // of setSimple: how many characters, most may be unlimited
 	texts       []string     // of setFinite
 	expr        regular.Expr // of setExpr: canonical
+
+	// lacks is a schema because of whose format there may be more strings than the set has; excess is one because of whose format
+	// there may be strings in the set that do not belong there, as in the complement of a set that lacks some.
+	lacks, excess *schema
 }
 
 func readPattern(c *compiler, s *schema, _, v *value, path string) {
@@ -68,8 +73,8 @@ func (c *compiler) stringsOf(s *schema) stringSet {
 		n = c.andStrings(n, stringSet{kind: setExpr, expr: c.pattern(s, "pattern", s.pattern)})
 	}
 	if s.format != "" {
-		if e, ok := c.formatOf(s); ok {
-			n = c.andStrings(n, stringSet{kind: setExpr, expr: e})
+		if set, ok := c.formatOf(s); ok {
+			n = c.andStrings(n, set)
 		}
 	}
 	for _, list := range s.enums {
@@ -80,7 +85,9 @@ func (c *compiler) stringsOf(s *schema) stringSet {
 			}
 		}
 		slices.Sort(some.texts)
-		some.texts = slices.Compact(some.texts)
+		if some.texts = slices.Compact(some.texts); len(some.texts) == 0 {
+			return stringSet{}
+		}
 		n = c.andStrings(n, some)
 	}
 	return n
@@ -102,7 +109,7 @@ func (c *compiler) andStrings(a, b stringSet) stringSet {
 		if a.kind != setFinite {
 			a, b = b, a
 		}
-		out := stringSet{kind: setFinite}
+		out := stringSet{kind: setFinite}.because(a, b)
 		for _, t := range a.texts {
 			if c.hasString(b, t) {
 				out.texts = append(out.texts, t)
@@ -113,7 +120,7 @@ func (c *compiler) andStrings(a, b stringSet) stringSet {
 		}
 		return out
 	}
-	return stringSet{kind: setExpr, expr: c.r.And(c.stringExpr(a), c.stringExpr(b))}
+	return stringSet{kind: setExpr, expr: c.r.And(c.stringExpr(a), c.stringExpr(b))}.because(a, b)
 }
 
 func (c *compiler) orStrings(a, b stringSet) stringSet {
@@ -125,11 +132,17 @@ func (c *compiler) orStrings(a, b stringSet) stringSet {
 	case a.kind == setFinite && b.kind == setFinite:
 		texts := append(slices.Clone(a.texts), b.texts...)
 		slices.Sort(texts)
-		return stringSet{kind: setFinite, texts: slices.Compact(texts)}
+		return stringSet{kind: setFinite, texts: slices.Compact(texts)}.because(a, b)
 	case a.kind == setSimple && b.kind == setSimple && a.least == b.least && a.most == b.most:
 		return a
 	}
-	return stringSet{kind: setExpr, expr: c.r.Or(c.stringExpr(a), c.stringExpr(b))}
+	return stringSet{kind: setExpr, expr: c.r.Or(c.stringExpr(a), c.stringExpr(b))}.because(a, b)
+}
+
+// because returns the set, which was made of two others, with what these lack or have in excess.
+func (a stringSet) because(x, y stringSet) stringSet {
+	a.lacks, a.excess = cmp.Or(x.lacks, y.lacks), cmp.Or(x.excess, y.excess)
+	return a
 }
 
 func (c *compiler) notStrings(a stringSet) stringSet {
@@ -146,7 +159,7 @@ func (c *compiler) notStrings(a stringSet) stringSet {
 			return stringSet{kind: setSimple, most: a.least - 1}
 		}
 	}
-	return stringSet{kind: setExpr, expr: c.r.Minus(c.l.Canonicals, c.stringExpr(a))}
+	return stringSet{kind: setExpr, expr: c.r.Minus(c.l.Canonicals, c.stringExpr(a)), lacks: a.excess, excess: a.lacks}
 }
 
 // hasString tells whether a string belongs to a set.
