@@ -159,6 +159,11 @@ func (c *compiler) before(n *node, k rest) rest {
 	r := c.r
 	if !n.asserts {
 		if k.uniform() {
+			if n.op == opRepeat && n.least == 0 && n.most == regular.Unbounded && n.subs[0].any() && (k.of[0] == regular.Empty || k.open && k.of[0] == regular.All) {
+				all := c.same(regular.All)
+				all.open = true
+				return all
+			}
 			all := c.same(r.Concat(c.language(n), k.of[0]))
 			all.open = k.open
 			return all

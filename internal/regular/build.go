@@ -121,6 +121,7 @@ func (r *Arena) join(k kind, es []Expr) Expr {
 		r.scratch = append(r.scratch, c)
 	}
 	list := r.scratch[begin:]
+	r.effort += len(list)
 	slices.Sort(list)
 	list = slices.Compact(list)
 	switch {
