@@ -18,9 +18,6 @@ const (
 	JSON
 )
 
-// escaped are the characters that JSON writes otherwise than as they are.
-var escaped = [...]Span{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}
-
 // Write returns how a text is written.
 func (a Alphabet) Write(text string) string {
 	if a == JSON {
@@ -41,24 +38,27 @@ func (a Alphabet) Chars(r *regular.Arena) regular.Expr { return r.Star(a.Char(r)
 // Set returns the expression of one character of a set. Characters with equal last bytes share their expression.
 func (a Alphabet) Set(r *regular.Arena, set Set) regular.Expr {
 	w := writer{r: r}
-	rest := set
-	if a == JSON && len(set) > 0 && set[0].Low <= '\\' {
-		if special := set.And(escaped[:]); len(special) > 0 {
-			rest = set.Minus(escaped[:])
-			w.escapes(special)
+	var plain, short regular.Class // short: the second characters of escapes of two
+	var long []regular.Expr
+	for _, s := range set {
+		for c := s.Low; c <= min(s.High, unicode.MaxASCII); c++ {
+			if a == Raw || c >= ' ' && c != '"' && c != '\\' {
+				plain.Add(byte(c))
+			} else if spelled := jsontext.Spell(c); len(spelled) == 2 {
+				short.Add(spelled[1])
+			} else {
+				long = append(long, r.Literal(spelled[1:]))
+			}
 		}
 	}
-	var ascii regular.Class
-	for _, s := range rest {
-		for c := s.Low; c <= min(s.High, 0x7F); c++ {
-			ascii.Add(byte(c))
-		}
+	w.add(r.Class(plain))
+	if escaped := r.Or(append(long, r.Class(short))...); escaped != regular.None {
+		w.add(r.Concat(r.Literal(`\`), escaped))
 	}
-	w.add(r.Class(ascii))
-	if n := len(rest); n > 0 && rest[n-1].High >= 0x80 {
-		w.leads(rest.And(Set{{0x80, 0x7FF}}), 0xC0, 0, 1)
-		w.leads(rest.And(Set{{0x800, 0xFFFF}}), 0xE0, 0, 2)
-		w.leads(rest.And(Set{{0x10000, unicode.MaxRune}}), 0xF0, 0, 3)
+	if n := len(set); n > 0 && set[n-1].High > unicode.MaxASCII {
+		w.leads(set.And(Set{{0x80, 0x7FF}}), 0xC0, 0, 1)
+		w.leads(set.And(Set{{0x800, 0xFFFF}}), 0xE0, 0, 2)
+		w.leads(set.And(Set{{0x10000, unicode.MaxRune}}), 0xF0, 0, 3)
 	}
 	return r.Or(w.ways...)
 }
@@ -73,22 +73,6 @@ func (w *writer) add(e regular.Expr) {
 	if e != regular.None {
 		w.ways = append(w.ways, e)
 	}
-}
-
-// escapes adds the escapes of characters that JSON escapes.
-func (w *writer) escapes(set Set) {
-	var short regular.Class
-	var ways []regular.Expr
-	for _, s := range set {
-		for c := s.Low; c <= s.High; c++ {
-			if spelled := jsontext.Spell(c); len(spelled) == 2 {
-				short.Add(spelled[1])
-			} else {
-				ways = append(ways, w.r.Literal(spelled[1:]))
-			}
-		}
-	}
-	w.add(w.r.Concat(w.r.Literal(`\`), w.r.Or(append(ways, w.r.Class(short))...)))
 }
 
 // leads adds what begins with one byte and goes on with n continuation bytes. The first byte is zero for the characters from base

@@ -11,14 +11,12 @@ import (
 //
 // A context is what comes before a place in the text: 0 is the beginning of the text, and 1+i a character of blocks[i].
 type compiler struct {
-	r          *regular.Arena
-	alphabet   Alphabet
-	source     string
-	char       regular.Expr // any character
-	blocks     []Set        // a partition of all characters: assertions tell only characters of different blocks apart
-	blockExprs []regular.Expr
-	steps      int
-	err        error
+	r        *regular.Arena
+	alphabet Alphabet
+	source   string
+	blocks   []Set // a partition of all characters: assertions tell only characters of different blocks apart
+	steps    int
+	err      error
 }
 
 // rest is what may follow in each context.
@@ -32,11 +30,8 @@ type rest struct {
 
 // newCompiler returns a compiler for a tree.
 func newCompiler(r *regular.Arena, a Alphabet, source string, tree *node) *compiler {
-	c := &compiler{r: r, alphabet: a, source: source, char: a.Char(r), blocks: []Set{anything()}}
+	c := &compiler{r: r, alphabet: a, source: source, blocks: []Set{anything()}}
 	c.partition(tree)
-	for _, b := range c.blocks {
-		c.blockExprs = append(c.blockExprs, a.Set(r, b))
-	}
 	return c
 }
 
@@ -83,17 +78,25 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 	k := c.same(regular.All)
 	k.open = true
 	k = c.before(tree, k)
-	chars := c.r.Star(c.char)
+	if k.uniform() && k.of[0] == regular.All {
+		return c.finish(regular.All, true)
+	}
+	if slices.Max(k.of[1:]) == regular.None { // None is the smallest
+		return c.finish(k.of[0], k.open)
+	}
+	char := c.alphabet.Char(c.r)
+	chars := c.r.Star(char)
 	if k.uniform() {
 		return c.finish(c.r.Concat(chars, k.of[0]), k.open)
 	}
 	ways := []regular.Expr{k.of[0]}
-	if slices.Max(k.of[1:]) == slices.Min(k.of[1:]) {
-		ways = append(ways, c.r.Concat(chars, c.char, k.of[1]))
-	} else {
-		for i, b := range c.blockExprs {
-			ways = append(ways, c.r.Concat(chars, b, k.of[1+i]))
+	switch later := k.of[1:]; {
+	case slices.Max(later) != slices.Min(later):
+		for i, b := range c.blocks {
+			ways = append(ways, c.r.Concat(chars, c.alphabet.Set(c.r, b), later[i]))
 		}
+	default:
+		ways = append(ways, c.r.Concat(chars, char, later[0]))
 	}
 	return c.finish(c.r.Or(ways...), k.open)
 }
@@ -101,7 +104,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 // finish returns e, less what the alphabet cannot write.
 func (c *compiler) finish(e regular.Expr, open bool) (regular.Expr, error) {
 	if open {
-		e = c.r.And(c.r.Star(c.char), e)
+		e = c.r.And(c.alphabet.Chars(c.r), e)
 	}
 	if c.err == nil && c.r.Err() != nil {
 		c.err = tooComplex(c.source)
@@ -156,6 +159,11 @@ func (c *compiler) before(n *node, k rest) rest {
 	r := c.r
 	if !n.asserts {
 		if k.uniform() {
+			if n.op == opRepeat && n.least == 0 && n.most == regular.Unbounded && n.subs[0].any() && (k.of[0] == regular.Empty || k.open && k.of[0] == regular.All) {
+				all := c.same(regular.All)
+				all.open = true
+				return all
+			}
 			all := c.same(r.Concat(c.language(n), k.of[0]))
 			all.open = k.open
 			return all

@@ -161,6 +161,10 @@ func (p *ecma) alternatives() *node {
 	for p.err == nil {
 		var parts []*node
 		for p.more() && !p.peek("|") && !p.peek(")") {
+			if run := p.run(); run != "" {
+				parts = append(parts, &node{op: opText, text: run})
+				continue
+			}
 			parts = append(parts, p.term())
 		}
 		ways = append(ways, sequence(parts))
@@ -234,6 +238,24 @@ func (p *ecma) term() *node {
 	}
 	return repetition(n, least, most)
 }
+
+// run takes ASCII characters that stand for themselves and are not repeated.
+func (p *ecma) run() string {
+	if p.fold {
+		return ""
+	}
+	begin := p.at
+	for p.at < len(p.source) && p.source[p.at] < utf8.RuneSelf && !isSyntax(p.source[p.at]) {
+		p.at++
+	}
+	if p.at > begin && p.at < len(p.source) && strings.IndexByte("*+?{", p.source[p.at]) >= 0 {
+		p.at-- // the quantifier is the last one's
+	}
+	return p.source[begin:p.at]
+}
+
+// isSyntax tells whether a character stands for something else than itself.
+func isSyntax(c byte) bool { return strings.IndexByte(`^$\\.*+?()[]{}|`, c) >= 0 }
 
 // literal returns the node of a character that stands for itself.
 func (p *ecma) literal(c rune) *node {

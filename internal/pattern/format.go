@@ -13,32 +13,49 @@ import (
 // All of these strings are what the format's RFC allows; not all that it allows are here, where more would not be regular, or is
 // of little use: each format says what is left out.
 func Format(r *regular.Arena, name string) (regular.Expr, bool) {
-	source, ok := formats()[name]
+	parse, ok := formats()[name]
 	if !ok {
 		return regular.None, false
 	}
-	if strings.Contains(source, "LEAP") {
-		source = strings.NewReplacer("LEAPSAMEDAY", leapSeconds('-'), "LEAPNEXTDAY", leapSeconds('+')).Replace(source)
+	f := parse()
+	e, err := newCompiler(r, JSON, f.source, f.tree).whole(f.tree)
+	if err != nil { // the arena is full, which its Err tells
+		return regular.None, true
 	}
-	p := &ecma{source: source}
-	tree, err := p.parse()
-	if err != nil {
-		return regular.None, false
-	}
-	e, err := newCompiler(r, JSON, source, tree).whole(tree)
-	return e, err == nil || r.Err() != nil
+	return e, true
 }
 
-// formats are patterns that must match as a whole.
-var formats = sync.OnceValue(func() map[string]string {
+// format is a pattern and its tree.
+type format struct {
+	source string
+	tree   *node
+}
+
+// formats are the formats by name. Each is parsed once, when it is asked for.
+var formats = sync.OnceValue(func() map[string]func() format {
+	all := map[string]func() format{}
+	for name, source := range formatPatterns() {
+		all[name] = sync.OnceValue(func() format {
+			tree, err := (&ecma{source: source}).parse()
+			if err != nil {
+				tree = choice(nil) // a test sees to it that there is no error
+			}
+			return format{source, tree}
+		})
+	}
+	return all
+})
+
+// formatPatterns returns patterns that must match as a whole.
+func formatPatterns() map[string]string {
 	return map[string]string{
 		// RFC 3339, without the year 0000. A leap second is one at the end of June or December, UTC; its offset is one of whole
-		// hours, or 30 or 45 minutes more.
+		// hours, or 30 minutes more.
 		"date": date,
-		"time": clock + offset + `|LEAPSAMEDAY|LEAPNEXTDAY`,
+		"time": clock + offset + `|` + leapSeconds('-') + `|` + leapSeconds('+'),
 		"date-time": date + `[Tt]` + clock + offset +
-			`|` + year + `-(?:06-30|12-31)[Tt](?:LEAPSAMEDAY)` +
-			`|` + year + `-(?:07-01|01-01)[Tt](?:LEAPNEXTDAY)`,
+			`|` + year + `-(?:06-30|12-31)[Tt](?:` + leapSeconds('-') + `)` +
+			`|` + year + `-(?:07-01|01-01)[Tt](?:` + leapSeconds('+') + `)`,
 		// RFC 3339, appendix A.
 		"duration": `P(?:\d+W|(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)(?:` + durationTime + `)?|` + durationTime + `)`,
 
@@ -74,7 +91,7 @@ var formats = sync.OnceValue(func() map[string]string {
 		// ECMA-262, with groups at most three deep, and with those escapes, ranges and quantifiers only that are right anywhere.
 		"regex": regexes(3),
 	}
-})
+}
 
 const (
 	year  = `(?:[1-9]\d{3}|0(?:[1-9]\d\d|0(?:[1-9]\d|0[1-9])))`
@@ -131,7 +148,7 @@ func leapSeconds(sign byte) string {
 		b.WriteString(`23:59:60` + fraction + `(?:[Zz]|[+-]00:00)`)
 	}
 	for hours := range 24 {
-		for _, minutes := range []int{0, 30, 45} {
+		for _, minutes := range []int{0, 30} {
 			behind := hours*60 + minutes
 			if sign == '-' {
 				behind = -behind

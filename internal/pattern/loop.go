@@ -67,7 +67,8 @@ func (c *compiler) tempered(n *node, k rest) rest {
 	}
 	parts := []regular.Expr{r.Repeat(c.language(set), n.least, n.most)}
 	all := c.same(regular.All)
-	chars := r.Star(c.char)
+	char := c.alphabet.Char(r)
+	chars := r.Star(char)
 	for i, look := range looks {
 		ahead := c.before(look.subs[0], all)
 		if !ahead.uniform() {
@@ -81,9 +82,9 @@ func (c *compiler) tempered(n *node, k rest) rest {
 			bad = r.Not(bad)
 		}
 		if i < behind { // asked where a character follows
-			parts = append(parts, r.Not(r.Concat(chars, r.And(bad, r.Concat(c.char, regular.All)))))
+			parts = append(parts, r.Not(r.Concat(chars, r.And(bad, r.Concat(char, regular.All)))))
 		} else { // asked where one was taken
-			parts = append(parts, r.Not(r.Concat(chars, c.char, bad)))
+			parts = append(parts, r.Not(r.Concat(chars, char, bad)))
 		}
 	}
 	return c.same(r.And(parts...))

@@ -1,6 +1,9 @@
 package pattern
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // op tells what a node is.
 type op uint8
@@ -96,3 +99,6 @@ func character(set Set) *node {
 	}
 	return &node{op: opSet, set: set}
 }
+
+// any tells whether n is any one character.
+func (n *node) any() bool { return n.op == opSet && slices.Equal(n.set, anything()) }

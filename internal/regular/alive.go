@@ -6,6 +6,9 @@ func (r *Arena) Alive(e Expr) bool {
 	if n.alive != unknown {
 		return n.alive == has
 	}
+	if r.err != nil {
+		return false
+	}
 	alive := e != None && (n.plain || n.nullable)
 	if !alive {
 		switch n.kind {
@@ -32,6 +35,8 @@ func (r *Arena) Alive(e Expr) bool {
 
 // search walks through the states that are reached from e until it finds one that is known to have strings.
 func (r *Arena) search(e Expr) bool {
+	r.begin()
+	enough := r.enough          // rows that are added on the way begin anew
 	seen := map[Expr]Expr{e: e} // each state, and the one that it was reached from
 	todo := append(r.stack[:0:0], e)
 	for len(todo) > 0 {
@@ -66,7 +71,7 @@ func (r *Arena) search(e Expr) bool {
 				todo = append(todo, d)
 			}
 		}
-		if len(seen) > r.bounds.Search {
+		if len(seen) > r.bounds.Search || r.effort > enough {
 			r.fail()
 			return false
 		}

@@ -88,6 +88,8 @@ type Arena struct {
 
 	scratch []Expr
 	stack   []Expr // of Alive
+	effort  int    // expressions that were looked at so far
+	enough  int    // what effort may come to before what is being found out is too hard
 	bounds  Bounds
 	err     error
 }
@@ -97,10 +99,13 @@ type Bounds struct {
 	Nodes    int // expressions
 	Operands int // of one union or intersection
 	Search   int // states that are looked at to find out whether an expression has any string
+	Effort   int // expressions that are looked at to find out what follows after one byte, or whether there is a string
+	Work     int // expressions that are looked at in all
+	Bytes    int // of memory, about
 }
 
-// defaultBounds keep an arena below some 30 MB.
-var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000}
+// defaultBounds keep an arena below some 100 MB, where a sane one has less than one.
+var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000, Effort: 1_000_000, Work: 300_000_000, Bytes: 64 << 20}
 
 // New returns an arena with None, Empty and All.
 func New() *Arena {
@@ -120,7 +125,7 @@ func (r *Arena) Clone() *Arena {
 	for k, v := range r.partIDs {
 		c.partIDs[k] = v
 	}
-	c.scratch, c.stack = nil, nil
+	c.scratch, c.stack, c.effort = nil, nil, 0
 	return &c
 }
 
@@ -145,10 +150,22 @@ func (r *Arena) fail() Expr {
 	return None
 }
 
+// begin notes that something is about to be found out, which must not take more than so much effort.
+func (r *Arena) begin() { r.enough = min(r.effort+r.bounds.Effort, r.bounds.Work) }
+
+// tired counts an expression that is looked at, and tells whether there were more than enough.
+func (r *Arena) tired() bool {
+	if r.effort++; r.effort > r.enough {
+		r.fail()
+		return true
+	}
+	return false
+}
+
 // intern returns the expression that n is; where n has operands in lists or text, they are the last ones there and are taken off
 // again where the expression exists already.
 func (r *Arena) intern(n node) Expr {
-	if len(r.nodes) >= r.bounds.Nodes {
+	if len(r.nodes) >= r.bounds.Nodes || r.Bytes() > r.bounds.Bytes {
 		return r.fail()
 	}
 	if 2*len(r.nodes) >= len(r.table) {

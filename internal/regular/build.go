@@ -121,8 +121,12 @@ func (r *Arena) join(k kind, es []Expr) Expr {
 		r.scratch = append(r.scratch, c)
 	}
 	list := r.scratch[begin:]
+	r.effort += len(list)
 	slices.Sort(list)
 	list = slices.Compact(list)
+	if k == or && len(list) > 1 {
+		list = r.absorb(list)
+	}
 	switch {
 	case len(list) == 0:
 		return neutral
@@ -209,6 +213,49 @@ func (r *Arena) reads(e Expr, c Class) bool {
 		return true
 	}
 	return false
+}
+
+// absorb leaves out of the operands of a union those repetitions that others of the same have in them: beside a{2,9}b, it leaves out
+// a{3,7}b. A search for a{1000} anywhere would else be a union of up to a thousand such.
+func (r *Arena) absorb(list []Expr) []Expr {
+	type repetition struct {
+		at          int
+		what, then  Expr
+		least, most int32
+	}
+	var few [8]repetition
+	found := few[:0]
+	for i, e := range list {
+		n, then := &r.nodes[e], Empty
+		if n.kind == concat {
+			n, then = &r.nodes[n.a], Expr(n.b)
+		}
+		if n.kind != repeat {
+			continue
+		}
+		x := repetition{i, Expr(n.a), then, n.b, n.c}
+		if x.most == Unbounded || then == All { // of All, what repetitions are left are a part
+			x.most = maxCount + 1
+		}
+		kept := found[:0]
+		inside := false
+		for _, y := range found {
+			same := x.what == y.what && x.then == y.then
+			inside = inside || same && y.least <= x.least && x.most <= y.most
+			if !inside && same && x.least <= y.least && y.most <= x.most {
+				list[y.at] = None
+				continue
+			}
+			kept = append(kept, y)
+		}
+		found = kept
+		if inside {
+			list[i] = None
+		} else if len(found) < cap(few) {
+			found = append(found, x)
+		}
+	}
+	return slices.DeleteFunc(list, func(e Expr) bool { return e == None })
 }
 
 // Not returns all strings that do not belong to e.

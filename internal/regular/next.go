@@ -28,6 +28,9 @@ func (r *Arena) Next(e Expr, b byte) Expr {
 		}
 		return None
 	}
+	if r.err != nil {
+		return None
+	}
 	if n.row == 0 {
 		r.addRow(e)
 		n = &r.nodes[e]
@@ -36,6 +39,7 @@ func (r *Arena) Next(e Expr, b byte) Expr {
 	if d := r.rows[at]; d != notYet {
 		return d
 	}
+	r.begin()
 	d := r.derivative(e, b)
 	if !r.Alive(d) {
 		d = None
@@ -56,6 +60,9 @@ func (r *Arena) First(e Expr) (c Class) {
 		return r.classes[n.a]
 	case literal:
 		return ClassOf(r.text[n.a])
+	}
+	if r.err != nil {
+		return c
 	}
 	if n.row == 0 {
 		r.addRow(e)
@@ -90,6 +97,10 @@ func (r *Arena) Reach(e Expr) {
 
 // addRow makes room for the transitions of e.
 func (r *Arena) addRow(e Expr) {
+	if r.Bytes() > r.bounds.Bytes {
+		r.fail() // and go on: what follows has a row to look at
+	}
+	r.begin()
 	var p partition
 	p.count = 1
 	singles := Class{}
@@ -116,16 +127,26 @@ func (r *Arena) addRow(e Expr) {
 // split makes p fine enough that the bytes of a part lead from e to the same state. Single bytes that literals begin with are only
 // noted in singles.
 func (r *Arena) split(e Expr, p *partition, singles *Class) {
+	if r.tired() {
+		return
+	}
 	switch n := &r.nodes[e]; n.kind {
 	case class:
+		r.effort += 10 // it takes as much time as that
 		p.refine(r.classes[n.a])
 	case literal:
 		singles.Add(r.text[n.a])
 	case concat:
-		r.split(Expr(n.a), p, singles)
-		if r.nodes[n.a].nullable {
-			r.split(Expr(n.b), p, singles)
+		for ; n.kind == concat; n = &r.nodes[e] {
+			r.split(Expr(n.a), p, singles)
+			if !r.nodes[n.a].nullable {
+				return
+			}
+			if e = Expr(n.b); r.tired() {
+				return
+			}
 		}
+		r.split(e, p, singles)
 	case or, and:
 		for _, e := range r.lists[n.a : n.a+n.b] {
 			r.split(e, p, singles)
@@ -178,6 +199,9 @@ func (p *partition) refine(c Class) {
 
 // derivative returns the strings that, put behind b, belong to e.
 func (r *Arena) derivative(e Expr, b byte) Expr {
+	if r.tired() {
+		return None
+	}
 	switch n := r.nodes[e]; n.kind {
 	case class:
 		if r.classes[n.a].Has(b) {
@@ -188,10 +212,24 @@ func (r *Arena) derivative(e Expr, b byte) Expr {
 			return r.tail(e)
 		}
 	case concat:
-		d := r.concat(r.derivative(Expr(n.a), b), Expr(n.b))
-		if r.nodes[n.a].nullable {
-			return r.Or(d, r.derivative(Expr(n.b), b))
+		// Parts that may be empty are gone through here rather than one inside of the other: a sequence of thousands of them
+		// has one union rather than thousands.
+		begin := len(r.scratch)
+		for {
+			if d := r.concat(r.derivative(Expr(n.a), b), Expr(n.b)); d != None {
+				r.scratch = append(r.scratch, d)
+			}
+			if !r.nodes[n.a].nullable {
+				break
+			}
+			if r.nodes[n.b].kind != concat {
+				r.scratch = append(r.scratch, r.derivative(Expr(n.b), b))
+				break
+			}
+			n = r.nodes[n.b]
 		}
+		d := r.join(or, r.scratch[begin:])
+		r.scratch = r.scratch[:begin]
 		return d
 	case or, and:
 		begin := len(r.scratch)
