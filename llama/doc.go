@@ -34,6 +34,12 @@
 // tokens may be: PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. What turns out right was computed
 // in one step; what does not is forgotten.
 //
+// # Answers that have a form
+//
+// Params.Constraint says which tokens may come next, so that an answer is one of several words, a number or JSON of some schema
+// whatever the model would rather say: package constrain makes such constraints. Text that has no alternative is not chosen but taken,
+// and computed several tokens at once.
+//
 // # Long conversations
 //
 // A cache has room for SessionOptions.Capacity tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
