@@ -254,6 +254,7 @@ func newValidator(schema []byte) (judge func(text []byte) error, err error) {
 			return errors.New("not UTF-8")
 		}
 		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber() // a number may be larger than a float64
 		if err := noNameTwice(d); err != nil {
 			return err
 		}

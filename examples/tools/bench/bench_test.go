@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +69,57 @@ func TestRates(t *testing.T) {
 				t.Errorf("tests %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestSchema measures answers that have no choice but in their first value, which a document decides.
+func TestSchema(t *testing.T) {
+	folder := t.TempDir()
+	schema, document := filepath.Join(folder, "schema.json"), filepath.Join(folder, "document.json")
+	for path, text := range map[string]string{schema: `{"enum":["first","the second of the two"]}`, document: ` "the second of the two"`} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := results[result](t, "-p", "0", "-n", "40", "-r", "1", "-schema", schema, "-document", document)
+	var names []string
+	for _, r := range list {
+		names = append(names, r.Test)
+	}
+	if want := []string{"tg40", "tg40+schema", "tg40+schema-unforced"}; !slices.Equal(names, want) {
+		t.Fatalf("tests %q, want %q", names, want)
+	}
+	if list[0].Forced != 0 || list[1].Forced < 0.3 || list[2].Forced != 0 {
+		t.Errorf("of the tokens are forced: %v, %v, %v", list[0].Forced, list[1].Forced, list[2].Forced)
+	}
+}
+
+// TestGuideLeads follows the choices along a document, also where a token was not the document's.
+func TestGuideLeads(t *testing.T) {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	const text = `{"name":"Ada Lovelace","born":1815}`
+	guide := newGuide(model, text)
+	logits := make([]float32, model.Config().VocabSize)
+	for _, begin := range []string{"", "{", `{"`, `{"na`} {
+		generated := model.Tokenizer().EncodeContinuation(begin)
+		for {
+			clear(logits)
+			if err := guide.Apply(generated, logits); err != nil {
+				t.Fatal(err)
+			}
+			best := llama.Token(slices.Index(logits, slices.Max(logits)))
+			if model.IsEnd(best) {
+				break
+			}
+			generated = append(generated, best)
+		}
+		if got := model.Tokenizer().Decode(generated...); got != text {
+			t.Errorf("after %q: %q, want %q", begin, got, text)
+		}
 	}
 }
 
@@ -253,6 +306,7 @@ func TestMistakes(t *testing.T) {
 		{"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
 		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
 		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
+		{"-schema", "x", "-draft", "2"}, {"-schema", "x", "-latency"}, {"-schema", "x", "-n", "0"}, {"-document", "x"},
 	} {
 		var usage *cli.UsageError
 		if err := run(t.Context(), args, nil, new(bytes.Buffer), new(bytes.Buffer)); !errors.As(err, &usage) {

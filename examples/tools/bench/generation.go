@@ -16,11 +16,14 @@ type generation struct {
 	tokens   int // of each answer
 	sessions int
 	draft    int // tokens that an oracle proposes at a time; 0: none are proposed
+	held     held
 }
 
 func (g generation) describe() result {
-	return result{Test: "tg" + strconv.Itoa(g.tokens), Sessions: g.sessions, Draft: g.draft}
+	return result{Test: "tg" + strconv.Itoa(g.tokens) + g.held.String(), Sessions: g.sessions, Draft: g.draft}
 }
+
+func (g generation) constrained() bool { return g.held != free }
 
 func (g generation) once(ctx context.Context, b *bench, r *recorder) (sample, error) {
 	list := make([]*answerer, g.sessions)
@@ -30,6 +33,7 @@ func (g generation) once(ctx context.Context, b *bench, r *recorder) (sample, er
 			return sample{}, err
 		}
 		defer a.session.Close()
+		a.constraint, a.guide = b.form.of(g.held)
 		list[i] = a
 	}
 	if g.draft > 0 {
@@ -44,12 +48,13 @@ func (g generation) once(ctx context.Context, b *bench, r *recorder) (sample, er
 		return sample{}, err
 	}
 	took := time.Since(began)
-	tokens, accepted := 0, 0
+	tokens, accepted, forced := 0, 0, 0
 	for _, a := range list {
 		tokens += a.tokens
 		accepted += a.accepted
+		forced += a.forced
 	}
-	return sample{rate: float64(tokens) / took.Seconds(), perStep: float64(tokens) / float64(tokens-accepted)}, nil
+	return sample{rate: float64(tokens) / took.Seconds(), perStep: float64(tokens) / float64(tokens-accepted), forced: float64(forced) / float64(tokens)}, nil
 }
 
 // learn prepares for drafts: first the answers are generated without any, for the oracle to know them, and then with those of the
@@ -98,12 +103,15 @@ func (o oracle) Draft(dst, context []llama.Token) []llama.Token {
 
 // answerer is a session that generates an answer.
 type answerer struct {
-	session  *llama.Session
-	start    []llama.Token // what the session holds before the answer
-	tokens   int           // of the answer
-	endless  llama.LogitMask
-	drafter  llama.Drafter // nil: nothing is proposed
-	accepted int           // proposals that the latest answer went on with
+	session    *llama.Session
+	start      []llama.Token // what the session holds before the answer
+	tokens     int           // of the answer
+	endless    llama.LogitMask
+	drafter    llama.Drafter    // nil: nothing is proposed
+	accepted   int              // proposals that the latest answer went on with
+	constraint llama.Constraint // nil: none
+	guide      llama.LogitMask  // leads the choices under the constraint; nil: the model chooses
+	forced     int              // tokens of the latest answer that had no alternative
 }
 
 // newAnswerer returns the i-th session of a test, which has read its prompt: the depth, and one token more, since nothing can be
@@ -129,11 +137,11 @@ func (a *answerer) answer(ctx context.Context) error {
 
 // follow is answer with a function that is called when a token has come, and returns whether to go on.
 //
-// Where the model ends its answer early, it goes on with the end forbidden. Until then nothing is: a mask needs all logits on the
-// host, which is not how most answers are generated.
+// Where the model ends its answer early, it goes on with the end forbidden or, under a constraint, with another document. Until then
+// nothing is forbidden: a mask needs all logits on the host, which is not how most answers are generated.
 func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
-	a.accepted = 0
-	params := llama.Params{MaxTokens: a.tokens, Draft: a.drafter}
+	a.accepted, a.forced = 0, 0
+	params := llama.Params{MaxTokens: a.tokens, Draft: a.drafter, Constraint: a.constraint, Mask: a.guide}
 	for params.MaxTokens > 0 {
 		left := params.MaxTokens
 		for piece, err := range a.session.Generate(ctx, nil, params) {
@@ -144,12 +152,16 @@ func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
 				return err
 			}
 			a.accepted += piece.Stats.AcceptedTokens
+			a.forced += piece.Stats.ForcedTokens
 			left -= len(piece.Tokens)
 			if len(piece.Tokens) > 0 && !came() {
 				return nil
 			}
 		}
-		params.MaxTokens, params.Mask = left, a.endless
+		params.MaxTokens = left
+		if a.constraint == nil {
+			params.Mask = a.endless
+		}
 	}
 	return nil
 }

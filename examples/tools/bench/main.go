@@ -34,6 +34,11 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if b.setting.Threads == 0 {
 		b.setting.Threads = runtime.GOMAXPROCS(0)
 	}
+	if o.schema != "" {
+		if b.form, err = newForm(model, o.schema, o.document); err != nil {
+			return err
+		}
+	}
 	if o.latency {
 		return b.latencies(ctx)
 	}
@@ -45,6 +50,7 @@ type bench struct {
 	*options
 	model   *llama.Model
 	endless llama.LogitMask // forbids what ends an answer
+	form    *form           // of -schema; nil: none
 	setting setting
 	stdout  io.Writer
 }

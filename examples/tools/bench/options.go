@@ -18,6 +18,7 @@ bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN tha
   go run ./examples/tools/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
   go run ./examples/tools/bench -model model.gguf -p 0 -sessions 1,2,4,8,16
   go run ./examples/tools/bench -model model.gguf -p 0 -draft 7
+  go run ./examples/tools/bench -model model.gguf -p 0 -schema schema.json -document document.json
   go run ./examples/tools/bench -model model.gguf -p 4096 -latency
   go run ./examples/tools/bench -model model.gguf -profile
 
@@ -34,16 +35,23 @@ more do not pay, nothing is compared. (-p 1,2,4,8,16 gives the rates of as many 
 With -draft an oracle, which knows the answer already, proposes the next tokens: what drafts can bring at most. The session
 decides itself how many of them it computes at once; "tokens/step" is how many tokens a step brought.
 
+With -schema answers are also generated that fit a JSON Schema, tgN+schema, and the same with the tokens that have no alternative
+computed one by one like others, tgN+schema-unforced; "forced" is which part of the tokens had none. A document that ends is followed
+by another. What a model of random weights writes is mostly one endless string: with -document the choices of these answers are led along
+a document that fits the schema.
+
 With -latency one session generates while another reads a prompt: the times between two tokens, in milliseconds, and the
 prompt's time, in seconds, alone and beside each other. p99 is the time that one token in a hundred takes longer than.`
 
 // options are the command line's.
 type options struct {
 	model       cli.Model
-	prompts     []int // lengths
-	generate    int   // tokens of an answer
-	sessions    []int // how many generate at once; empty: one
-	draft       int   // tokens that an oracle proposes at a time; 0: none are proposed
+	prompts     []int  // lengths
+	generate    int    // tokens of an answer
+	sessions    []int  // how many generate at once; empty: one
+	draft       int    // tokens that an oracle proposes at a time; 0: none are proposed
+	schema      string // path of a JSON Schema; "": answers have no constraint
+	document    string // path of a document that fits it; "": the model chooses
 	latency     bool
 	repetitions int
 	depth       int
@@ -67,6 +75,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.generate, "n", 64, "`tokens` to generate; 0: none")
 		f.StringVar(&sessions, "sessions", "", "how many sessions generate at once: `numbers`, with commas between, such as 1,2,4,8,16")
 		f.IntVar(&o.draft, "draft", 0, "generate also with an oracle that proposes the next `tokens`, so many at a time; 0: do not")
+		f.StringVar(&o.schema, "schema", "", "generate also answers that fit the JSON Schema at `path`")
+		f.StringVar(&o.document, "document", "", "lead these answers along the JSON document at `path`")
 		f.BoolVar(&o.latency, "latency", false, "measure only how long tokens of an answer take while another session reads a prompt")
 		f.IntVar(&o.repetitions, "r", 3, "`times` to repeat each test")
 		f.IntVar(&o.depth, "depth", 0, "`tokens` that the cache holds before each test, untimed; unless given, 128 with -sessions, -draft or -latency")
@@ -130,6 +140,10 @@ func (o *options) check() error {
 		return cli.Usagef("-latency needs a prompt, -p, and at least 2 tokens of an answer, -n")
 	case company && o.generate == 0:
 		return cli.Usagef("-sessions and -draft need tokens to generate, -n")
+	case o.schema != "" && (o.draft > 0 || o.latency || o.generate == 0):
+		return cli.Usagef("-schema needs tokens to generate, -n, and goes without -draft and -latency")
+	case o.document != "" && o.schema == "":
+		return cli.Usagef("-document needs a schema that it fits, -schema")
 	case len(o.prompts) == 0 && o.generate == 0:
 		return cli.Usagef("-p 0 and -n 0 leave nothing to measure")
 	}

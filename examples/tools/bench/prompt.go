@@ -13,6 +13,8 @@ type prompt struct{ tokens int }
 
 func (p prompt) describe() result { return result{Test: "pp" + strconv.Itoa(p.tokens)} }
 
+func (p prompt) constrained() bool { return false }
+
 func (p prompt) once(ctx context.Context, b *bench, r *recorder) (sample, error) {
 	session, tokens, err := p.open(ctx, b)
 	if err != nil {

@@ -16,12 +16,15 @@ type test interface {
 	describe() result
 	// once runs the test in new sessions. r, if not nil, records the operations of the time that is measured.
 	once(ctx context.Context, b *bench, r *recorder) (sample, error)
+	// constrained tells whether answers have a constraint.
+	constrained() bool
 }
 
 // sample is what one run of a test gave.
 type sample struct {
 	rate    float64 // tokens a second
 	perStep float64 // tokens of an answer that one of its steps brought; 0: the test generates nothing
+	forced  float64 // part of the tokens that had no alternative
 }
 
 // result is one measured test, in the form of -json.
@@ -32,6 +35,7 @@ type result struct {
 	TokensPerSecond float64 `json:"tokens_per_second"`  // of all sessions together
 	StdDev          float64 `json:"stddev"`
 	TokensPerStep   float64 `json:"tokens_per_step,omitempty"` // of one answer
+	Forced          float64 `json:"forced,omitempty"`          // part of the tokens that had no alternative
 	// Rows and RowsPerSecond are of one session that computes up to as many rows in a step as there were sessions, with the logits of
 	// each: how many it computed in a step, and its rate.
 	Rows          float64 `json:"rows,omitempty"`
@@ -64,9 +68,12 @@ func (o *options) tests() (list []test) {
 		sessions = []int{1}
 	}
 	for _, n := range sessions {
-		list = append(list, generation{o.generate, n, 0})
+		list = append(list, generation{tokens: o.generate, sessions: n})
 		if o.draft > 0 {
-			list = append(list, generation{o.generate, n, o.draft})
+			list = append(list, generation{tokens: o.generate, sessions: n, draft: o.draft})
+		}
+		if o.schema != "" {
+			list = append(list, generation{tokens: o.generate, sessions: n, held: fitting}, generation{tokens: o.generate, sessions: n, held: unforced})
 		}
 	}
 	return list
@@ -80,7 +87,7 @@ func (b *bench) rates(ctx context.Context) error {
 	for _, t := range b.tests() {
 		r := t.describe()
 		samples, err := b.measure(ctx, t, b.recorder)
-		if err == nil && r.Sessions > 1 && r.Draft == 0 {
+		if err == nil && r.Sessions > 1 && r.Draft == 0 && !t.constrained() {
 			r.Rows, r.RowsPerSecond, err = b.rows(ctx, r.Sessions)
 		}
 		if err != nil {
@@ -92,6 +99,7 @@ func (b *bench) rates(ctx context.Context) error {
 		}
 		r.TokensPerSecond, r.StdDev = statistics(samples, func(s sample) float64 { return s.rate })
 		r.TokensPerStep, _ = statistics(samples, func(s sample) float64 { return s.perStep })
+		r.Forced, _ = statistics(samples, func(s sample) float64 { return s.forced })
 		r.setting = b.setting.now()
 		if !b.json {
 			table.add(&r)
@@ -129,7 +137,7 @@ func (b *bench) measure(ctx context.Context, t test, r *recorder) (list []sample
 // computes in a step, and how many a second.
 func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err error) {
 	tokens := (b.generate + n - 1) / n * n // whole steps
-	samples, err := b.measure(ctx, generation{tokens, 1, n - 1}, nil)
+	samples, err := b.measure(ctx, generation{tokens: tokens, sessions: 1, draft: n - 1}, nil)
 	if err != nil {
 		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
 	}
@@ -176,6 +184,7 @@ func (b *bench) columns() []column[*result] {
 		{b.draft > 0, "draft", func(r *result) string { return count(r.Draft) }},
 		{true, "tokens/s", func(r *result) string { return fixed(r.TokensPerSecond) }},
 		{true, "±", func(r *result) string { return fixed(r.StdDev) }},
+		{b.schema != "", "forced", func(r *result) string { return present(r.Forced) }},
 		{b.draft > 0, "tokens/step", func(r *result) string { return present(r.TokensPerStep) }},
 		{company, "rows/step", func(r *result) string { return present(r.Rows) }},
 		{company, "rows/s", func(r *result) string { return present(r.RowsPerSecond) }},

@@ -48,6 +48,7 @@ type options struct {
 	forced     bool
 	memory     bool
 	check      int
+	thread     bool
 	json       bool
 	tokens     bool
 	compare    []string
@@ -69,6 +70,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.BoolVar(&o.forced, "forced", false, "count the tokens of valid documents that have no alternative")
 		f.BoolVar(&o.memory, "memory", false, "measure the memory of each constraint; slow: it collects garbage for each")
 		f.IntVar(&o.check, "check", 0, "check at each position that Allowed and Accept agree, for so many `tokens`; 0: do not")
+		f.BoolVar(&o.thread, "thread-time", false, "leave out of the times what the processor did for others, garbage collection too; for a machine that is shared")
 		f.StringVar(&o.cpuprofile, "cpuprofile", "", "write a profile of the processor's time to `path`")
 	})
 	f.Group("What is told", func() {
@@ -89,6 +91,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.most < 0 || o.check < 0 || o.list < 0 {
 		return nil, cli.Usagef("-n, -check and -list are 0 or more")
 	}
+	if _, ok := threadTime(); o.thread && !ok {
+		return nil, cli.Usagef("-thread-time: this system does not tell it")
+	}
 	for _, c := range o.compare {
 		if name, path, ok := strings.Cut(c, "="); !ok || name == "" || path == "" {
 			return nil, cli.Usagef("-compare %q is not NAME=PATH", c)
@@ -104,7 +109,9 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	e := newExaminer(func() (*llama.Tokenizer, error) { return loadTokenizer(o.tokenizer) })
-	e.forced, e.memory, e.check = o.forced, o.memory, o.check
+	e.forced, e.memory, e.check, e.thread = o.forced, o.memory, o.check, o.thread
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	warmed, err := e.warm()
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func TestTable(t *testing.T) {
 	if err := os.WriteFile(path, []byte(other), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	out, err := maskbench(t, file, "-memory", "-forced", "-compare", "other="+path)
+	out, err := maskbench(t, file, "-memory", "-forced", "-check", "2", "-compare", "other="+path)
 	if err == nil {
 		t.Error("a wrong verdict is no error")
 	}

@@ -64,6 +64,7 @@ type examiner struct {
 	forced    bool // count forced tokens
 	memory    bool // measure the heap
 	check     int  // tokens a position to check Allowed against Accept with; 0: none
+	thread    bool // times are those that processors worked for the thread, which does not change
 
 	set    *llama.TokenSet
 	random *rand.Rand
@@ -106,9 +107,9 @@ func (e *examiner) examine(s *schema) (r *result, err error) {
 	}
 	e.compiled++
 	before := e.heap()
-	began := time.Now()
+	began := e.now()
 	constraint, err := constrain.JSONSchema(e.tokenizer, s.Schema)
-	r.CompileUS = microseconds(time.Since(began))
+	r.CompileUS = microseconds(e.now() - began)
 	var refused *constrain.UnsupportedError
 	switch {
 	case errors.As(err, &refused):
@@ -174,7 +175,7 @@ func (e *examiner) test(r *result, m llama.Matcher, i int, valid bool) {
 // document may end after its last.
 func (e *examiner) follow(r *result, m llama.Matcher) (int, error) {
 	for at := 0; ; at++ {
-		began := time.Now()
+		began := e.now()
 		if err := m.Allowed(e.set); err != nil {
 			return at, err
 		}
@@ -186,7 +187,7 @@ func (e *examiner) follow(r *result, m llama.Matcher) (int, error) {
 				}
 			}
 		}
-		r.MaskUS = append(r.MaskUS, microseconds(time.Since(began)))
+		r.MaskUS = append(r.MaskUS, microseconds(e.now()-began))
 		if at == len(e.tokens) {
 			if e.set.End() {
 				at++
@@ -221,6 +222,18 @@ func (e *examiner) foretell(r *result, m llama.Matcher) {
 		}
 	}
 	r.Tokens += len(e.tokens)
+}
+
+// zero is when the program began.
+var zero = time.Now()
+
+// now returns the time since some moment.
+func (e *examiner) now() time.Duration {
+	if e.thread {
+		worked, _ := threadTime()
+		return worked
+	}
+	return time.Since(zero)
 }
 
 // heap returns the bytes of what is alive on the heap, 0 unless that is measured.
