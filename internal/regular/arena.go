@@ -10,6 +10,7 @@ package regular
 import (
 	"errors"
 	"hash/maphash"
+	"maps"
 	"slices"
 )
 
@@ -54,7 +55,8 @@ type node struct {
 	alive           knowledge
 	a, b, c         int32
 	row             int32 // 1 + where its transitions are in rows; 0: not yet asked for
-	part            int32 // its partition of the bytes
+	part            int32 // 1 + its partition of the bytes; 0: not yet asked for
+	loose, slack    int32 // what Loosen returned; loose is 0, None, where it was not yet asked
 }
 
 // knowledge is what is known about whether an expression has any string.
@@ -83,8 +85,9 @@ type Arena struct {
 	seed    maphash.Seed
 
 	parts   []partition
-	partIDs map[[256]uint8]int32
-	rows    []Expr // notYet, or the expression after a byte of the part
+	partIDs map[[256]uint8]int32 // 1 + the number of a partition
+	commons map[[2]int32]int32   // of two of these: see common
+	rows    []Expr               // notYet, or the expression after a byte of the part
 
 	scratch []Expr
 	stack   []Expr // of Alive
@@ -109,7 +112,7 @@ var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000, Eff
 
 // New returns an arena with None, Empty and All.
 func New() *Arena {
-	r := &Arena{seed: maphash.MakeSeed(), table: make([]int32, 256), partIDs: map[[256]uint8]int32{}, bounds: defaultBounds}
+	r := &Arena{seed: maphash.MakeSeed(), table: make([]int32, 256), partIDs: map[[256]uint8]int32{}, commons: map[[2]int32]int32{}, bounds: defaultBounds}
 	r.intern(node{kind: none, plain: true, alive: hasNot})
 	r.intern(node{kind: empty, nullable: true, plain: true, alive: has})
 	r.intern(node{kind: not, nullable: true, alive: has})
@@ -121,10 +124,7 @@ func (r *Arena) Clone() *Arena {
 	c := *r
 	c.nodes, c.lists, c.text, c.classes = slices.Clone(r.nodes), slices.Clone(r.lists), slices.Clone(r.text), slices.Clone(r.classes)
 	c.table, c.parts, c.rows = slices.Clone(r.table), slices.Clone(r.parts), slices.Clone(r.rows)
-	c.partIDs = make(map[[256]uint8]int32, len(r.partIDs))
-	for k, v := range r.partIDs {
-		c.partIDs[k] = v
-	}
+	c.partIDs, c.commons = maps.Clone(r.partIDs), maps.Clone(r.commons)
 	c.scratch, c.stack, c.effort = nil, nil, 0
 	return &c
 }
@@ -137,7 +137,7 @@ func (r *Arena) Len() int { return len(r.nodes) }
 
 // Bytes returns about how much memory the arena takes.
 func (r *Arena) Bytes() int {
-	const nodeBytes, partBytes = 28, 300
+	const nodeBytes, partBytes = 36, 300
 	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + cap(r.parts)*partBytes*2 + cap(r.rows)*4
 }
 

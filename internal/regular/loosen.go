@@ -5,6 +5,15 @@ import "math"
 // Loosen returns e without the upper bounds of its repetitions, (a{2,9}&.{0,40}) as (a{2,}&.*), and slack: up to so many bytes may follow,
 // all told, before any of the bounds matters. Where e has no such bounds, it returns e and Unlimited.
 func (r *Arena) Loosen(e Expr) (loose Expr, slack int) {
+	if n := &r.nodes[e]; n.loose != 0 {
+		return Expr(n.loose), int(n.slack)
+	}
+	loose, slack = r.loosen(e)
+	r.nodes[e].loose, r.nodes[e].slack = int32(loose), int32(slack)
+	return loose, slack
+}
+
+func (r *Arena) loosen(e Expr) (loose Expr, slack int) {
 	slack = Unlimited
 	switch n := r.nodes[e]; n.kind {
 	case concat:
@@ -27,13 +36,13 @@ func (r *Arena) Loosen(e Expr) (loose Expr, slack int) {
 		if n.c == Unbounded {
 			return r.Repeat(l, int(n.b), Unbounded), s
 		}
-		return r.Repeat(l, int(n.b), Unbounded), min(s, int(n.c)*max(r.least(Expr(n.a)), 1))
+		return r.Repeat(l, int(n.b), Unbounded), min(s, int(min(int64(n.c)*int64(max(r.least(Expr(n.a)), 1)), maxCount)))
 	}
 	return e, slack
 }
 
 // Unlimited is the slack of an expression without bounds.
-const Unlimited = math.MaxInt
+const Unlimited = math.MaxInt32
 
 // least returns a length that no string of e is shorter than.
 func (r *Arena) least(e Expr) (length int) {
@@ -121,6 +130,6 @@ func (r *Arena) representatives(e Expr) []byte {
 	if r.nodes[e].row == 0 {
 		r.addRow(e)
 	}
-	p := &r.parts[r.nodes[e].part]
+	p := &r.parts[r.nodes[e].part-1]
 	return append([]byte(nil), p.first[:p.count]...)
 }

@@ -35,7 +35,7 @@ func (r *Arena) Next(e Expr, b byte) Expr {
 		r.addRow(e)
 		n = &r.nodes[e]
 	}
-	at := int(n.row-1) + int(r.parts[n.part].of[b])
+	at := int(n.row-1) + int(r.parts[n.part-1].of[b])
 	if d := r.rows[at]; d != notYet {
 		return d
 	}
@@ -67,7 +67,7 @@ func (r *Arena) First(e Expr) (c Class) {
 	if n.row == 0 {
 		r.addRow(e)
 	}
-	p := r.parts[r.nodes[e].part]
+	p := r.parts[r.nodes[e].part-1]
 	var begins [256]bool
 	for i := range p.count {
 		begins[i] = r.Next(e, p.first[i]) != None
@@ -101,27 +101,95 @@ func (r *Arena) addRow(e Expr) {
 		r.fail() // and go on: what follows has a row to look at
 	}
 	r.begin()
-	var p partition
-	p.count = 1
-	singles := Class{}
-	r.split(e, &p, &singles)
-	for _, b := range singles.Bytes(nil) {
-		p.refine(ClassOf(b))
+	id := r.partOf(e)
+	r.nodes[e].row = int32(len(r.rows) + 1)
+	for range r.parts[id-1].count {
+		r.rows = append(r.rows, notYet)
 	}
+}
+
+// fewOperands is up to how many operands of a union or intersection are taken one by one by partOf.
+const fewOperands = 16
+
+// partOf returns 1 + the number of a partition such that the bytes of a part lead from e to the same state. Counts make no difference
+// to it, so that the many states of a counted repetition get theirs from the few that these are made of.
+func (r *Arena) partOf(e Expr) int32 {
+	n := r.nodes[e]
+	if n.part != 0 {
+		return n.part
+	}
+	if r.tired() {
+		return r.addPart(&partition{count: 1})
+	}
+	id := int32(0)
+	switch {
+	case n.kind == concat && !r.nodes[n.a].nullable:
+		id = r.partOf(Expr(n.a))
+	case n.kind == concat:
+		id = r.common(r.partOf(Expr(n.a)), r.partOf(Expr(n.b)))
+	case (n.kind == or || n.kind == and) && n.b <= fewOperands:
+		id = r.partOf(r.lists[n.a])
+		for i := int32(1); i < n.b; i++ {
+			id = r.common(id, r.partOf(r.lists[n.a+i]))
+		}
+	case n.kind == not || n.kind == repeat:
+		id = r.partOf(Expr(n.a))
+	default:
+		p := partition{count: 1}
+		singles := Class{}
+		r.split(e, &p, &singles)
+		for _, b := range singles.Bytes(nil) {
+			p.refine(ClassOf(b))
+		}
+		id = r.addPart(&p)
+	}
+	r.nodes[e].part = id
+	return id
+}
+
+// addPart returns 1 + the number of a partition.
+func (r *Arena) addPart(p *partition) int32 {
 	for b := 255; b >= 0; b-- {
 		p.first[p.of[b]] = uint8(b)
 	}
 	id, ok := r.partIDs[p.of]
 	if !ok {
+		r.parts = append(r.parts, *p)
 		id = int32(len(r.parts))
 		r.partIDs[p.of] = id
-		r.parts = append(r.parts, p)
 	}
-	n := &r.nodes[e]
-	n.part, n.row = id, int32(len(r.rows)+1)
-	for range p.count {
-		r.rows = append(r.rows, notYet)
+	return id
+}
+
+// common returns 1 + the number of the partition into the bytes that neither of two partitions tells apart.
+func (r *Arena) common(a, b int32) int32 {
+	if a == b || r.parts[b-1].count == 1 {
+		return a
 	}
+	if r.parts[a-1].count == 1 {
+		return b
+	}
+	key := [2]int32{min(a, b), max(a, b)}
+	if id, ok := r.commons[key]; ok {
+		return id
+	}
+	r.effort += 10 // it takes as much time as that
+	p, q := &r.parts[a-1], &r.parts[b-1]
+	both := partition{}
+	numbers := make(map[[2]uint8]uint8, p.count+q.count)
+	for c := range 256 {
+		at := [2]uint8{p.of[c], q.of[c]}
+		number, ok := numbers[at]
+		if !ok {
+			number = uint8(both.count)
+			numbers[at] = number
+			both.count++
+		}
+		both.of[c] = number
+	}
+	id := r.addPart(&both)
+	r.commons[key] = id
+	return id
 }
 
 // split makes p fine enough that the bytes of a part lead from e to the same state. Single bytes that literals begin with are only
