@@ -24,7 +24,8 @@ func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)
 	}
-	return JSONSchema(t, schema)
+	c, _, err := JSONSchemaWith(t, schema, SchemaOptions{Ordered: true})
+	return c, err
 }
 
 // Schema returns the JSON Schema of a Go type, to be shown to the model in the system message. Tags of encoding/json are followed: a
