@@ -158,7 +158,7 @@ func (c *constraining) next() (over bool, err error) {
 }
 
 // errNoReturn is the error of an Allowed that ends its goroutine or panics.
-var errNoReturn = errors.New("Allowed did not return")
+var errNoReturn = errors.New("its Allowed did not return")
 
 // ask asks the matcher what may come next.
 func (c *constraining) ask() {
