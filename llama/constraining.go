@@ -47,7 +47,7 @@ const maxForced = defaultMaxBatch - 1
 
 // start prepares for an answer of a model.
 func (c *constraining) start(constraint Constraint, m *Model) error {
-	*c = constraining{forced: c.forced[:0], bits: c.bits, filled: c.filled, fill: c.fill}
+	c.stop()
 	if constraint == nil {
 		return nil
 	}
@@ -67,12 +67,12 @@ func (c *constraining) start(constraint Constraint, m *Model) error {
 	return c.look()
 }
 
-// stop ends the answer, when nothing of it is under way on another goroutine any more.
+// stop ends the answer, when nothing of it is under way on another goroutine any more, and keeps nothing but memory.
 func (c *constraining) stop() {
 	if c.filling {
 		<-c.filled
 	}
-	c.matcher, c.filling = nil, false
+	*c = constraining{forced: c.forced[:0], bits: c.bits, filled: c.filled, fill: c.fill}
 }
 
 // look finds out which tokens are forced, when all that were known are taken.
@@ -80,11 +80,12 @@ func (c *constraining) look() error {
 	c.forced, c.taken, c.more, c.known = c.forced[:0], 0, true, false
 	for len(c.forced) < maxForced {
 		from := len(c.forced)
-		c.forced = c.matcher.Forced(c.forced)
-		if len(c.forced) <= from {
-			c.forced, c.more = c.forced[:from], false
+		forced := c.matcher.Forced(c.forced)
+		if len(forced) <= from {
+			c.more = false
 			return nil
 		}
+		c.forced = forced
 		for _, t := range c.forced[from:] {
 			if t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t) {
 				return fmt.Errorf("Params.Constraint: token %d is forced, which is an end token or not in the vocabulary", t)
@@ -136,16 +137,17 @@ func (c *constraining) chosen(t Token) error {
 
 // next makes sure that it is known what may be chosen, where the next token is a choice. over tells that the answer can only end.
 func (c *constraining) next() (over bool, err error) {
-	if c.matcher == nil || !c.choice() {
-		return false, nil
-	}
-	if c.filling {
+	if c.filling { // also where the next token is forced: the loop's body is to run while the matcher does not
 		<-c.filled
 		c.filling, c.known = false, true
 		if c.panicked != nil {
 			panic(c.panicked) // on the goroutine that ranges over the answer, as everything else of the program's that panics
 		}
-	} else if !c.known {
+	}
+	if c.matcher == nil || !c.choice() {
+		return false, nil
+	}
+	if !c.known {
 		c.ask()
 		c.known = true
 	}
@@ -156,7 +158,7 @@ func (c *constraining) next() (over bool, err error) {
 }
 
 // errNoReturn is the error of an Allowed that ends its goroutine or panics.
-var errNoReturn = errors.New("Allowed did not return")
+var errNoReturn = errors.New("its Allowed did not return")
 
 // ask asks the matcher what may come next.
 func (c *constraining) ask() {
@@ -195,10 +197,9 @@ func (c *constraining) fillAside() {
 // shorter steps would feel; and what is asked for without that is asked for just before the choice.
 const leastOverlap = 500 * time.Microsecond
 
-// overlap lets the matcher be asked while a step is computed that takes about so long. It is for when the answer goes on with a choice
-// after the forced tokens.
-func (c *constraining) overlap(step time.Duration) {
-	if c.matcher == nil || c.known || c.more || c.filling || step < leastOverlap || runtime.GOMAXPROCS(0) == 1 {
+// overlap lets the matcher be asked, about what comes behind the forced tokens, while a step of some rows is computed.
+func (c *constraining) overlap(b *batch, rows int) {
+	if c.matcher == nil || c.known || c.more || runtime.GOMAXPROCS(0) == 1 || b.cost(rows) < leastOverlap {
 		return
 	}
 	c.filling = true

@@ -37,7 +37,6 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 	if d.drafter == nil {
 		return run
 	}
-	d.learn(run[0])
 	d.batch, d.certain = c.model.batch, len(run)-1
 	if d.cost == nil {
 		d.cost, d.dearCosts = d.rowCost, d.dearCost
@@ -95,7 +94,7 @@ func (d *drafting) dearCost(rows int) time.Duration {
 	return 0
 }
 
-// learn tells length how the latest proposal turned out, now that next is the first token that was not accepted from it.
+// learn tells length how the latest proposal turned out, if there was one, now that next is the first token that was not accepted from it.
 func (d *drafting) learn(next Token) {
 	if !d.open {
 		return

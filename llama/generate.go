@@ -359,6 +359,7 @@ func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 			top = s.sampler.deciders(c.model.config.VocabSize)
 		}
 		s.run = append(s.run[:0], t)
+		s.drafting.learn(t)
 		if goOn {
 			most := min(c.room(), c.options.Capacity-c.slots()) - 1
 			if s.sampler.MaxTokens > 0 {
@@ -369,7 +370,7 @@ func (s *Session) append(t Token, goOn bool, stats *Stats) error {
 			if s.run = append(s.run, forced[:n]...); all && n == len(forced) {
 				s.run = s.drafting.propose(s.run, c, most-n, &s.constraining)
 			}
-			s.constraining.overlap(c.model.batch.cost(len(s.run)))
+			s.constraining.overlap(c.model.batch, len(s.run))
 		}
 		return c.answer(s.run, top)
 	})
