@@ -31,25 +31,35 @@ type rest struct {
 // newCompiler returns a compiler for a tree.
 func newCompiler(r *regular.Arena, a Alphabet, source string, tree *node) *compiler {
 	c := &compiler{r: r, alphabet: a, source: source, blocks: []Set{anything()}}
-	c.partition(tree)
+	c.partition(tree, false)
 	return c
 }
 
-// partition refines the blocks so that each assertion holds for all characters of a block or for none.
-func (c *compiler) partition(n *node) {
+// partition refines the blocks so that each assertion below n holds for all characters of a block or for none. In a loop, that goes
+// for look-aheads for one character too.
+func (c *compiler) partition(n *node, loop bool) {
 	if !n.asserts {
 		return
 	}
-	for _, s := range n.subs {
-		c.partition(s)
-	}
-	if n.op != opLineBegin && n.op != opLineEnd && n.op != opBoundary && n.op != opBehind {
+	set := n.set
+	switch n.op {
+	case opLineBegin, opLineEnd, opBoundary, opBehind:
+	case opAhead:
+		var ok bool
+		if set, _, ok = n.subs[0].one(opEnd); ok && loop {
+			break
+		}
+		fallthrough
+	default:
+		for _, s := range n.subs {
+			c.partition(s, loop || n.op == opRepeat && n.most == regular.Unbounded)
+		}
 		return
 	}
 	const most = 32
 	var blocks []Set
 	for _, b := range c.blocks {
-		for _, part := range []Set{b.And(n.set), b.Minus(n.set)} {
+		for _, part := range []Set{b.And(set), b.Minus(set)} {
 			if len(part) > 0 {
 				blocks = append(blocks, part)
 			}
@@ -238,12 +248,20 @@ func (c *compiler) demand(n *node, context int) demand {
 			return next
 		}
 		return c.anyNext() &^ next
+	case opNext:
+		if n.edge {
+			next |= atEnd
+		}
+		if n.negative {
+			next = c.anyNext() &^ next
+		}
+		return next
 	case opBegin:
 		holds = context == 0
 	case opLineBegin:
 		holds = context == 0 || c.inside(context, n.set)
 	case opBehind:
-		holds = (context == 0 && n.begin || c.inside(context, n.set)) != n.negative
+		holds = (context == 0 && n.edge || c.inside(context, n.set)) != n.negative
 	}
 	if holds {
 		return c.anyNext()

@@ -366,13 +366,13 @@ func (p *ecma) group(begin int) (n *node, quantifiable bool) {
 		n = above(opAhead, n)
 		n.negative, n.offset = negative, begin
 	case opBehind:
-		set, begins, ok := n.oneBehind()
+		set, begins, ok := n.one(opBegin)
 		if !ok {
 			p.fail(begin, "a look-behind for more than one character", true)
 			return nothing(), true
 		}
 		n = assertion(opBehind, set)
-		n.negative, n.begin = negative, begins
+		n.negative, n.edge = negative, begins
 	}
 	return n, quantifiable
 }
@@ -394,8 +394,8 @@ func (p *ecma) modifiers() bool {
 	return true
 }
 
-// oneBehind returns what a look-behind looks for, where that is one character or the beginning of the text.
-func (n *node) oneBehind() (set Set, begin, ok bool) {
+// one returns what a look-around looks for, where that is one character or the edge of the text: opBegin or opEnd.
+func (n *node) one(edge op) (set Set, atEdge, ok bool) {
 	switch n.op {
 	case opSet:
 		return n.set, false, true
@@ -403,17 +403,17 @@ func (n *node) oneBehind() (set Set, begin, ok bool) {
 		if c, size := utf8.DecodeRuneInString(n.text); size == len(n.text) {
 			return Set{{c, c}}, false, true
 		}
-	case opBegin:
+	case edge:
 		return nil, true, true
 	case opAlt:
 		for _, s := range n.subs {
-			its, begins, ok := s.oneBehind()
+			its, edges, ok := s.one(edge)
 			if !ok {
 				return nil, false, false
 			}
-			set, begin = set.Or(its), begin || begins
+			set, atEdge = set.Or(its), atEdge || edges
 		}
-		return set, begin, true
+		return set, atEdge, true
 	}
 	return nil, false, false
 }
