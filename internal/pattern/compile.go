@@ -14,9 +14,16 @@ type compiler struct {
 	r        *regular.Arena
 	alphabet Alphabet
 	source   string
-	blocks   []Set // a partition of all characters: assertions tell only characters of different blocks apart
+	blocks   []Set     // a partition of all characters: assertions tell only characters of different blocks apart
+	sets     []spelled // the sets that were met first
 	steps    int
 	err      error
+}
+
+// spelled is a set and its expression.
+type spelled struct {
+	set  Set
+	expr regular.Expr
 }
 
 // rest is what may follow in each context.
@@ -34,6 +41,23 @@ func newCompiler(r *regular.Arena, a Alphabet, source string, tree *node) *compi
 	c.partition(tree, false)
 	return c
 }
+
+// set returns the expression of one character of a set.
+func (c *compiler) set(set Set) regular.Expr {
+	for _, s := range c.sets {
+		if slices.Equal(s.set, set) {
+			return s.expr
+		}
+	}
+	e := c.alphabet.Set(c.r, set)
+	if len(c.sets) < 16 {
+		c.sets = append(c.sets, spelled{set, e})
+	}
+	return e
+}
+
+// char returns the expression of any character.
+func (c *compiler) char() regular.Expr { return c.set(anything()) }
 
 // partition refines the blocks so that each assertion below n holds for all characters of a block or for none. In a loop, that goes
 // for look-aheads for one character too.
@@ -94,7 +118,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 	if slices.Max(k.of[1:]) == regular.None { // None is the smallest
 		return c.finish(k.of[0], k.open)
 	}
-	char := c.alphabet.Char(c.r)
+	char := c.char()
 	chars := c.r.Star(char)
 	if k.uniform() {
 		return c.finish(c.r.Concat(chars, k.of[0]), k.open)
@@ -103,7 +127,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 	switch later := k.of[1:]; {
 	case slices.Max(later) != slices.Min(later):
 		for i, b := range c.blocks {
-			ways = append(ways, c.r.Concat(chars, c.alphabet.Set(c.r, b), later[i]))
+			ways = append(ways, c.r.Concat(chars, c.set(b), later[i]))
 		}
 	default:
 		ways = append(ways, c.r.Concat(chars, char, later[0]))
@@ -114,7 +138,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 // finish returns e, less what the alphabet cannot write.
 func (c *compiler) finish(e regular.Expr, open bool) (regular.Expr, error) {
 	if open {
-		e = c.r.And(c.alphabet.Chars(c.r), e)
+		e = c.r.And(c.r.Star(c.char()), e)
 	}
 	if c.err == nil && c.r.Err() != nil {
 		c.err = tooComplex(c.source)
@@ -297,7 +321,7 @@ func (c *compiler) firsts(d demand) regular.Expr {
 			set = set.Or(b)
 		}
 	}
-	return c.alphabet.Set(c.r, set)
+	return c.set(set)
 }
 
 // language returns what n matches, which has no assertions.
@@ -307,7 +331,7 @@ func (c *compiler) language(n *node) regular.Expr {
 	}
 	switch n.op {
 	case opSet:
-		return c.alphabet.Set(c.r, n.set)
+		return c.set(n.set)
 	case opText:
 		return c.alphabet.Text(c.r, n.text)
 	case opRepeat:
@@ -338,7 +362,7 @@ func (c *compiler) split(n *node) (empty bool, ends []regular.Expr) {
 	switch n.op {
 	case opSet:
 		for i, b := range c.blocks {
-			ends[i] = c.alphabet.Set(r, n.set.And(b))
+			ends[i] = c.set(n.set.And(b))
 		}
 	case opText:
 		last, _ := utf8.DecodeLastRuneInString(n.text)

@@ -99,7 +99,7 @@ func (c *compiler) tempered(n *node, k rest) (out rest, ok bool) {
 		return k, false
 	}
 	parts := []regular.Expr{r.Repeat(c.language(taken), n.least, n.most)}
-	char := c.alphabet.Char(r)
+	char := c.char()
 	chars := r.Star(char)
 	refuse := func(look *node, where func(bad regular.Expr) regular.Expr) {
 		ahead := c.before(look.subs[0], c.same(regular.All))

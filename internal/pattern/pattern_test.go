@@ -309,3 +309,18 @@ func FuzzPatterns(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkECMA(b *testing.B) {
+	for _, source := range []string{`^[A-Fa-f\d]{24}$`, `^(\d\.)(\d)$|^(\d)$`, `(\+)\w+`, `^\S+@\S+\.\S+$`, `^(?!.*--)[a-z0-9-]{1,63}$`} {
+		b.Run(source, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				r := jsontext.New().Arena
+				b.StartTimer()
+				if _, err := pattern.ECMA(r, pattern.JSON, source); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
