@@ -14,9 +14,16 @@ type compiler struct {
 	r        *regular.Arena
 	alphabet Alphabet
 	source   string
-	blocks   []Set // a partition of all characters: assertions tell only characters of different blocks apart
+	blocks   []Set     // a partition of all characters: assertions tell only characters of different blocks apart
+	sets     []spelled // the sets that were met first
 	steps    int
 	err      error
+}
+
+// spelled is a set and its expression.
+type spelled struct {
+	set  Set
+	expr regular.Expr
 }
 
 // rest is what may follow in each context.
@@ -31,25 +38,52 @@ type rest struct {
 // newCompiler returns a compiler for a tree.
 func newCompiler(r *regular.Arena, a Alphabet, source string, tree *node) *compiler {
 	c := &compiler{r: r, alphabet: a, source: source, blocks: []Set{anything()}}
-	c.partition(tree)
+	c.partition(tree, false)
 	return c
 }
 
-// partition refines the blocks so that each assertion holds for all characters of a block or for none.
-func (c *compiler) partition(n *node) {
+// set returns the expression of one character of a set.
+func (c *compiler) set(set Set) regular.Expr {
+	for _, s := range c.sets {
+		if slices.Equal(s.set, set) {
+			return s.expr
+		}
+	}
+	e := c.alphabet.Set(c.r, set)
+	if len(c.sets) < 16 {
+		c.sets = append(c.sets, spelled{set, e})
+	}
+	return e
+}
+
+// char returns the expression of any character.
+func (c *compiler) char() regular.Expr { return c.set(anything()) }
+
+// partition refines the blocks so that each assertion below n holds for all characters of a block or for none. In a loop, that goes
+// for look-aheads for one character too.
+func (c *compiler) partition(n *node, loop bool) {
 	if !n.asserts {
 		return
 	}
-	for _, s := range n.subs {
-		c.partition(s)
-	}
-	if n.op != opLineBegin && n.op != opLineEnd && n.op != opBoundary && n.op != opBehind {
+	set := n.set
+	switch n.op {
+	case opLineBegin, opLineEnd, opBoundary, opBehind:
+	case opAhead:
+		var ok bool
+		if set, _, ok = n.subs[0].one(opEnd); ok && loop {
+			break
+		}
+		fallthrough
+	default:
+		for _, s := range n.subs {
+			c.partition(s, loop || n.op == opRepeat && n.most == regular.Unbounded)
+		}
 		return
 	}
 	const most = 32
 	var blocks []Set
 	for _, b := range c.blocks {
-		for _, part := range []Set{b.And(n.set), b.Minus(n.set)} {
+		for _, part := range []Set{b.And(set), b.Minus(set)} {
 			if len(part) > 0 {
 				blocks = append(blocks, part)
 			}
@@ -84,7 +118,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 	if slices.Max(k.of[1:]) == regular.None { // None is the smallest
 		return c.finish(k.of[0], k.open)
 	}
-	char := c.alphabet.Char(c.r)
+	char := c.char()
 	chars := c.r.Star(char)
 	if k.uniform() {
 		return c.finish(c.r.Concat(chars, k.of[0]), k.open)
@@ -93,7 +127,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 	switch later := k.of[1:]; {
 	case slices.Max(later) != slices.Min(later):
 		for i, b := range c.blocks {
-			ways = append(ways, c.r.Concat(chars, c.alphabet.Set(c.r, b), later[i]))
+			ways = append(ways, c.r.Concat(chars, c.set(b), later[i]))
 		}
 	default:
 		ways = append(ways, c.r.Concat(chars, char, later[0]))
@@ -104,7 +138,7 @@ func (c *compiler) somewhere(tree *node) (regular.Expr, error) {
 // finish returns e, less what the alphabet cannot write.
 func (c *compiler) finish(e regular.Expr, open bool) (regular.Expr, error) {
 	if open {
-		e = c.r.And(c.alphabet.Chars(c.r), e)
+		e = c.r.And(c.r.Star(c.char()), e)
 	}
 	if c.err == nil && c.r.Err() != nil {
 		c.err = tooComplex(c.source)
@@ -238,12 +272,20 @@ func (c *compiler) demand(n *node, context int) demand {
 			return next
 		}
 		return c.anyNext() &^ next
+	case opNext:
+		if n.edge {
+			next |= atEnd
+		}
+		if n.negative {
+			next = c.anyNext() &^ next
+		}
+		return next
 	case opBegin:
 		holds = context == 0
 	case opLineBegin:
 		holds = context == 0 || c.inside(context, n.set)
 	case opBehind:
-		holds = (context == 0 && n.begin || c.inside(context, n.set)) != n.negative
+		holds = (context == 0 && n.edge || c.inside(context, n.set)) != n.negative
 	}
 	if holds {
 		return c.anyNext()
@@ -279,7 +321,7 @@ func (c *compiler) firsts(d demand) regular.Expr {
 			set = set.Or(b)
 		}
 	}
-	return c.alphabet.Set(c.r, set)
+	return c.set(set)
 }
 
 // language returns what n matches, which has no assertions.
@@ -289,7 +331,7 @@ func (c *compiler) language(n *node) regular.Expr {
 	}
 	switch n.op {
 	case opSet:
-		return c.alphabet.Set(c.r, n.set)
+		return c.set(n.set)
 	case opText:
 		return c.alphabet.Text(c.r, n.text)
 	case opRepeat:
@@ -320,7 +362,7 @@ func (c *compiler) split(n *node) (empty bool, ends []regular.Expr) {
 	switch n.op {
 	case opSet:
 		for i, b := range c.blocks {
-			ends[i] = c.alphabet.Set(r, n.set.And(b))
+			ends[i] = c.set(n.set.And(b))
 		}
 	case opText:
 		last, _ := utf8.DecodeLastRuneInString(n.text)

@@ -11,8 +11,8 @@ import (
 // ECMA returns the texts in which a pattern matches somewhere. The pattern is one of ECMA-262 with the flag u, as JSON Schema has
 // them, with some of the laxity of patterns without that flag (Annex B): needless backslashes before what is no letter, brackets
 // and braces that stand for themselves, octal escapes. Some constructs of other languages whose meaning is beyond doubt are
-// understood too: (?i), (?m) and (?s) at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported except in most unbounded
-// repetitions, look-behinds where they look at one character; back-references are not.
+// understood too: (?i), (?m) and (?s) at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported, though in unbounded
+// repetitions mostly those for one character; look-behinds are where they look at one character; back-references are not.
 //
 // An error is an *Error, or is regular.ErrTooComplex.
 func ECMA(r *regular.Arena, a Alphabet, source string) (regular.Expr, error) {
@@ -366,13 +366,13 @@ func (p *ecma) group(begin int) (n *node, quantifiable bool) {
 		n = above(opAhead, n)
 		n.negative, n.offset = negative, begin
 	case opBehind:
-		set, begins, ok := n.oneBehind()
+		set, begins, ok := n.one(opBegin)
 		if !ok {
 			p.fail(begin, "a look-behind for more than one character", true)
 			return nothing(), true
 		}
 		n = assertion(opBehind, set)
-		n.negative, n.begin = negative, begins
+		n.negative, n.edge = negative, begins
 	}
 	return n, quantifiable
 }
@@ -394,8 +394,8 @@ func (p *ecma) modifiers() bool {
 	return true
 }
 
-// oneBehind returns what a look-behind looks for, where that is one character or the beginning of the text.
-func (n *node) oneBehind() (set Set, begin, ok bool) {
+// one returns what a look-around looks for, where that is one character or the edge of the text: opBegin or opEnd.
+func (n *node) one(edge op) (set Set, atEdge, ok bool) {
 	switch n.op {
 	case opSet:
 		return n.set, false, true
@@ -403,17 +403,17 @@ func (n *node) oneBehind() (set Set, begin, ok bool) {
 		if c, size := utf8.DecodeRuneInString(n.text); size == len(n.text) {
 			return Set{{c, c}}, false, true
 		}
-	case opBegin:
+	case edge:
 		return nil, true, true
 	case opAlt:
 		for _, s := range n.subs {
-			its, begins, ok := s.oneBehind()
+			its, edges, ok := s.one(edge)
 			if !ok {
 				return nil, false, false
 			}
-			set, begin = set.Or(its), begin || begins
+			set, atEdge = set.Or(its), atEdge || edges
 		}
-		return set, begin, true
+		return set, atEdge, true
 	}
 	return nil, false, false
 }

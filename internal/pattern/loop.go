@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -11,7 +12,15 @@ func (c *compiler) repeated(n *node, k rest) rest {
 	body := n.subs[0]
 	if n.most == regular.Unbounded {
 		if body.looks {
-			return c.tempered(n, k)
+			if e, ok := c.tempered(n, k); ok {
+				return e
+			}
+			if body = body.oneAhead(); body.looks {
+				if c.err == nil {
+					c.err = &Error{c.source, "a look-ahead for more than a character in an unbounded repetition", body.lookOffset(), true}
+				}
+				return k
+			}
 		}
 		k = c.star(body, k)
 	} else {
@@ -34,73 +43,81 @@ func (c *compiler) repeated(n *node, k rest) rest {
 	return k
 }
 
+// oneAhead returns n with look-aheads for one character, or for the end of the text, as opNext.
+func (n *node) oneAhead() *node {
+	if !n.looks {
+		return n
+	}
+	if n.op == opAhead {
+		set, end, ok := n.subs[0].one(opEnd)
+		if !ok {
+			return n
+		}
+		next := assertion(opNext, set)
+		next.negative, next.edge = n.negative, end
+		return next
+	}
+	subs := make([]*node, len(n.subs))
+	for i, s := range n.subs {
+		subs[i] = s.oneAhead()
+	}
+	out := above(n.op, subs...)
+	out.least, out.most = n.least, n.most
+	return out
+}
+
+// lookOffset returns where in the pattern the first look-ahead below n is.
+func (n *node) lookOffset() int {
+	for n.op != opAhead {
+		n = n.subs[slices.IndexFunc(n.subs, func(s *node) bool { return s.looks })]
+	}
+	return n.offset
+}
+
 // tempered returns what a repetition of one character with look-aheads before or behind it matches where nothing but the end of the
-// text follows, as in ^((?!word).)*$. Then the look-aheads are asked at each character of what is repeated.
-func (c *compiler) tempered(n *node, k rest) rest {
+// text follows, as in ^((?!word).)*$. Then the look-aheads are asked at each character of what is repeated. ok is false elsewhere.
+func (c *compiler) tempered(n *node, k rest) (out rest, ok bool) {
 	r := c.r
-	var looks []*node // before the character, then behind it
-	behind, set := 0, (*node)(nil)
-	simple := n.subs[0].op == opSeq && k.uniform() && k.of[0] == regular.Empty
-	var offset int
+	if n.subs[0].op != opSeq || !k.uniform() || k.of[0] != regular.Empty {
+		return k, false
+	}
+	var taken *node // the character
+	var before, behind []*node
 	for _, s := range n.subs[0].subs {
 		switch {
+		case s.op == opAhead && taken == nil:
+			before = append(before, s)
 		case s.op == opAhead:
-			looks = append(looks, s)
-			offset = s.offset
-			if set == nil {
-				behind++
-			}
-		case s.op == opSet && set == nil:
-			set = s
-		case s.op == opText && len(s.text) > 0 && set == nil && len([]rune(s.text)) == 1:
-			set = s
+			behind = append(behind, s)
+		case taken == nil && (s.op == opSet || s.op == opText && utf8.RuneCountInString(s.text) == 1):
+			taken = s
 		default:
-			simple = false
-			offset = s.lookOffset(offset)
+			return k, false
 		}
 	}
-	if !simple || set == nil {
-		if c.err == nil {
-			c.err = &Error{c.source, "a look-ahead in an unbounded repetition that something follows", n.subs[0].lookOffset(offset), true}
-		}
-		return k
+	if taken == nil {
+		return k, false
 	}
-	parts := []regular.Expr{r.Repeat(c.language(set), n.least, n.most)}
-	all := c.same(regular.All)
-	char := c.alphabet.Char(r)
+	parts := []regular.Expr{r.Repeat(c.language(taken), n.least, n.most)}
+	char := c.char()
 	chars := r.Star(char)
-	for i, look := range looks {
-		ahead := c.before(look.subs[0], all)
-		if !ahead.uniform() {
-			if c.err == nil {
-				c.err = &Error{c.source, "a look-ahead with ^ or \\b in an unbounded repetition", look.offset, true}
-			}
-			return k
-		}
+	refuse := func(look *node, where func(bad regular.Expr) regular.Expr) {
+		ahead := c.before(look.subs[0], c.same(regular.All))
+		ok = ok && ahead.uniform() // a ^ or a \b in it is too much
 		bad := ahead.of[0]
 		if !look.negative {
 			bad = r.Not(bad)
 		}
-		if i < behind { // asked where a character follows
-			parts = append(parts, r.Not(r.Concat(chars, r.And(bad, r.Concat(char, regular.All)))))
-		} else { // asked where one was taken
-			parts = append(parts, r.Not(r.Concat(chars, char, bad)))
-		}
+		parts = append(parts, r.Not(where(bad)))
 	}
-	return c.same(r.And(parts...))
-}
-
-// lookOffset returns where in the pattern the first look-ahead below n is, or otherwise.
-func (n *node) lookOffset(otherwise int) int {
-	if n.op == opAhead {
-		return n.offset
+	ok = true
+	for _, look := range before { // asked where a character follows
+		refuse(look, func(bad regular.Expr) regular.Expr { return r.Concat(chars, r.And(bad, r.Concat(char, regular.All))) })
 	}
-	for _, s := range n.subs {
-		if s.looks {
-			return s.lookOffset(otherwise)
-		}
+	for _, look := range behind { // asked where one was taken
+		refuse(look, func(bad regular.Expr) regular.Expr { return r.Concat(chars, char, bad) })
 	}
-	return otherwise
+	return c.same(r.And(parts...)), ok
 }
 
 // situations are the pairs of a context and a demand that a matcher can be in between two parts of the body of a loop.
@@ -159,7 +176,7 @@ func (s *situations) collect(n *node) {
 	for _, sub := range n.subs {
 		s.collect(sub)
 	}
-	if n.op == opEnd || n.op == opLineEnd || n.op == opBoundary {
+	if n.op == opEnd || n.op == opLineEnd || n.op == opBoundary || n.op == opNext {
 		for context := range 1 + len(s.c.blocks) {
 			if d := s.c.demand(n, context); d != 0 && !slices.Contains(s.demands, d) {
 				s.demands = append(s.demands, d)
@@ -187,17 +204,17 @@ func (s *situations) matrix(n *node) matrix {
 	}
 	c.steps += count
 	if !n.asserts {
-		empty, ends := c.split(n)
-		for i := range count {
-			_, d := s.of(i)
-			for block, e := range ends {
-				m[i*count+s.at(1+block, 0)] = c.followed(e, s.demands[d]&^atEnd)
-				if s.demands[d] == c.anyNext() {
+		empty, _ := c.split(n)
+		for d := range s.demands {
+			ends := s.ends(n, d)
+			for context := range 1 + len(c.blocks) {
+				i := s.at(context, d)
+				for block, e := range ends {
 					m[i*count+s.at(1+block, 0)] = e
 				}
-			}
-			if empty {
-				m[i*count+i] = r.Or(m[i*count+i], regular.Empty)
+				if empty {
+					m[i*count+i] = r.Or(m[i*count+i], regular.Empty)
+				}
 			}
 		}
 		return m
@@ -242,6 +259,28 @@ func (s *situations) matrix(n *node) matrix {
 		}
 	}
 	return m
+}
+
+// ends returns the texts of n, which has no assertions and is not empty, that meet a demand and end with a character of each block.
+func (s *situations) ends(n *node, d int) []regular.Expr {
+	c, demanded := s.c, s.demands[d]
+	switch {
+	case demanded == c.anyNext():
+	case n.op == opSet:
+		for i, b := range c.blocks {
+			if demanded>>(1+i)&1 == 0 {
+				n = &node{op: opSet, set: n.set.Minus(b)}
+			}
+		}
+	default:
+		_, ends := c.split(n)
+		for i, e := range ends {
+			ends[i] = c.followed(e, demanded&^atEnd)
+		}
+		return ends
+	}
+	_, ends := c.split(n)
+	return ends
 }
 
 func (s *situations) sum(a, b matrix) matrix {

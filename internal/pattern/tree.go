@@ -20,20 +20,21 @@ const (
 	opLineEnd             // nothing, at the end of the text or before a character of set
 	opBoundary            // nothing, between a character of set and another or an end of the text; where negative is set, elsewhere
 	opAhead               // nothing, where subs[0] follows; where negative is set, where it does not
-	opBehind              // nothing, behind a character of set or, where begin is set, at the beginning; where negative is set, elsewhere
+	opBehind              // nothing, behind a character of set or, where edge is set, at the beginning; where negative is set, elsewhere
+	opNext                // nothing, before a character of set or, where edge is set, at the end; where negative is set, elsewhere
 )
 
 // node is a part of a pattern, whatever its syntax was. Nodes do not change once they are built.
 type node struct {
-	op              op
-	negative, begin bool
-	asserts         bool // whether there is something below that says more than which characters follow
-	looks           bool // whether there is an opAhead below
-	set             Set
-	text            string
-	subs            []*node
-	least, most     int
-	offset          int // of an opAhead in the pattern
+	op             op
+	negative, edge bool
+	asserts        bool // whether there is something below that says more than which characters follow
+	looks          bool // whether there is an opAhead below
+	set            Set
+	text           string
+	subs           []*node
+	least, most    int
+	offset         int // of an opAhead in the pattern
 }
 
 // nothing matches the empty text.

@@ -15,8 +15,11 @@ func ClassOf(bytes ...byte) (c Class) {
 
 // Range returns the class of the bytes from low to high, both included.
 func Range(low, high byte) (c Class) {
-	for b := int(low); b <= int(high); b++ {
-		c.Add(byte(b))
+	for i := range c {
+		first, last := max(int(low)-64*i, 0), min(int(high)-64*i, 63)
+		if first <= last {
+			c[i] = ^uint64(0) >> (63 - last + first) << first
+		}
 	}
 	return c
 }

@@ -143,3 +143,49 @@ func TestHostile(t *testing.T) {
 		t.Error(r.Len())
 	}
 }
+
+// A union leaves out what others of its operands contain, so that a search for many of something has a small state.
+func TestUnionsAbsorbRepetitions(t *testing.T) {
+	r := regular.New()
+	a, b := r.Class(regular.ClassOf('a')), r.Literal("b")
+	times := func(least, most int, then regular.Expr) regular.Expr { return r.Concat(r.Repeat(a, least, most), then) }
+	for name, c := range map[string][2]regular.Expr{
+		"inside":            {r.Or(times(3, 7, b), times(2, 9, b)), times(2, 9, b)},
+		"inside, late":      {r.Or(times(2, 9, b), times(3, 7, b)), times(2, 9, b)},
+		"unbounded":         {r.Or(times(3, 7, b), times(2, regular.Unbounded, b), times(5, regular.Unbounded, b)), times(2, regular.Unbounded, b)},
+		"anything then":     {r.Or(times(5, 5, regular.All), times(3, 3, regular.All), times(9, 9, regular.All)), times(3, 3, regular.All)},
+		"nothing then":      {r.Or(r.Repeat(a, 3, 3), r.Repeat(a, 2, 4)), r.Repeat(a, 2, 4)},
+		"the same to begin": {r.Or(times(2, 4, b), times(2, 9, b), b), r.Or(times(2, 9, b), b)},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s: not left out", name)
+		}
+	}
+	if r.Or(times(2, 4, b), times(3, 5, b)) == times(2, 4, b) || r.Or(times(2, 4, b), times(3, 3, a)) == times(2, 4, b) {
+		t.Error("left out what is not contained")
+	}
+	e := r.Concat(r.Star(r.Class(regular.Range('a', 'z'))), times(500, 500, regular.All))
+	for range 400 {
+		e = r.Next(e, 'a')
+	}
+	if r.Len() > 3000 || r.Err() != nil {
+		t.Errorf("%d expressions, %v", r.Len(), r.Err())
+	}
+}
+
+// What takes too long to find out ends in an error, and at once from then on.
+func TestEffortIsBounded(t *testing.T) {
+	r := regular.New()
+	ab := r.Optional(r.Class(regular.ClassOf('a', 'b')))
+	parts := make([]regular.Expr, 10_000)
+	for i := range parts {
+		parts[i] = ab
+	}
+	e := r.Star(r.Concat(parts...))
+	for range 100_000 {
+		e = r.Next(e, 'a')
+	}
+	if r.Err() == nil || r.Bytes() > 100<<20 {
+		t.Errorf("%d bytes, %v", r.Bytes(), r.Err())
+	}
+}
