@@ -49,8 +49,9 @@ type compiler struct {
 
 // Bounds of a compilation.
 const (
-	maxWork  = 20_000 // alternatives of arrays and objects that are looked at
-	maxNodes = 50_000
+	maxWork   = 20_000 // alternatives of arrays and objects that are looked at
+	maxNodes  = 50_000
+	maxEffort = 30_000_000 // expressions that are looked at
 )
 
 // Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was

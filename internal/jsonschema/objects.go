@@ -344,7 +344,7 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 
 // someString tells whether a set has any string.
 func (c *compiler) someString(a stringSet) bool {
-	return a.kind != setNone && (a.kind != setExpr || c.r.Alive(a.expr))
+	return a.kind != setNone && (a.kind != setExpr || c.alive(a.expr))
 }
 
 // propertyOrder returns the names that have a place of their own: those of properties, in the order in which they are written, the schema's
