@@ -2,7 +2,6 @@ package jsonschema
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -171,6 +170,12 @@ func (c *compiler) read(v *value, in *resource, path string) *schema {
 	}
 	return s
 }
+
+// Bounds of the names of a schema.
+const (
+	maxProperties = 10_000
+	maxRequired   = 2_000
+)
 
 // maxSchemas bounds the schemas of a text.
 const maxSchemas = 200_000
@@ -378,7 +383,9 @@ func init() {
 				c.unsupported(s, "required", "it is of draft 3 of JSON Schema")
 				return
 			}
-			s.required = c.strings(v, path)
+			if s.required = c.strings(v, path); len(s.required) > maxRequired {
+				c.tooComplex(s, "required")
+			}
 		},
 		"minProperties": count(func(s *schema) *int { return &s.minMembers }), "maxProperties": count(func(s *schema) *int { return &s.maxMembers }),
 		"dependencies": readNeeds, "dependentRequired": readNeeds, "dependentSchemas": readNeeds,
@@ -444,11 +451,13 @@ func (c *compiler) strings(v *value, path string) []string {
 		c.fail("%s is not an array of strings", path)
 	}
 	var list []string
+	seen := make(map[string]bool, len(v.items))
 	for _, item := range v.items {
 		if item.kind != text {
 			c.fail("%s has something in it that is not a string", path)
 		}
-		if !slices.Contains(list, item.text) {
+		if !seen[item.text] {
+			seen[item.text] = true
 			list = append(list, item.text)
 		}
 	}
@@ -492,6 +501,9 @@ func readType(c *compiler, s *schema, _, v *value, path string) {
 func readProperties(c *compiler, s *schema, _, v *value, path string) {
 	if v.kind != object {
 		c.fail("%s is not an object", path)
+	}
+	if len(v.members) > maxProperties {
+		c.tooComplex(s, "properties")
 	}
 	s.named = make(map[string]*schema, len(v.members))
 	for _, m := range v.members {
