@@ -34,6 +34,7 @@ type compiler struct {
 	indexed   bool
 	resources map[string]*resource
 	anchors   map[string]anchor
+	dynamic   map[string]int // how many $dynamicAnchor there are with a name
 	patterns  map[string]compiled
 	loose     map[string]bool // paths of schemas that something is left out of
 	left      []*UnsupportedError
@@ -80,7 +81,7 @@ func Compile(source []byte, l *jsontext.Language, g *grammar.Grammar, o Options)
 func newCompiler(v *value, l *jsontext.Language, g *grammar.Grammar, o Options, loose map[string]bool) *compiler {
 	c := &compiler{
 		o: o, l: l, r: l.Arena, g: g, lossy: o.Lossy, loose: loose,
-		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, patterns: map[string]compiled{},
+		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, dynamic: map[string]int{}, patterns: map[string]compiled{},
 		nodes: map[string]*node{},
 		quote: l.Arena.Literal(`"`),
 	}

@@ -148,7 +148,7 @@ func (c *compiler) read(v *value, in *resource, path string) *schema {
 	case v.kind != object:
 		c.fail("%q is neither an object nor true nor false: it is no schema", path)
 	}
-	if id := identity(v); id != "" && v != in.root {
+	if id := c.identity(v); id != "" && v != in.root {
 		if u, err := in.base.Parse(id); err == nil {
 			s.in = &resource{base: u, root: v, path: path}
 		}
@@ -189,6 +189,14 @@ func (c *compiler) add(like *schema, change func(*schema)) *schema {
 }
 
 // identity returns the URI that a schema gives itself, or "".
+func (c *compiler) identity(v *value) string {
+	if c.refAlone && v.get("$ref") != nil {
+		return ""
+	}
+	return identity(v)
+}
+
+// identity returns the URI that the keyword $id, or id, names, or "".
 func identity(v *value) string {
 	for _, name := range []string{"$id", "id"} {
 		if id := v.get(name); id != nil && id.kind == text && !strings.HasPrefix(id.text, "#") {
@@ -233,6 +241,20 @@ func (c *compiler) resolve(s *schema, keyword, ref string) *schema {
 	}
 	c.fail("%s: the reference %q leads nowhere", s.path, ref)
 	return nil
+}
+
+// refuseDynamic sees to it that a reference always leads to the same schema: that there is one anchor only that it can mean.
+func (c *compiler) refuseDynamic(s *schema, keyword, ref string) {
+	c.index()
+	name := "$recursiveAnchor"
+	if keyword == "$dynamicRef" {
+		if _, name, _ = strings.Cut(ref, "#"); name == "" || name[0] == '/' {
+			return
+		}
+	}
+	if c.dynamic[name] > 1 {
+		c.unsupported(s, keyword, "which schema %q is depends on the way that leads there", ref)
+	}
 }
 
 // pointer follows a JSON pointer.
@@ -298,7 +320,7 @@ func (c *compiler) index() {
 			continue
 		}
 		in := p.in
-		if id := identity(p.v); id != "" && p.v != in.root {
+		if id := c.identity(p.v); id != "" && p.v != in.root {
 			if u, err := in.base.Parse(id); err == nil {
 				in = &resource{base: u, root: p.v, path: p.path}
 				if s := c.schemas[schemaKey{p.v, p.in}]; s != nil {
@@ -316,6 +338,12 @@ func (c *compiler) index() {
 					c.anchors[key] = anchor{p.v, in, p.path}
 				}
 			}
+		}
+		if a := p.v.get("$dynamicAnchor"); a != nil {
+			c.dynamic[a.text]++
+		}
+		if a := p.v.get("$recursiveAnchor"); a != nil && a.truth {
+			c.dynamic["$recursiveAnchor"]++
 		}
 		for _, m := range p.v.members {
 			if m.name != "enum" && m.name != "const" && m.name != "default" && m.name != "examples" {
@@ -349,7 +377,11 @@ func init() {
 		if v.kind != text {
 			c.fail("%s is not a string", path)
 		}
-		target := c.resolve(s, path[strings.LastIndexByte(path, '/')+1:], v.text)
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		target := c.resolve(s, name, v.text)
+		if name != "$ref" {
+			c.refuseDynamic(s, name, v.text)
+		}
 		s.ref = append(s.ref, target)
 		s.applicators = append(s.applicators, target)
 	}

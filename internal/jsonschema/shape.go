@@ -13,6 +13,7 @@ type shape struct {
 	choices []choice
 	values  [][]*value // the value is one of each list
 	except  []exception
+	subsets bool // it matters which alternatives of anyOf are true: a schema has unevaluatedProperties or unevaluatedItems
 
 	members    []memberRule
 	some       []someMember
@@ -59,6 +60,7 @@ type keys struct {
 	name    string
 	pattern string
 	of      *schema
+	by      *evaluation
 	names   lit
 }
 
@@ -68,6 +70,7 @@ const (
 	keyNamed keysKind = iota
 	keyPattern
 	keyRest
+	keyUnevaluated // those that neither of nor the schemas in by evaluate
 	keyNames
 )
 
@@ -329,12 +332,12 @@ func (c *compiler) assumeIs(sh *shape, s *schema) bool {
 				ch.alts = append(ch.alts, alternative{lits: []lit{is(u)}})
 			}
 		}
-		sh.choices = append(sh.choices, ch)
+		sh.choices = append(sh.choices, c.subsets(sh, ch))
 	}
 	if s.oneOf != nil {
 		sh.choices = append(sh.choices, c.exactlyOne(s, sh.of))
 	}
-	if s.cond != nil && (s.then != nil || s.otherwise != nil) {
+	if s.cond != nil && (s.then != nil || s.otherwise != nil || sh.subsets) {
 		yes, no := alternative{lits: []lit{is(s.cond)}}, alternative{lits: []lit{isNot(s.cond)}}
 		if s.then != nil {
 			yes.lits = append(yes.lits, is(s.then))
@@ -450,6 +453,13 @@ func (c *compiler) hasKey(k keys, name string) bool {
 		return c.hasString(stringSet{kind: setExpr, expr: c.pattern(k.of, "patternProperties", k.pattern)}, name)
 	case keyNames:
 		return c.hasString(c.scalarsUnder(k.names).strings, name)
+	case keyUnevaluated:
+		for _, s := range k.by.schemas {
+			if !c.hasKey(keys{kind: keyRest, of: s}, name) {
+				return false
+			}
+		}
+		return true
 	}
 	if _, ok := k.of.named[name]; ok {
 		return false
@@ -473,11 +483,17 @@ func (c *compiler) keyLanguage(k keys) stringSet {
 		return c.scalarsUnder(k.names).strings
 	}
 	all := stringSet{kind: setAll}
-	if len(k.of.byPattern) > 0 {
-		var list []regular.Expr
-		for _, p := range k.of.byPattern {
-			list = append(list, c.pattern(k.of, "patternProperties", p.pattern))
+	schemas := []*schema{k.of}
+	if k.kind == keyUnevaluated {
+		schemas = k.by.schemas
+	}
+	var list []regular.Expr
+	for _, s := range schemas {
+		for _, p := range s.byPattern {
+			list = append(list, c.pattern(s, "patternProperties", p.pattern))
 		}
+	}
+	if len(list) > 0 {
 		all = c.notStrings(stringSet{kind: setExpr, expr: c.r.Or(list...)})
 	}
 	return all
