@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -29,6 +28,8 @@ type compiler struct {
 	schemas   map[schemaKey]*schema
 	list      []*schema // by id
 	always    *schema
+	singles   map[*value]*schema // of only
+	here      *schema            // what is being compiled, as far as known
 	whole     *resource
 	refAlone  bool // what stands beside $ref is ignored, as in draft 7 and before
 	indexed   bool
@@ -81,7 +82,7 @@ func Compile(source []byte, l *jsontext.Language, g *grammar.Grammar, o Options)
 func newCompiler(v *value, l *jsontext.Language, g *grammar.Grammar, o Options, loose map[string]bool) *compiler {
 	c := &compiler{
 		o: o, l: l, r: l.Arena, g: g, lossy: o.Lossy, loose: loose,
-		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, dynamic: map[string]int{}, patterns: map[string]compiled{},
+		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, dynamic: map[string]int{}, singles: map[*value]*schema{}, patterns: map[string]compiled{},
 		nodes: map[string]*node{},
 		quote: l.Arena.Literal(`"`),
 	}
@@ -115,7 +116,7 @@ func (c *compiler) run() (symbol grammar.Symbol, err error) {
 			panic(e)
 		}
 		if err = f.err; c.r.Err() != nil { // then nothing that was found out is right
-			err = fmt.Errorf("compiling a schema: %w", c.r.Err())
+			err = c.outgrown()
 		}
 	}()
 	root := c.node(is(c.read(c.whole.root, c.whole, "")))
@@ -125,4 +126,23 @@ func (c *compiler) run() (symbol grammar.Symbol, err error) {
 		c.fail("no value satisfies the schema")
 	}
 	return c.symbol(root), nil
+}
+
+// outgrown returns the error that the expressions of the schema that is being compiled are too many.
+func (c *compiler) outgrown() error {
+	e := &UnsupportedError{Keyword: "pattern", Reason: "the patterns, formats, bounds and listed values here are too complex together"}
+	if s := c.here; s != nil {
+		switch e.Path = s.path; {
+		case s.hasPattern:
+		case s.format != "":
+			e.Keyword = "format"
+		case s.number != nil:
+			e.Keyword = "multipleOf"
+		case s.enums != nil:
+			e.Keyword = "enum"
+		case s.byPattern != nil:
+			e.Keyword = "patternProperties"
+		}
+	}
+	return e
 }

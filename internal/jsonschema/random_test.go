@@ -60,7 +60,7 @@ func (r schemas) count() string { return r.pick("0", "1", "2") }
 // schema writes a schema.
 func (r schemas) schema(depth int) string {
 	if depth == 0 {
-		return r.pick("true", `{"type":"string"}`, `{"type":"integer"}`, `{"const":1}`, `{"enum":["x",2,null,[1]]}`, `{"minimum":2}`, `{"maxLength":1}`,
+		return r.pick("true", `{"type":"string"}`, `{"type":"integer"}`, `{"const":1}`, `{"const":{"a":1}}`, `{"enum":["x",2,null,[1]]}`, `{"minimum":2}`, `{"maxLength":1}`,
 			`{"pattern":"^x"}`, `{"multipleOf":2}`, `{"type":["array","null"]}`, `{"required":["a"]}`, `{"minItems":1}`, "false", `{"type":"object"}`)
 	}
 	sub := func() string { return r.schema(depth - 1) }

@@ -57,7 +57,7 @@ func (c *compiler) scalarsOf(s *schema) scalars {
 	case begun:
 		c.fail("%q: the schema refers to itself without end", s.path)
 	}
-	s.scalarsKnown = begun
+	s.scalarsKnown, c.here = begun, s
 	if s.never {
 		s.scalarsKnown = done
 		return noScalars
@@ -152,7 +152,7 @@ func (c *compiler) someScalar(a scalars) bool {
 // alive tells whether e has any string.
 func (c *compiler) alive(e regular.Expr) bool {
 	if c.r.Effort() > maxEffort || c.r.Err() != nil {
-		c.fail("compiling a schema: %w", regular.ErrTooComplex)
+		panic(failure{c.outgrown()})
 	}
 	return c.r.Alive(e)
 }

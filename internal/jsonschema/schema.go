@@ -40,6 +40,7 @@ type schema struct {
 
 	never                  bool // the schema false
 	trivial                bool // no keyword says anything
+	single                 bool // made by only: it says nothing but what its one value is
 	types                  typeSet
 	enums                  [][]*value // the values of enum and of const
 	number                 *numbers.Set
