@@ -12,13 +12,10 @@ func (c *compiler) arrayKeywords(sh *shape, s *schema) {
 		sh.elements = append(sh.elements, elementRule{i, i, is(p)})
 	}
 	rest := s.items
-	if s.restItems != nil && !s.restItems.trivial {
-		if rest == nil && len(s.applicators) == 0 && s.not == nil && s.contains == nil {
-			rest = s.restItems
-		} else if rest == nil {
-			c.unsupported(s, "unevaluatedItems", "other keywords of the schema evaluate elements")
-		}
+	if rest == nil && s.restItems != nil && s.alone() && s.contains == nil {
+		rest = s.restItems
 	}
+	sh.subsets = sh.subsets || s.restItems != nil
 	if rest != nil {
 		sh.elements = append(sh.elements, elementRule{len(s.prefix), unlimited, is(rest)})
 	}
@@ -46,11 +43,14 @@ func (c *compiler) arrayKeywordsNot(ch *choice, s *schema) {
 			})
 		}
 	}
-	if s.items != nil && !s.items.trivial {
-		some(matchRule{from: len(s.prefix), least: 1, most: unlimited, is: s.items, not: true})
+	rest := s.items
+	if rest == nil && s.restItems != nil && !s.restItems.trivial {
+		if rest = s.restItems; !s.alone() || s.contains != nil {
+			c.unsupported(s, "unevaluatedItems", "the schema stands where it must not be satisfied")
+		}
 	}
-	if s.restItems != nil && s.items == nil && !s.restItems.trivial {
-		c.unsupported(s, "unevaluatedItems", "the schema stands where it must not be satisfied")
+	if rest != nil && !rest.trivial {
+		some(matchRule{from: len(s.prefix), least: 1, most: unlimited, is: rest, not: true})
 	}
 	if s.minItems > 0 {
 		demand(func(sh *shape) bool { sh.maxItems = min(sh.maxItems, s.minItems-1); return true })
@@ -83,6 +83,7 @@ type arrayForm struct {
 
 // finishArray adds the forms of a shape without choices.
 func (c *compiler) finishArray(n *node, sh *shape, forms *[]form) {
+	c.evaluateItems(sh)
 	own := 0
 	for _, e := range sh.elements {
 		own = max(own, e.from)

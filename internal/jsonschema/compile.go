@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -29,11 +28,14 @@ type compiler struct {
 	schemas   map[schemaKey]*schema
 	list      []*schema // by id
 	always    *schema
+	singles   map[*value]*schema // of only
+	here      *schema            // what is being compiled, as far as known
 	whole     *resource
 	refAlone  bool // what stands beside $ref is ignored, as in draft 7 and before
 	indexed   bool
 	resources map[string]*resource
 	anchors   map[string]anchor
+	dynamic   map[string]int // how many $dynamicAnchor there are with a name
 	patterns  map[string]compiled
 	loose     map[string]bool // paths of schemas that something is left out of
 	left      []*UnsupportedError
@@ -49,8 +51,9 @@ type compiler struct {
 
 // Bounds of a compilation.
 const (
-	maxWork  = 20_000 // alternatives of arrays and objects that are looked at
-	maxNodes = 50_000
+	maxWork   = 20_000 // alternatives of arrays and objects that are looked at
+	maxNodes  = 50_000
+	maxEffort = 30_000_000 // expressions that are looked at
 )
 
 // Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was
@@ -79,7 +82,7 @@ func Compile(source []byte, l *jsontext.Language, g *grammar.Grammar, o Options)
 func newCompiler(v *value, l *jsontext.Language, g *grammar.Grammar, o Options, loose map[string]bool) *compiler {
 	c := &compiler{
 		o: o, l: l, r: l.Arena, g: g, lossy: o.Lossy, loose: loose,
-		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, patterns: map[string]compiled{},
+		schemas: map[schemaKey]*schema{}, resources: map[string]*resource{}, anchors: map[string]anchor{}, dynamic: map[string]int{}, singles: map[*value]*schema{}, patterns: map[string]compiled{},
 		nodes: map[string]*node{},
 		quote: l.Arena.Literal(`"`),
 	}
@@ -113,7 +116,7 @@ func (c *compiler) run() (symbol grammar.Symbol, err error) {
 			panic(e)
 		}
 		if err = f.err; c.r.Err() != nil { // then nothing that was found out is right
-			err = fmt.Errorf("compiling a schema: %w", c.r.Err())
+			err = c.outgrown()
 		}
 	}()
 	root := c.node(is(c.read(c.whole.root, c.whole, "")))
@@ -123,4 +126,23 @@ func (c *compiler) run() (symbol grammar.Symbol, err error) {
 		c.fail("no value satisfies the schema")
 	}
 	return c.symbol(root), nil
+}
+
+// outgrown returns the error that the expressions of the schema that is being compiled are too many.
+func (c *compiler) outgrown() error {
+	e := &UnsupportedError{Keyword: "pattern", Reason: "the patterns, formats, bounds and listed values here are too complex together"}
+	if s := c.here; s != nil {
+		switch e.Path = s.path; {
+		case s.hasPattern:
+		case s.format != "":
+			e.Keyword = "format"
+		case s.number != nil:
+			e.Keyword = "multipleOf"
+		case s.enums != nil:
+			e.Keyword = "enum"
+		case s.byPattern != nil:
+			e.Keyword = "patternProperties"
+		}
+	}
+	return e
 }

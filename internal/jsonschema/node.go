@@ -105,7 +105,9 @@ func (c *compiler) sureEmpty(n *node) bool {
 	case begun:
 		return false
 	}
-	n.empty = begun
+	if n.empty = begun; len(n.lits) > 0 {
+		c.here = c.list[n.lits[0]>>1]
+	}
 	n.isEmpty = !c.someScalar(c.scalarsIn(n)) && !c.someForm(n, ofObjects) && !c.someForm(n, ofArrays)
 	n.empty = done
 	return n.isEmpty
@@ -167,6 +169,9 @@ func (c *compiler) findProductive() {
 	for _, n := range c.order {
 		if !n.reached {
 			continue
+		}
+		if len(n.lits) > 0 {
+			c.here = c.list[n.lits[0]>>1]
 		}
 		if c.someScalar(n.scalars) {
 			n.productive = true

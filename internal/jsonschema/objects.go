@@ -18,13 +18,10 @@ func (c *compiler) objectKeywords(sh *shape, s *schema) {
 		sh.members = append(sh.members, memberRule{keys{kind: keyPattern, pattern: p.pattern, of: s}, is(p.is)})
 	}
 	rest := s.additional
-	if s.restMembers != nil && !s.restMembers.trivial {
-		if rest != nil || len(s.applicators) > 0 || s.not != nil || slices.ContainsFunc(s.needs, func(n need) bool { return n.is != nil }) {
-			c.unsupported(s, "unevaluatedProperties", "other keywords of the schema evaluate properties")
-		} else {
-			rest = s.restMembers
-		}
+	if rest == nil && s.restMembers != nil && s.alone() {
+		rest = s.restMembers
 	}
+	sh.subsets = sh.subsets || s.restMembers != nil
 	if rest != nil {
 		sh.members = append(sh.members, memberRule{keys{kind: keyRest, of: s}, is(rest)})
 	}
@@ -79,8 +76,10 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 		}
 	}
 	rest := s.additional
-	if s.restMembers != nil && !s.restMembers.trivial {
-		c.unsupported(s, "unevaluatedProperties", "the schema stands where it must not be satisfied")
+	if rest == nil && s.restMembers != nil && !s.restMembers.trivial {
+		if rest = s.restMembers; !s.alone() {
+			c.unsupported(s, "unevaluatedProperties", "the schema stands where it must not be satisfied")
+		}
 	}
 	if rest != nil && !rest.trivial {
 		some(keys{kind: keyRest, of: s}, isNot(rest))
@@ -161,6 +160,10 @@ const (
 
 // finishObject adds the forms of a shape without choices.
 func (c *compiler) finishObject(n *node, sh *shape, forms *[]form) {
+	c.evaluateMembers(sh)
+	if !c.plausible(sh) {
+		return
+	}
 	names := c.propertyOrder(n, sh)
 	c.distribute(sh, 0, nil, names, forms)
 }
@@ -344,7 +347,7 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 
 // someString tells whether a set has any string.
 func (c *compiler) someString(a stringSet) bool {
-	return a.kind != setNone && (a.kind != setExpr || c.r.Alive(a.expr))
+	return a.kind != setNone && (a.kind != setExpr || c.alive(a.expr))
 }
 
 // propertyOrder returns the names that have a place of their own: those of properties, in the order in which they are written, the schema's

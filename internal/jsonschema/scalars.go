@@ -57,7 +57,7 @@ func (c *compiler) scalarsOf(s *schema) scalars {
 	case begun:
 		c.fail("%q: the schema refers to itself without end", s.path)
 	}
-	s.scalarsKnown = begun
+	s.scalarsKnown, c.here = begun, s
 	if s.never {
 		s.scalarsKnown = done
 		return noScalars
@@ -146,5 +146,13 @@ func (c *compiler) someScalar(a scalars) bool {
 	if a.words != 0 || simple(a.numbers.kind) || simple(a.strings.kind) || a.strings.kind == setSimple {
 		return true
 	}
-	return a.numbers.kind != setNone && c.r.Alive(c.numberExpr(a.numbers, true)) || a.strings.kind == setExpr && c.r.Alive(a.strings.expr)
+	return a.numbers.kind != setNone && c.alive(c.numberExpr(a.numbers, true)) || a.strings.kind == setExpr && c.alive(a.strings.expr)
+}
+
+// alive tells whether e has any string.
+func (c *compiler) alive(e regular.Expr) bool {
+	if c.r.Effort() > maxEffort || c.r.Err() != nil {
+		panic(failure{c.outgrown()})
+	}
+	return c.r.Alive(e)
 }

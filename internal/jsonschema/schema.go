@@ -2,7 +2,6 @@ package jsonschema
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +40,7 @@ type schema struct {
 
 	never                  bool // the schema false
 	trivial                bool // no keyword says anything
+	single                 bool // made by only: it says nothing but what its one value is
 	types                  typeSet
 	enums                  [][]*value // the values of enum and of const
 	number                 *numbers.Set
@@ -149,7 +149,7 @@ func (c *compiler) read(v *value, in *resource, path string) *schema {
 	case v.kind != object:
 		c.fail("%q is neither an object nor true nor false: it is no schema", path)
 	}
-	if id := identity(v); id != "" && v != in.root {
+	if id := c.identity(v); id != "" && v != in.root {
 		if u, err := in.base.Parse(id); err == nil {
 			s.in = &resource{base: u, root: v, path: path}
 		}
@@ -172,6 +172,12 @@ func (c *compiler) read(v *value, in *resource, path string) *schema {
 	return s
 }
 
+// Bounds of the names of a schema.
+const (
+	maxProperties = 10_000
+	maxRequired   = 2_000
+)
+
 // maxSchemas bounds the schemas of a text.
 const maxSchemas = 200_000
 
@@ -184,6 +190,14 @@ func (c *compiler) add(like *schema, change func(*schema)) *schema {
 }
 
 // identity returns the URI that a schema gives itself, or "".
+func (c *compiler) identity(v *value) string {
+	if c.refAlone && v.get("$ref") != nil {
+		return ""
+	}
+	return identity(v)
+}
+
+// identity returns the URI that the keyword $id, or id, names, or "".
 func identity(v *value) string {
 	for _, name := range []string{"$id", "id"} {
 		if id := v.get(name); id != nil && id.kind == text && !strings.HasPrefix(id.text, "#") {
@@ -228,6 +242,20 @@ func (c *compiler) resolve(s *schema, keyword, ref string) *schema {
 	}
 	c.fail("%s: the reference %q leads nowhere", s.path, ref)
 	return nil
+}
+
+// refuseDynamic sees to it that a reference always leads to the same schema: that there is one anchor only that it can mean.
+func (c *compiler) refuseDynamic(s *schema, keyword, ref string) {
+	c.index()
+	name := "$recursiveAnchor"
+	if keyword == "$dynamicRef" {
+		if _, name, _ = strings.Cut(ref, "#"); name == "" || name[0] == '/' {
+			return
+		}
+	}
+	if c.dynamic[name] > 1 {
+		c.unsupported(s, keyword, "which schema %q is depends on the way that leads there", ref)
+	}
 }
 
 // pointer follows a JSON pointer.
@@ -293,7 +321,7 @@ func (c *compiler) index() {
 			continue
 		}
 		in := p.in
-		if id := identity(p.v); id != "" && p.v != in.root {
+		if id := c.identity(p.v); id != "" && p.v != in.root {
 			if u, err := in.base.Parse(id); err == nil {
 				in = &resource{base: u, root: p.v, path: p.path}
 				if s := c.schemas[schemaKey{p.v, p.in}]; s != nil {
@@ -311,6 +339,12 @@ func (c *compiler) index() {
 					c.anchors[key] = anchor{p.v, in, p.path}
 				}
 			}
+		}
+		if a := p.v.get("$dynamicAnchor"); a != nil {
+			c.dynamic[a.text]++
+		}
+		if a := p.v.get("$recursiveAnchor"); a != nil && a.truth {
+			c.dynamic["$recursiveAnchor"]++
 		}
 		for _, m := range p.v.members {
 			if m.name != "enum" && m.name != "const" && m.name != "default" && m.name != "examples" {
@@ -344,7 +378,11 @@ func init() {
 		if v.kind != text {
 			c.fail("%s is not a string", path)
 		}
-		target := c.resolve(s, path[strings.LastIndexByte(path, '/')+1:], v.text)
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		target := c.resolve(s, name, v.text)
+		if name != "$ref" {
+			c.refuseDynamic(s, name, v.text)
+		}
 		s.ref = append(s.ref, target)
 		s.applicators = append(s.applicators, target)
 	}
@@ -378,7 +416,9 @@ func init() {
 				c.unsupported(s, "required", "it is of draft 3 of JSON Schema")
 				return
 			}
-			s.required = c.strings(v, path)
+			if s.required = c.strings(v, path); len(s.required) > maxRequired {
+				c.tooComplex(s, "required")
+			}
 		},
 		"minProperties": count(func(s *schema) *int { return &s.minMembers }), "maxProperties": count(func(s *schema) *int { return &s.maxMembers }),
 		"dependencies": readNeeds, "dependentRequired": readNeeds, "dependentSchemas": readNeeds,
@@ -444,11 +484,13 @@ func (c *compiler) strings(v *value, path string) []string {
 		c.fail("%s is not an array of strings", path)
 	}
 	var list []string
+	seen := make(map[string]bool, len(v.items))
 	for _, item := range v.items {
 		if item.kind != text {
 			c.fail("%s has something in it that is not a string", path)
 		}
-		if !slices.Contains(list, item.text) {
+		if !seen[item.text] {
+			seen[item.text] = true
 			list = append(list, item.text)
 		}
 	}
@@ -492,6 +534,9 @@ func readType(c *compiler, s *schema, _, v *value, path string) {
 func readProperties(c *compiler, s *schema, _, v *value, path string) {
 	if v.kind != object {
 		c.fail("%s is not an object", path)
+	}
+	if len(v.members) > maxProperties {
+		c.tooComplex(s, "properties")
 	}
 	s.named = make(map[string]*schema, len(v.members))
 	for _, m := range v.members {

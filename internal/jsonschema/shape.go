@@ -12,7 +12,7 @@ type shape struct {
 	seen    []lit // what is true
 	choices []choice
 	values  [][]*value // the value is one of each list
-	except  []exception
+	subsets bool       // it matters which alternatives of anyOf are true: a schema has unevaluatedProperties or unevaluatedItems
 
 	members    []memberRule
 	some       []someMember
@@ -46,12 +46,6 @@ type alternative struct {
 	demand  func(*shape) bool
 }
 
-// exception is a value that is excluded.
-type exception struct {
-	s *schema
-	v *value
-}
-
 // keys is a set of names: one; those that match a pattern; those that are not among the properties of a schema and match none of its
 // patterns; or those of which a lit is true.
 type keys struct {
@@ -59,6 +53,7 @@ type keys struct {
 	name    string
 	pattern string
 	of      *schema
+	by      *evaluation
 	names   lit
 }
 
@@ -68,6 +63,7 @@ const (
 	keyNamed keysKind = iota
 	keyPattern
 	keyRest
+	keyUnevaluated // those that neither of nor the schemas in by evaluate
 	keyNames
 )
 
@@ -103,7 +99,7 @@ var typesOf = [2]typeSet{arrays, objects}
 func (sh *shape) clone() *shape {
 	c := *sh
 	c.seen, c.choices = slices.Clip(sh.seen), slices.Clone(sh.choices)
-	c.values, c.except = slices.Clip(sh.values), slices.Clip(sh.except)
+	c.values = slices.Clip(sh.values)
 	c.members, c.some, c.required, c.names = slices.Clip(sh.members), slices.Clip(sh.some), slices.Clip(sh.required), slices.Clip(sh.names)
 	c.elements, c.matches = slices.Clip(sh.elements), slices.Clip(sh.matches)
 	return &c
@@ -255,9 +251,6 @@ func (c *compiler) finish(n *node, sh *shape, forms *[]form) {
 		c.finite(n, sh, forms)
 		return
 	}
-	for _, e := range sh.except {
-		c.unsupported(e.s, "not", "an array or object is excluded by its value")
-	}
 	if !c.plausible(sh) {
 		return
 	}
@@ -285,6 +278,47 @@ func (c *compiler) assume(sh *shape, l lit) bool {
 		return true
 	}
 	return c.assumeNot(sh, s)
+}
+
+// only returns the schema of one value.
+func (c *compiler) only(like *schema, v *value) *schema {
+	if s, ok := c.singles[v]; ok {
+		return s
+	}
+	s := c.add(like, func(s *schema) { s.enums, s.single = [][]*value{{v}}, true })
+	c.singles[v] = s
+	return s
+}
+
+// differ adds the ways in which an array or object is not the one that s allows.
+func (c *compiler) differ(ch *choice, s *schema) {
+	v := s.enums[0][0]
+	if v.kind == array {
+		n := len(v.items)
+		ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.minItems = max(sh.minItems, n+1); return true }})
+		if n > 0 {
+			ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.maxItems = min(sh.maxItems, n-1); return true }})
+		}
+		for i, item := range v.items {
+			other := isNot(c.only(s, item))
+			ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool {
+				sh.minItems = max(sh.minItems, i+1)
+				sh.elements = append(sh.elements, elementRule{i, i, other})
+				return true
+			}})
+		}
+		return
+	}
+	names := c.add(s, func(u *schema) { u.named = map[string]*schema{} })
+	for _, m := range v.members {
+		names.named[m.name] = c.always
+		names.properties = append(names.properties, property{m.name, c.always})
+		ch.alts = append(ch.alts, c.without(m.name), alternative{require: []string{m.name}, name: m.name, is: []lit{isNot(c.only(s, m.value))}})
+	}
+	ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool {
+		sh.some = append(sh.some, someMember{keys{kind: keyRest, of: names}, is(c.always)})
+		return true
+	}})
 }
 
 // isLoose tells whether s allows more than it says.
@@ -329,12 +363,12 @@ func (c *compiler) assumeIs(sh *shape, s *schema) bool {
 				ch.alts = append(ch.alts, alternative{lits: []lit{is(u)}})
 			}
 		}
-		sh.choices = append(sh.choices, ch)
+		sh.choices = append(sh.choices, c.subsets(sh, ch))
 	}
 	if s.oneOf != nil {
 		sh.choices = append(sh.choices, c.exactlyOne(s, sh.of))
 	}
-	if s.cond != nil && (s.then != nil || s.otherwise != nil) {
+	if s.cond != nil && (s.then != nil || s.otherwise != nil || sh.subsets) {
 		yes, no := alternative{lits: []lit{is(s.cond)}}, alternative{lits: []lit{isNot(s.cond)}}
 		if s.then != nil {
 			yes.lits = append(yes.lits, is(s.then))
@@ -386,16 +420,20 @@ func (c *compiler) assumeNot(sh *shape, s *schema) bool {
 	ch := choice{s: s, keyword: "not"}
 	add := func(lits ...lit) { ch.alts = append(ch.alts, alternative{lits: lits}) }
 	if len(s.enums) > 0 {
-		var e []exception
+		var none []lit
 		for _, v := range s.enums[0] {
 			if typeOf(v) == t {
-				e = append(e, exception{s, v})
+				none = append(none, isNot(c.only(s, v)))
 			}
 		}
-		if len(e) == 0 || len(s.enums) > 1 {
+		switch {
+		case len(none) == 0 || len(s.enums) > 1:
 			return true // mayBe has said so already
+		case s.single:
+			c.differ(&ch, s)
+		default:
+			add(none...)
 		}
-		ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.except = append(sh.except, e...); return true }})
 	}
 	if sh.of == ofObjects {
 		c.objectKeywordsNot(&ch, s)
@@ -450,6 +488,13 @@ func (c *compiler) hasKey(k keys, name string) bool {
 		return c.hasString(stringSet{kind: setExpr, expr: c.pattern(k.of, "patternProperties", k.pattern)}, name)
 	case keyNames:
 		return c.hasString(c.scalarsUnder(k.names).strings, name)
+	case keyUnevaluated:
+		for _, s := range k.by.schemas {
+			if !c.hasKey(keys{kind: keyRest, of: s}, name) {
+				return false
+			}
+		}
+		return true
 	}
 	if _, ok := k.of.named[name]; ok {
 		return false
@@ -473,11 +518,17 @@ func (c *compiler) keyLanguage(k keys) stringSet {
 		return c.scalarsUnder(k.names).strings
 	}
 	all := stringSet{kind: setAll}
-	if len(k.of.byPattern) > 0 {
-		var list []regular.Expr
-		for _, p := range k.of.byPattern {
-			list = append(list, c.pattern(k.of, "patternProperties", p.pattern))
+	schemas := []*schema{k.of}
+	if k.kind == keyUnevaluated {
+		schemas = k.by.schemas
+	}
+	var list []regular.Expr
+	for _, s := range schemas {
+		for _, p := range s.byPattern {
+			list = append(list, c.pattern(s, "patternProperties", p.pattern))
 		}
+	}
+	if len(list) > 0 {
 		all = c.notStrings(stringSet{kind: setExpr, expr: c.r.Or(list...)})
 	}
 	return all

@@ -31,7 +31,7 @@ func (c *compiler) finishUnique(sh *shape, f *arrayForm, forms *[]form) {
 		}
 	}
 	ns, ss := set.numbers, set.strings
-	if ns.kind != setNone && ns.kind != setFinite && c.r.Alive(c.numberExpr(ns, true)) || ss.kind != setNone && ss.kind != setFinite && c.someString(ss) ||
+	if ns.kind != setNone && ns.kind != setFinite && c.alive(c.numberExpr(ns, true)) || ss.kind != setNone && ss.kind != setFinite && c.someString(ss) ||
 		len(u.values)+len(ns.texts)+len(ss.texts) > maxUnique {
 		refuse("there are too many values that the elements may have: they must be among a few that are listed")
 		return

@@ -33,15 +33,20 @@ func (r *Arena) Alive(e Expr) bool {
 	return alive
 }
 
-// search walks through the states that are reached from e until it finds one that is known to have strings.
+// search walks through the states that are reached from e until it finds one that is known to have strings. For a while it takes
+// the state that was found last and the one that was found first in turn: the one order finds long strings soon, the other short ones.
 func (r *Arena) search(e Expr) bool {
 	r.begin()
 	enough := r.enough          // rows that are added on the way begin anew
 	seen := map[Expr]Expr{e: e} // each state, and the one that it was reached from
 	todo := append(r.stack[:0:0], e)
-	for len(todo) > 0 {
+	for turn := 0; len(todo) > 0; turn++ {
 		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+		if turn%2 == 0 || turn > shortSearch {
+			todo = todo[:len(todo)-1]
+		} else {
+			s, todo = todo[0], todo[1:]
+		}
 		if r.nodes[s].row == 0 {
 			r.addRow(s)
 		}
@@ -81,3 +86,6 @@ func (r *Arena) search(e Expr) bool {
 	}
 	return false
 }
+
+// shortSearch is how many states search looks at in both orders.
+const shortSearch = 400

@@ -132,6 +132,9 @@ func (r *Arena) Clone() *Arena {
 // Err tells whether the arena met more than it may hold: an error that is ErrTooComplex, or nil.
 func (r *Arena) Err() error { return r.err }
 
+// Effort returns how many expressions were looked at so far: about how much work was done, in units of some 20 ns.
+func (r *Arena) Effort() int { return r.effort }
+
 // Len returns how many expressions there are.
 func (r *Arena) Len() int { return len(r.nodes) }
 
