@@ -28,3 +28,23 @@ func (r *Arena) Recount(e Expr, least, most int) Expr {
 	}
 	return e
 }
+
+// Again returns the bytes with which a text goes on in the repetition that Counted tells of, or on the way to it, rather than in what
+// stands behind it. clear is false where the first byte alone does not tell that: then one text can have several numbers of
+// repetitions, as with the first of a{2,9}(aa)?.
+func (r *Arena) Again(e Expr) (again Class, clear bool) {
+	head, rest := e, Empty
+	if n := r.nodes[e]; n.kind == concat {
+		head, rest = Expr(n.a), Expr(n.b)
+	}
+	first, then := r.First(head), Class{}
+	n := r.nodes[head]
+	if n.kind == repeat && n.c != Unbounded {
+		return first, first.And(r.First(rest)) == (Class{})
+	}
+	if !n.nullable {
+		return first, true
+	}
+	then, clear = r.Again(rest)
+	return first.Or(then), clear && first.And(r.First(rest)) == (Class{})
+}

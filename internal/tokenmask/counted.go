@@ -9,14 +9,14 @@ import (
 )
 
 // counted is the mask of an expression that begins with a counted repetition, "up to 40 characters and a quote", for all bounds at
-// once: for each token it says how many repetitions the token holds. A token that ends among the repetitions may come where no
+// once, where each text has one number of repetitions: for each token it says how many repetitions the token holds. A token that ends among the repetitions may come where no
 // more than the upper bound are in it; one that goes past them, where no fewer than the lower bound are in it, too.
 //
 // Invariants: order holds the tokens of bits, those with fewer repetitions first; those that hold n begin at from[n]. ended are the
 // tokens that go past the repetitions, and endedCount how many of these each holds. past are the nodes at which the whole
 // expression may be complete.
 type counted struct {
-	bits  []uint64 // nil: there are too few tokens for all this to be worth it
+	bits  []uint64 // nil: there are too few tokens for all this to be worth it, or a text has several numbers of repetitions
 	order []int32
 	from  [unlimited + 2]int32
 
@@ -75,6 +75,7 @@ func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
 	}
 	var path [maxToken + 1]place
 	path[0].expr = arena.Recount(e, 0, unlimited)
+	again := map[regular.Expr]regular.Class{} // see regular.Arena.Again
 	for i := int32(1); int(i) < len(v.labels); {
 		above := path[v.depths[i]-1]
 		s := arena.Next(above.expr, v.labels[i])
@@ -84,11 +85,20 @@ func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
 		}
 		at := place{s, above.count, above.ended}
 		if !at.ended {
-			// Once past the repetition, another may follow: it is told by its bound, since this one's is never below 1.
-			if _, most, ok := arena.Counted(s); ok && most <= unlimited-above.count && most >= unlimited-above.count-1 {
+			on, known := again[above.expr]
+			if !known {
+				clear := false
+				if on, clear = arena.Again(above.expr); !clear {
+					return c
+				}
+				again[above.expr] = on
+			}
+			if at.ended = !on.Has(v.labels[i]); !at.ended {
+				_, most, ok := arena.Counted(s)
+				if !ok || most > unlimited-above.count || most < unlimited-above.count-1 {
+					return c
+				}
 				at.count = unlimited - most
-			} else {
-				at.ended = true
 			}
 		}
 		path[v.depths[i]] = at
