@@ -190,7 +190,7 @@ func (m *masks) resembles(e, r regular.Expr) bool {
 const maxFollowed = 300
 
 // follows tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
-// forbids is to end in its midst. Then a token that does not come to an end of r may come in e where it may in r.
+// forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e where it may in r.
 func (m *masks) follows(e, r regular.Expr) bool {
 	if m.arena.Nullable(r) || e == r {
 		return false
@@ -208,7 +208,7 @@ func (m *masks) follows(e, r regular.Expr) bool {
 			switch {
 			case m.arena.Nullable(next.reference) || next.expr == next.reference || seen[next]:
 				continue
-			case next.expr == regular.None || next.reference == regular.None || len(seen) == maxFollowed || m.arena.Err() != nil:
+			case next.expr == regular.None || next.reference == regular.None || m.arena.Nullable(next.expr) || len(seen) == maxFollowed || m.arena.Err() != nil:
 				m.followed[first] = false
 				return false
 			}
