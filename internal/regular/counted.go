@@ -1,11 +1,11 @@
 package regular
 
 // Counted returns the bounds of the first counted repetition that is a part of the sequence that e is: of a{2,9}b it returns 2 and 9.
-// ok is false where there is none.
+// ok is false where there is none. Repetitions of repetitions are passed over: without bounds, they are something else.
 func (r *Arena) Counted(e Expr) (least, most int, ok bool) {
 	switch n := r.nodes[e]; n.kind {
 	case repeat:
-		return int(n.b), int(n.c), n.c != Unbounded
+		return int(n.b), int(n.c), r.counts(&n)
 	case concat:
 		if least, most, ok := r.Counted(Expr(n.a)); ok {
 			return least, most, true
@@ -13,6 +13,11 @@ func (r *Arena) Counted(e Expr) (least, most int, ok bool) {
 		return r.Counted(Expr(n.b))
 	}
 	return 0, 0, false
+}
+
+// counts tells whether n is a repetition that Counted tells of.
+func (r *Arena) counts(n *node) bool {
+	return n.kind == repeat && n.c != Unbounded && r.nodes[n.a].kind != repeat
 }
 
 // Recount returns e with other bounds for the repetition that Counted tells of.
@@ -39,7 +44,7 @@ func (r *Arena) Again(e Expr) (again Class, clear bool) {
 	}
 	first, then := r.First(head), Class{}
 	n := r.nodes[head]
-	if n.kind == repeat && n.c != Unbounded {
+	if r.counts(&n) {
 		return first, first.And(r.First(rest)) == (Class{})
 	}
 	if !n.nullable {
