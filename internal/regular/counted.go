@@ -15,6 +15,25 @@ func (r *Arena) Counted(e Expr) (least, most int, ok bool) {
 	return 0, 0, false
 }
 
+// Repeats tells whether e has a repetition anywhere whose upper bound is one of these.
+func (r *Arena) Repeats(e Expr, least, most int) bool {
+	switch n := r.nodes[e]; n.kind {
+	case concat:
+		return r.Repeats(Expr(n.a), least, most) || r.Repeats(Expr(n.b), least, most)
+	case or, and:
+		for i := range n.b {
+			if r.Repeats(r.lists[n.a+i], least, most) {
+				return true
+			}
+		}
+	case not:
+		return r.Repeats(Expr(n.a), least, most)
+	case repeat:
+		return least <= int(n.c) && int(n.c) <= most || r.Repeats(Expr(n.a), least, most)
+	}
+	return false
+}
+
 // Recount returns e with other bounds for the repetition that Counted tells of.
 func (r *Arena) Recount(e Expr, least, most int) Expr {
 	switch n := r.nodes[e]; n.kind {

@@ -27,9 +27,10 @@ type counted struct {
 	upTo [fewCounts]atomic.Pointer[[]uint64] // the tokens that hold so many repetitions or fewer; nil: not yet asked for
 }
 
-// unlimited is an upper bound that no token reaches, fewCounts the bounds below which sets of tokens are kept.
+// unlimited is an upper bound that no token reaches, probe one that no expression has by itself, fewCounts the bounds below which sets of tokens are kept.
 const (
 	unlimited = maxToken + 1
+	probe     = 1<<29 + 12_345
 	fewCounts = 17
 )
 
@@ -74,7 +75,7 @@ func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
 		ended bool
 	}
 	var path [maxToken + 1]place
-	path[0].expr = arena.Recount(e, 0, unlimited)
+	path[0].expr = arena.Recount(e, 0, probe)
 	for i := int32(1); int(i) < len(v.labels); {
 		above := path[v.depths[i]-1]
 		s := arena.Next(above.expr, v.labels[i])
@@ -84,11 +85,11 @@ func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
 		}
 		at := place{s, above.count, above.ended}
 		if !at.ended {
-			// Once past the repetition, another may follow: it is told by its bound, since this one's is never below 1.
-			if _, most, ok := arena.Counted(s); ok && most <= unlimited-above.count && most >= unlimited-above.count-1 {
-				at.count = unlimited - most
-			} else {
-				at.ended = true
+			// Once past the repetition, another may follow: it is told by its bound, which is never so high.
+			if _, most, ok := arena.Counted(s); ok && most <= probe-above.count && most >= probe-above.count-1 {
+				at.count = probe - most
+			} else if at.ended = true; arena.Repeats(s, probe-unlimited, probe) {
+				return c // the repetition may go on, or not: bytes alone do not tell how many there were
 			}
 		}
 		path[v.depths[i]] = at
