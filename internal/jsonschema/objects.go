@@ -177,6 +177,12 @@ func (c *compiler) distribute(sh *shape, i int, open []someMember, names []strin
 		return
 	}
 	e := sh.some[i]
+	for _, name := range sh.required {
+		if c.hasKey(e.keys, name) && c.implied(c.memberLits(sh, name), e.is) {
+			c.distribute(sh, i+1, open, names, forms)
+			return
+		}
+	}
 	for _, name := range names {
 		if c.hasKey(e.keys, name) {
 			if c.work++; c.work > maxWork {
@@ -190,7 +196,23 @@ func (c *compiler) distribute(sh *shape, i int, open []someMember, names []strin
 			}
 		}
 	}
-	c.distribute(sh, i+1, append(slices.Clip(open), e), names, forms)
+	if slices.Contains(open, e) {
+		c.distribute(sh, i+1, open, names, forms)
+	} else if !c.closed(sh) {
+		c.distribute(sh, i+1, append(slices.Clip(open), e), names, forms)
+	}
+}
+
+// closed tells whether it is easy to see that there is no member but those that are named.
+func (c *compiler) closed(sh *shape) bool {
+	return slices.ContainsFunc(sh.members, func(m memberRule) bool {
+		return m.keys.kind == keyRest && len(m.keys.of.byPattern) == 0 && c.sureEmpty(c.node(m.is))
+	})
+}
+
+// implied tells whether it is easy to see that l is true of all values of which lits are.
+func (c *compiler) implied(lits []lit, l lit) bool {
+	return l == is(c.always) || slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l^1)...))
 }
 
 // buildObject adds the form of a shape.

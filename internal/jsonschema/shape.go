@@ -208,7 +208,7 @@ func (c *compiler) weigh(sh *shape, a *alternative) (possible, implied bool) {
 		}
 	}
 	for _, l := range a.is {
-		implied = implied && (slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l^1)...)))
+		implied = implied && c.implied(lits, l)
 	}
 	return possible, implied
 }

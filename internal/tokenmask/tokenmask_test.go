@@ -111,6 +111,14 @@ func values(added int32) map[string]*grammar.Grammar {
 		letter := r.Class(regular.Range('a', 'z'))
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.And(r.Concat(letter, r.Star(r.Or(letter, r.Class(regular.Range('0', '9'))))), r.Repeat(l.Canonical, 4, 20)), r.Literal(`"`)))
 	})
+	add("ends in a name and a few", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Repeat(l.Canonical, 1, regular.Unbounded), r.Literal("e"), r.Repeat(l.Canonical, 2, 6), r.Literal(`"`)))
+	})
+	add("six or eight", func(l *jsontext.Language, g *grammar.Grammar) {
+		r := l.Arena
+		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Repeat(l.Canonical, 6, 6), r.Optional(r.Repeat(l.Canonical, 2, 2)), r.Literal(`"`)))
+	})
 	add("ambiguous", func(l *jsontext.Language, g *grammar.Grammar) {
 		r := l.Arena
 		g.Start = grammar.Call(g.Add(grammar.Alternatives{
