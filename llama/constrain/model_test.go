@@ -27,20 +27,26 @@ const otherModel = "ANTIGRAVITY_CONSTRAINED_MODEL"
 // TestAnswersFit lets models answer at a temperature at which they write nonsense. Every answer that comes to its end has to fit, and
 // those that must end do.
 func TestAnswersFit(t *testing.T) {
-	model, err := pebble.Load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer model.Close()
-	answersFit(t, model, model.Tokenizer().EncodeSpecial("Answer in JSON: ", true))
-	if path := os.Getenv(otherModel); path != "" {
-		other, err := llama.Load(path, nil)
+	t.Run("Pebble", func(t *testing.T) {
+		model, err := pebble.Load(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close()
-		answersFit(t, other, other.Tokenizer().EncodeSpecial("", true))
-	}
+		defer model.Close()
+		answersFit(t, model, model.Tokenizer().EncodeSpecial("Answer in JSON: ", true))
+	})
+	t.Run("other", func(t *testing.T) {
+		path := os.Getenv(otherModel)
+		if path == "" {
+			t.Skip(otherModel + " names no model")
+		}
+		model, err := llama.Load(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer model.Close()
+		answersFit(t, model, model.Tokenizer().EncodeSpecial("", true))
+	})
 }
 
 // asked is a schema of which answers are asked for, and the seed of one.
