@@ -15,6 +15,28 @@
 // *UnsupportedError that names it. Two things end an answer before its form is complete: Params.MaxTokens and a full context; then
 // Piece.Stop says so.
 //
+// # How JSON is written
+//
+// A schema is about values, a constraint about texts. Every text that a constraint allows is the text of a value that fits the schema;
+// not every text of every such value is allowed:
+//
+//   - The members of an object come in any order where its schema lists no more than some dozens. They come in the order of the schema
+//     where it lists more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
+//   - A name that the schema lists comes at most once. Others may come again, as no automaton remembers them all. Such a text fits
+//     whichever of the members a parser keeps; most keep the last. No name counts twice towards minProperties.
+//   - Between two parts of a text there is nothing, one blank or tab, or a line feed and up to 64 blanks or tabs: an answer cannot go on
+//     with white space for ever.
+//   - Strings of which nothing but the length is known may be written with any escapes; an escape counts as the character that it
+//     stands for. Names of members, and strings with a pattern, a format or listed values, are written in one way: with an escape only for
+//     the quote, the backslash and control characters.
+//   - Whole numbers have neither a fraction nor an exponent. Other numbers may have both; where they have bounds or multipleOf, not every
+//     text with an exponent is allowed.
+//   - Patterns are regular expressions of ECMA-262 that match anywhere in a string, as JSON Schema has it. One that is not regular (with
+//     a reference to a group, say) is an UnsupportedError.
+//   - Formats are kept, not taken as remarks. Where all that an RFC allows would be no regular language or of little use, a format is what
+//     programs use of it: hostname has no encoded labels (xn--), idn-hostname has letters of the large scripts, a quoted local part of
+//     an e-mail address has no backslashes.
+//
 // Constraints are compiled for the vocabulary of one tokenizer. They are immutable, safe for concurrent use, and serve any number
 // of answers at once. The ones made last are kept with the tokenizer, so that making the same one again costs next to nothing.
 package constrain

@@ -2,9 +2,15 @@ package constrain_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
 
@@ -23,6 +29,14 @@ type everyKind struct {
 	Scores   map[string]int32   `json:"scores"`
 	Optional *int               `json:"optional,omitempty"`
 	When     time.Time          `json:"when"`
+	Until    *time.Time         `json:"until"`
+	Level    slog.Level         `json:"level"`
+	Big      big.Int            `json:"big"`
+	Part     big.Rat            `json:"part"`
+	Real     big.Float          `json:"real"`
+	Number   json.Number        `json:"number"`
+	Raw      json.RawMessage    `json:"raw"`
+	Any      any                `json:"any"`
 	Inner    struct{ A, B int } `json:"inner"`
 }
 
@@ -48,5 +62,31 @@ func TestDrawnAnswersDecode(t *testing.T) {
 	}
 	if complete == 0 {
 		t.Error("no document came to its end")
+	}
+}
+
+// TestTypesThatDecodeThemselves wants errors for types of which nothing tells what they decode.
+func TestTypesThatDecodeThemselves(t *testing.T) {
+	tokenizer := pebbleTokenizer(t)
+	for name, c := range map[string]struct {
+		make func(*llama.Tokenizer) (llama.Constraint, error)
+		want string
+	}{
+		"a type with UnmarshalText": {constrain.JSONFor[struct{ Host []netip.Addr }], "netip.Addr decodes itself"},
+		"keys with UnmarshalText":   {constrain.JSONFor[map[netip.Addr]int], "keys of map[netip.Addr]int"},
+		"an interface with methods": {constrain.JSONFor[struct{ Name fmt.Stringer }], "interface with methods"},
+		"the option string": {constrain.JSONFor[struct {
+			N int `json:",string"`
+		}], "option string"},
+		"what cannot be JSON": {constrain.JSONFor[struct{ C chan int }], "chan"},
+	} {
+		if _, err := c.make(tokenizer); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: the error is %v, want one with %q", name, err, c.want)
+		}
+	}
+	if _, err := constrain.JSONFor[struct {
+		Skipped netip.Addr `json:"-"`
+	}](tokenizer); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,22 +2,36 @@ package constrain
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
+	"math/big"
+	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// JSONFor allows the JSON values that encoding/json decodes into a T: an object with the fields of a struct, in their order. It keeps
-// Schema's schema, and numbers fit their Go types.
+// JSONFor allows JSON values that encoding/json decodes into a T without an error: an object with the fields of a struct, in their
+// order. It keeps Schema's schema, numbers fit their Go types (floating-point ones are no larger than a float32 may be), and a time is
+// one that package time knows, without leap seconds.
+//
+// Beside what is an error of Schema, a type is one of which it is not known what it decodes: one with a method UnmarshalJSON or
+// UnmarshalText that is not of the standard library's time, log/slog, math/big or encoding/json, an interface with methods, and a field
+// with the option string.
 func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 	s, err := reflected[T]()
 	if err != nil {
 		return nil, err
+	}
+	if err := decodable(reflect.TypeFor[T]()); err != nil {
+		return nil, fmt.Errorf("schema of a Go type: %w", err)
 	}
 	bound(s)
 	schema, err := json.Marshal(s)
@@ -60,9 +74,63 @@ func Function[A any](name, does string) (json.RawMessage, error) {
 	}{name, does, s}})
 }
 
+// ownForms are the types of the standard library that have a form of their own in JSON.
+func ownForms() map[reflect.Type]*jsonschema.Schema {
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[slog.Level]():      {Type: "string", Pattern: `^(DEBUG|INFO|WARN|ERROR)([+-]\d{1,3})?$`},
+		reflect.TypeFor[big.Int]():         {Type: "integer"},
+		reflect.TypeFor[big.Rat]():         {Type: "string", Pattern: `^-?\d{1,40}(/[1-9]\d{0,39})?$`},
+		reflect.TypeFor[big.Float]():       {Type: "string", Pattern: `^-?\d{1,40}(\.\d{1,40})?$`},
+		reflect.TypeFor[json.Number]():     {Type: "number"},
+		reflect.TypeFor[json.RawMessage](): {},
+	}
+}
+
+// decodable returns an error for a type that encoding/json may not decode from what its schema allows. A type does not hold itself,
+// which reflected sees to.
+func decodable(t reflect.Type) error {
+	if ownForms()[t] != nil {
+		return nil
+	}
+	for _, own := range []reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
+		if reflect.PointerTo(t).Implements(own) {
+			return fmt.Errorf("%v decodes itself (%v), and nothing tells from what", t, own)
+		}
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return fmt.Errorf("%v is an interface with methods, which nothing can be decoded into", t)
+		}
+	case reflect.Map:
+		if err := decodable(t.Key()); err != nil {
+			return fmt.Errorf("keys of %v: %w", t, err)
+		}
+		return decodable(t.Elem())
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return decodable(t.Elem())
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			tag := f.Tag.Get("json")
+			_, options, _ := strings.Cut(tag, ",")
+			if tag == "-" || !f.IsExported() || f.Anonymous {
+				continue
+			}
+			if slices.Contains(strings.Split(options, ","), "string") {
+				return fmt.Errorf("field %s of %v: the option string of encoding/json is not supported", f.Name, t)
+			}
+			if err := decodable(f.Type); err != nil {
+				return fmt.Errorf("field %s of %v: %w", f.Name, t, err)
+			}
+		}
+	}
+	return nil
+}
+
 // reflected returns the schema of a type, in which a list is not null.
 func reflected[T any]() (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[T](nil)
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: ownForms()})
 	if err != nil {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)
 	}
@@ -100,9 +168,26 @@ func escaped(before []byte) bool {
 	return (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 1
 }
 
-// bound limits the numbers of a schema to what an int64, a uint64 and a float32 hold, where it does not limit them further.
-func bound(s *jsonschema.Schema) {
-	each(s, func(s *jsonschema.Schema) {
+// goTime are the times of RFC 3339 that package time reads: not those with small letters, and none of a leap second. More digits of a
+// second than nine would be cut off.
+const goTime = `^[0-9-]{10}T[0-9]{2}:[0-9]{2}:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-][0-9:]{5})$`
+
+// bound limits the numbers of a schema to what an int64, a uint64 and a float32 hold, where it does not limit them further, and its
+// times to Go's.
+func bound(root *jsonschema.Schema) {
+	const bounded = "bounded"
+	least, most := jsonschema.Ptr[float64](-math.MaxFloat32), jsonschema.Ptr[float64](math.MaxFloat32)
+	value := &jsonschema.Schema{Ref: "#/$defs/" + bounded}
+	anything := &jsonschema.Schema{Types: []string{"null", "boolean", "string", "number", "array", "object"},
+		Minimum: least, Maximum: most, Items: value, AdditionalProperties: value}
+	each(root, func(s *jsonschema.Schema) {
+		if s.Format == "date-time" {
+			s.Pattern = goTime
+		}
+		if s.Type == "" && s.Types == nil && s.Not == nil { // of an interface
+			s.Ref = value.Ref
+			root.Defs = map[string]*jsonschema.Schema{bounded: anything}
+		}
 		switch types := append(s.Types, s.Type); {
 		case slices.Contains(types, "integer"):
 			if s.Minimum == nil {
@@ -114,7 +199,7 @@ func bound(s *jsonschema.Schema) {
 				s.ExclusiveMaximum = jsonschema.Ptr(0x1p64)
 			}
 		case slices.Contains(types, "number"):
-			s.Minimum, s.Maximum = jsonschema.Ptr[float64](-math.MaxFloat32), jsonschema.Ptr[float64](math.MaxFloat32)
+			s.Minimum, s.Maximum = least, most
 		}
 	})
 }

@@ -161,6 +161,20 @@ func (n *node) collect(all *[]*node) {
 	}
 }
 
+// keepFirst leaves the first of the members that have one name, in all objects, and returns dst with the names of those that it left out.
+func (n *node) keepFirst(dst []string) []string {
+	for i := 0; i < len(n.list); {
+		if n.kind == '{' && slices.Contains(n.names[:i], n.names[i]) {
+			dst = append(dst, n.names[i])
+			n.names, n.list = slices.Delete(n.names, i, i+1), slices.Delete(n.list, i, i+1)
+			continue
+		}
+		dst = n.list[i].keepFirst(dst)
+		i++
+	}
+	return dst
+}
+
 func (n *node) append(dst []byte) []byte {
 	if n.kind == 0 {
 		return append(dst, n.text...)
