@@ -49,6 +49,9 @@ type Machine struct {
 	states   []state
 	stateIDs map[string]State
 
+	parts    int   // threads of all states and stacks of all sets
+	together []Set // memory of build
+
 	threads []Thread // of the state that is being built
 	pushed  map[pushing]struct{}
 	popped  map[Set]struct{}
@@ -134,8 +137,8 @@ func (m *Machine) Len() int { return len(m.states) }
 
 // Bytes returns about how much memory the machine takes.
 func (m *Machine) Bytes() int {
-	const stateBytes, stackBytes, setBytes = 320, 60, 100
-	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes
+	const stateBytes, stackBytes, setBytes, partBytes = 320, 60, 160, 18
+	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + m.parts*partBytes
 }
 
 // Next returns the state after byte b: Dead where b cannot follow.
@@ -280,13 +283,13 @@ func (m *Machine) build() State {
 		return int(a.Then) - int(b.Then)
 	})
 	n := 0
-	for _, t := range threads {
-		if n > 0 && threads[n-1].Rest == t.Rest {
-			threads[n-1].Then = m.union(threads[n-1].Then, t.Then)
-			continue
+	for i := 0; i < len(threads); n++ {
+		rest, then := threads[i].Rest, m.together[:0]
+		for ; i < len(threads) && threads[i].Rest == rest; i++ {
+			then = append(then, threads[i].Then)
 		}
-		threads[n] = t
-		n++
+		m.together = then
+		threads[n] = Thread{rest, m.unite(then)}
 	}
 	threads = threads[:n]
 	m.key = append(m.key[:0], 0)
@@ -300,6 +303,7 @@ func (m *Machine) build() State {
 		return s
 	}
 	s := State(len(m.states))
+	m.parts += len(threads)
 	m.states = append(m.states, state{threads: slices.Clone(threads), accepts: accepts, only: notAsked})
 	m.stateIDs[string(m.key)] = s
 	return s
@@ -331,34 +335,40 @@ func (m *Machine) set(stacks ...int32) Set {
 		return s
 	}
 	s := Set(len(m.sets))
+	m.parts += len(stacks)
 	m.sets, m.after = append(m.sets, slices.Clone(stacks)), append(m.after, Dead)
 	m.setIDs[string(m.key)] = s
 	return s
 }
 
-// union returns the set of the stacks of both. Stacks with the same symbol become one, which may stand on what either stands on.
-func (m *Machine) union(a, b Set) Set {
-	if a == b {
-		return a
+// unite returns the set of the stacks of all these sets. Stacks with the same symbol become one, which may stand on what any of them
+// stands on.
+func (m *Machine) unite(sets []Set) Set {
+	sets = slices.Compact(sets)
+	if len(sets) == 1 {
+		return sets[0]
 	}
-	x, y := m.sets[a], m.sets[b]
 	var all []int32
-	for len(x) > 0 && len(y) > 0 {
-		s, t := m.stacks[x[0]], m.stacks[y[0]]
-		switch c := compare(s.symbol, t.symbol); {
-		case c < 0:
-			all, x = append(all, x[0]), x[1:]
-		case c > 0:
-			all, y = append(all, y[0]), y[1:]
-		default:
-			one := x[0]
-			if s.below != t.below {
-				one = m.sets[m.single(stack{s.symbol, m.union(s.below, t.below)})][0]
-			}
-			all, x, y = append(all, one), x[1:], y[1:]
-		}
+	for _, s := range sets {
+		all = append(all, m.sets[s]...)
 	}
-	return m.set(append(append(all, x...), y...)...)
+	slices.SortFunc(all, func(a, b int32) int {
+		return cmp.Or(compare(m.stacks[a].symbol, m.stacks[b].symbol), cmp.Compare(m.stacks[a].below, m.stacks[b].below))
+	})
+	all = slices.Compact(all)
+	n := 0
+	for i := 0; i < len(all); n++ {
+		one, symbol := all[i], m.stacks[all[i]].symbol
+		var below []Set
+		for ; i < len(all) && m.stacks[all[i]].symbol == symbol; i++ {
+			below = append(below, m.stacks[all[i]].below)
+		}
+		if len(below) > 1 {
+			one = m.sets[m.single(stack{symbol, m.unite(below)})][0]
+		}
+		all[n] = one
+	}
+	return m.set(all[:n]...)
 }
 
 // compare orders symbols.

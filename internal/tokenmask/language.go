@@ -16,16 +16,21 @@ type Language struct {
 	machine    *grammar.Machine
 	masks      *masks
 	generation int // counts the machines: states of an earlier one mean nothing to this one
+	limit      int // what the two of them may come to, in bytes, before they are forgotten
 }
 
-// maxBytes bounds what a language remembers of the states that texts came to, in bytes. Beyond it everything is forgotten, and
-// matchers find their way again from the beginning of their texts.
-const maxBytes = 20 << 20
+// usualBytes bounds what a language remembers of the states that texts came to, in bytes. Beyond it everything is forgotten, and
+// matchers find their way again from the beginning of their texts. Where a single text needs more than half as much, it may be more,
+// but never more than maxBytes.
+const (
+	usualBytes = 16 << 20
+	maxBytes   = 64 << 20
+)
 
 // NewLanguage returns the language of a grammar, which must not change any more and must have an arena that began as the one that
 // the vocabulary was made with. An error says that nothing belongs to it, or that it is too complex.
 func NewLanguage(v *Vocabulary, g *grammar.Grammar) (*Language, error) {
-	l := &Language{vocabulary: v, grammar: g}
+	l := &Language{vocabulary: v, grammar: g, limit: usualBytes}
 	if err := g.Arena.Err(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
 // Matcher follows one text through a language. One goroutine at a time uses it.
@@ -41,8 +42,15 @@ func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 	l := m.language
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size() > maxBytes {
+	if l.size() > l.limit {
 		l.forget()
+		if m.find(); l.size() > l.limit/2 {
+			l.limit = 2 * l.size()
+		}
+		if l.limit > maxBytes {
+			l.limit = usualBytes
+			return fmt.Errorf("%w: too much must be remembered of the text so far", regular.ErrTooComplex)
+		}
 	}
 	for again := false; ; again = true {
 		m.find()
