@@ -116,7 +116,7 @@ func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
 		}
 		i++
 	}
-	if plain.bits == nil {
+	if plain.bits == nil || arena.Err() != nil {
 		return c
 	}
 	c.bits = plain.bits

@@ -83,7 +83,7 @@ func (m *masks) of(e regular.Expr) *mask {
 	}
 	if found == nil {
 		found = m.find(e)
-		if e < v.own { // two languages may find it at the same time: they find the same
+		if e < v.own && m.arena.Err() == nil { // two languages may find it at the same time: they find the same
 			found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
 			v.mu.Lock()
 			v.masks[e] = found
@@ -192,7 +192,7 @@ const maxFollowed = 300
 // follows tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
 // forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e where it may in r.
 func (m *masks) follows(e, r regular.Expr) bool {
-	if m.arena.Nullable(r) || e == r {
+	if m.arena.Nullable(r) || m.arena.Nullable(e) || e == r {
 		return false
 	}
 	first := pair{e, r}
