@@ -3,6 +3,7 @@ package jsonschema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -68,6 +69,9 @@ type parser struct {
 func parse(src []byte) (*value, error) {
 	if len(src) > maxBytes {
 		return nil, fmt.Errorf("the schema has %d bytes: at most %d can be read", len(src), maxBytes)
+	}
+	if !utf8.Valid(src) { // a validator would read something else in its place
+		return nil, errors.New("the schema is not UTF-8")
 	}
 	if !json.Valid(src) {
 		var v any

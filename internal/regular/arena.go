@@ -199,6 +199,9 @@ func (r *Arena) grow() {
 	}
 }
 
+// longText is how many bytes of a literal make its hash.
+const longText = 4096
+
 // hash returns a number that is the same for the same expression.
 func (r *Arena) hash(n *node) uint64 {
 	mix := func(h, v uint64) uint64 { h = (h ^ v) * 0x9E3779B97F4A7C15; return h ^ h>>29 }
@@ -209,7 +212,12 @@ func (r *Arena) hash(n *node) uint64 {
 			h = mix(h, w)
 		}
 	case literal:
-		h = mix(h, maphash.Bytes(r.seed, r.text[n.a:n.a+n.b]))
+		text := r.text[n.a : n.a+n.b]
+		h = mix(h, uint64(len(text)))
+		if len(text) > longText { // each of its many tails is a literal too
+			text = text[:longText]
+		}
+		h = mix(h, maphash.Bytes(r.seed, text))
 	case or, and:
 		for _, e := range r.lists[n.a : n.a+n.b] {
 			h = mix(h, uint64(e))
@@ -229,7 +237,7 @@ func (r *Arena) same(m, n *node) bool {
 	case class:
 		return r.classes[m.a] == r.classes[n.a]
 	case literal:
-		return string(r.text[m.a:m.a+m.b]) == string(r.text[n.a:n.a+n.b])
+		return m.b == n.b && (m.a == n.a || string(r.text[m.a:m.a+m.b]) == string(r.text[n.a:n.a+n.b]))
 	case or, and:
 		return slices.Equal(r.lists[m.a:m.a+m.b], r.lists[n.a:n.a+n.b])
 	}
