@@ -22,8 +22,9 @@
 //
 //   - The members of an object come in any order where its schema lists no more than some dozens. They come in the order of the schema
 //     where it lists more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
-//   - A name that the schema lists comes at most once. Others may come again, as no automaton remembers them all. Such a text fits
-//     whichever of the members a parser keeps; most keep the last. No name counts twice towards minProperties.
+//   - A name that the schema lists comes at most once. Others may come again, as no automaton remembers them all: the text is valid if of
+//     these members the last counts, as parsers have it (one that refuses repeated names refuses such a text; additionalProperties
+//     false keeps them out). No name counts twice towards minProperties.
 //   - Between two parts of a text there is nothing, one blank or tab, or a line feed and up to 64 blanks or tabs: an answer cannot go on
 //     with white space for ever.
 //   - Strings of which nothing but the length is known may be written with any escapes; an escape counts as the character that it

@@ -161,18 +161,17 @@ func (n *node) collect(all *[]*node) {
 	}
 }
 
-// keepFirst leaves the first of the members that have one name, in all objects, and returns dst with the names of those that it left out.
-func (n *node) keepFirst(dst []string) []string {
-	for i := 0; i < len(n.list); {
-		if n.kind == '{' && slices.Contains(n.names[:i], n.names[i]) {
-			dst = append(dst, n.names[i])
-			n.names, n.list = slices.Delete(n.names, i, i+1), slices.Delete(n.list, i, i+1)
-			continue
+// again returns one of the names that comes twice in an object.
+func (n *node) again(names map[string]bool) (name string, ok bool) {
+	for i, value := range n.list {
+		if n.kind == '{' && names[n.names[i]] && slices.Contains(n.names[:i], n.names[i]) {
+			return n.names[i], true
 		}
-		dst = n.list[i].keepFirst(dst)
-		i++
+		if name, ok := value.again(names); ok {
+			return name, true
+		}
 	}
-	return dst
+	return "", false
 }
 
 func (n *node) append(dst []byte) []byte {
