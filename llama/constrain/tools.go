@@ -42,7 +42,7 @@ type ToolOptions struct {
 // A call has the name of one of the functions, and arguments that fit its schema, from the first character on. A text beside calls
 // holds nothing that looks like the beginning of a call, so that what is read from the answer is what was meant.
 //
-// A model whose way of writing calls is not known is an error that is llama.ErrUnsupported.
+// A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls), is an error that is llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
 	content, err := json.Marshal(struct {
 		Tools   []json.RawMessage
@@ -98,6 +98,9 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
 	}
+	if w.family.Python {
+		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are no JSON, cannot be constrained", llama.ErrUnsupported, w.family.Name)
+	}
 	text := grammar.Text(beside)
 	if w.options.Choice == ToolNone && w.options.Function == "" {
 		return text, nil
@@ -145,7 +148,13 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 		return nil, fmt.Errorf("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
 	o := jsonschema.Options{Lossy: w.options.Lossy}
-	schema := bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), f.Parameters, []byte(`]}`)}, nil)
+	schema := []byte(f.Parameters)
+	var typed struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(schema, &typed) != nil || typed.Type != "object" {
+		schema = bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), schema, []byte(`]}`)}, nil)
+	}
 	arguments, _, err := jsonschema.Compile(schema, w.language, w.grammar, o)
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
