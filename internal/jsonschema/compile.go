@@ -44,6 +44,7 @@ type compiler struct {
 	order        []*node // in the order in which they came into being
 	key          []byte
 	work         int
+	steps        *int // of all attempts at the schema
 	zeroFraction bool
 	quote        regular.Expr
 	open, shut   [2]regular.Expr // of arrays and of objects, with the white space inside
@@ -51,9 +52,10 @@ type compiler struct {
 
 // Bounds of a compilation.
 const (
-	maxWork   = 20_000 // alternatives of arrays and objects that are looked at
+	maxWork   = 20_000    // alternatives of arrays and objects that are looked at
+	maxSteps  = 6_000_000 // members that are looked at to find what is demanded of a property
 	maxNodes  = 50_000
-	maxEffort = 30_000_000 // expressions that are looked at
+	maxEffort = 12_000_000 // expressions that are looked at
 )
 
 // Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was
@@ -63,9 +65,10 @@ func Compile(source []byte, l *jsontext.Language, g *grammar.Grammar, o Options)
 	if err != nil {
 		return symbol, nil, err
 	}
-	loose := map[string]bool{}
+	loose, steps := map[string]bool{}, 0
 	for {
 		c := newCompiler(v, l, g, o, loose)
+		c.steps = &steps
 		known := len(loose)
 		symbol, err = c.run()
 		for _, s := range c.list {

@@ -147,8 +147,10 @@ func (r *Arena) join(k kind, es []Expr) Expr {
 			n.nullable, n.plain = n.nullable || x.nullable, n.plain && x.plain
 		} else {
 			n.nullable = n.nullable && x.nullable
-			if x.kind == not && slices.Contains(list, Expr(x.a)) {
-				return None
+			if x.kind == not {
+				if _, ok := slices.BinarySearch(list, Expr(x.a)); ok {
+					return None
+				}
 			}
 			if x.kind == empty { // nothing else, or nothing at all
 				for _, e := range list {
