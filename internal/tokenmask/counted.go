@@ -54,7 +54,12 @@ func (m *masks) count(e regular.Expr) *counted {
 		}
 		v.mu.Unlock()
 	} else {
-		c = v.count(m.arena.Clone(), e)
+		print := m.arena.Fingerprint(loose)
+		if c = v.recallCount(print); c == nil {
+			if c = v.count(m.arena.Clone(), e); m.arena.Err() == nil {
+				v.rememberCount(print, c)
+			}
+		}
 		m.size += c.bytes()
 	}
 	m.counts[loose] = c

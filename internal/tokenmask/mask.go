@@ -82,7 +82,7 @@ func (m *masks) of(e regular.Expr) *mask {
 		v.mu.Unlock()
 	}
 	if found == nil {
-		found = m.find(e)
+		found = m.recall(e)
 		if e < v.own && m.arena.Err() == nil { // two languages may find it at the same time: they find the same
 			found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
 			v.mu.Lock()
@@ -93,6 +93,26 @@ func (m *masks) of(e regular.Expr) *mask {
 	m.own[e] = found
 	if found.bits != nil && found.of == e && (len(m.references) < maxReferences || e < v.own) {
 		m.references = append(m.references, e)
+	}
+	return found
+}
+
+// recall returns the mask of an expression that some language has found already, or finds it.
+func (m *masks) recall(e regular.Expr) *mask {
+	if e < m.vocabulary.own {
+		return m.find(e)
+	}
+	if first := m.arena.First(e); first.Len() < broad {
+		return m.find(e)
+	}
+	print := m.arena.Fingerprint(e)
+	if known := m.vocabulary.recall(e, print); known != nil {
+		m.size += known.bytes()
+		return known
+	}
+	found := m.find(e)
+	if found.bits != nil && found.of == e && m.arena.Err() == nil {
+		m.vocabulary.remember(print, found)
 	}
 	return found
 }
