@@ -4,7 +4,7 @@ import "github.com/antigravity-go/antigravity/internal/grammar"
 
 // Bounds of what counts matches.
 const (
-	maxMatches = 6
+	maxMatches = 3
 	maxStates  = 20_000
 )
 
