@@ -9,6 +9,8 @@
 //   - Properties come in the order of the keyword properties, a schema's own before those of the schemas in its $ref, allOf, anyOf and so
 //     on; then names that are only required; then all other members. With AnyOrder, they come in any order where an object has few
 //     enough, each once.
+//   - Where a schema demands some member without knowing its name ("not": {"additionalProperties": …}), later members with such names
+//     are of the same kind: a name that came again would replace the one that was demanded.
 //   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsontext
 //     describes, and so are the names of members.
 //   - Numbers without conditions may be written in any way; whole ones without a fraction and an exponent; others as package numbers

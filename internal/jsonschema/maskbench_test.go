@@ -59,8 +59,6 @@ func python(dst *bytes.Buffer, d *json.Decoder) {
 			return
 		}
 		f, _ := strconv.ParseFloat(s, 64)
-		if e := strconv.FormatFloat(f, 'e', -1, 64); strings.HasSuffix(e, "e+00") {
-		}
 		r := strconv.FormatFloat(f, 'f', -1, 64)
 		if exp := exponent(f); exp < -4 || exp >= 16 {
 			r = strconv.FormatFloat(f, 'e', -1, 64)

@@ -50,7 +50,7 @@ func (c *compiler) node(lits ...lit) *node {
 	truth := is(c.always)
 	kept := make([]lit, 0, len(lits))
 	for _, l := range lits {
-		if s := c.list[l>>1]; l != truth && !slices.Contains(kept, l) && !(l&1 == 0 && c.trivial(s)) && !(l&1 != 0 && s.never) {
+		if s := c.list[l>>1]; l != truth && !slices.Contains(kept, l) && !(l&1 == 0 && s.trivial) && !(l&1 != 0 && s.never) {
 			kept = append(kept, l)
 		}
 	}
@@ -74,9 +74,6 @@ func (c *compiler) node(lits ...lit) *node {
 	c.order = append(c.order, n)
 	return n
 }
-
-// trivial tells whether a schema, as it is written, allows everything.
-func (c *compiler) trivial(s *schema) bool { return s.trivial }
 
 // scalarsIn returns the values of n that are neither arrays nor objects.
 func (c *compiler) scalarsIn(n *node) scalars {

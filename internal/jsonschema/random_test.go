@@ -166,7 +166,7 @@ func judge(t *testing.T, schema string) *validator.Schema {
 // No document is accepted that another validator finds invalid. A valid one is refused only where a schema demands some member whose
 // name it does not know: such members come last.
 func TestRandomSchemas(t *testing.T) {
-	const count, documents = 2000, 40
+	const count, documents = 1000, 40
 	r := schemas{rand.New(rand.NewPCG(1, 2))}
 	unsupported, valid, refused := 0, 0, 0
 	for i := range count {
@@ -217,7 +217,7 @@ var hugePower = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4,}`)
 
 // What is drawn byte by byte can always be completed, and is valid then.
 func TestRandomDocuments(t *testing.T) {
-	const count, documents, longest = 500, 8, 300
+	const count, documents, longest = 300, 8, 300
 	r := schemas{rand.New(rand.NewPCG(3, 4))}
 	complete := 0
 	for i := range count {
