@@ -51,6 +51,7 @@ type Machine struct {
 
 	parts    int   // threads of all states and stacks of all sets
 	together []Set // memory of build
+	effort   int   // symbols and stacks that may still be looked at until Begin
 
 	threads []Thread // of the state that is being built
 	pushed  map[pushing]struct{}
@@ -98,6 +99,12 @@ const (
 	maxDepth   = 10_000
 )
 
+// Bounds of what is looked at between two calls of Begin, each of less than half a second: symbols and stacks, and expressions.
+const (
+	maxEffort      = 4_000_000
+	maxArenaEffort = 12_000_000
+)
+
 // NewMachine returns a machine for a grammar, which it does not change.
 func NewMachine(g *Grammar) *Machine {
 	m := &Machine{
@@ -106,6 +113,7 @@ func NewMachine(g *Grammar) *Machine {
 		pushed: map[pushing]struct{}{}, popped: map[Set]struct{}{},
 		states: make([]state, 1),
 	}
+	m.Begin()
 	ground := m.single(stack{symbol: Symbol{rule: bottom}})
 	m.push(g.Start, ground)
 	m.begun = m.build()
@@ -121,6 +129,19 @@ func (m *Machine) Err() error {
 		return m.err
 	}
 	return m.arena.Err()
+}
+
+// Begin says that something new is asked for: what is asked for until the next call of Begin may take a bounded effort in all.
+func (m *Machine) Begin() {
+	m.effort = maxEffort
+	m.arena.Allow(maxArenaEffort)
+}
+
+// spend counts symbols or stacks that are looked at.
+func (m *Machine) spend(n int) {
+	if m.effort -= n; m.effort < 0 {
+		m.fail()
+	}
 }
 
 // Start returns the state of the empty text.
@@ -231,6 +252,7 @@ func (m *Machine) push(s Symbol, below Set) {
 		return
 	}
 	m.pushed[at] = struct{}{}
+	m.spend(1)
 	if m.depth++; len(m.pushed) > maxPushes || len(m.threads) > maxThreads || m.depth > maxDepth {
 		m.fail()
 	}
@@ -257,6 +279,7 @@ func (m *Machine) pop(set Set) {
 		return
 	}
 	m.popped[set] = struct{}{}
+	m.spend(1 + len(m.sets[set]))
 	for _, i := range m.sets[set] {
 		m.push(m.stacks[i].symbol, m.stacks[i].below)
 	}
@@ -351,6 +374,9 @@ func (m *Machine) unite(sets []Set) Set {
 	var all []int32
 	for _, s := range sets {
 		all = append(all, m.sets[s]...)
+	}
+	if m.spend(len(all)); m.err != nil {
+		return sets[0]
 	}
 	slices.SortFunc(all, func(a, b int32) int {
 		return cmp.Or(compare(m.stacks[a].symbol, m.stacks[b].symbol), cmp.Compare(m.stacks[a].below, m.stacks[b].below))

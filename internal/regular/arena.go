@@ -110,7 +110,7 @@ type Bounds struct {
 }
 
 // defaultBounds keep an arena below some 100 MB, where a sane one has less than one.
-var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000, Effort: 1_000_000, Work: 300_000_000, Bytes: 64 << 20}
+var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000, Effort: 1_000_000, Work: 20_000_000, Bytes: 64 << 20}
 
 // New returns an arena with None, Empty and All.
 func New() *Arena {
@@ -136,6 +136,9 @@ func (r *Arena) Err() error { return r.err }
 
 // Effort returns how many expressions were looked at so far: about how much work was done, in units of some 20 ns.
 func (r *Arena) Effort() int { return r.effort }
+
+// Allow bounds what may be looked at from now on, until Allow is called again, in the units of Effort.
+func (r *Arena) Allow(effort int) { r.bounds.Work = r.effort + effort }
 
 // Len returns how many expressions there are.
 func (r *Arena) Len() int { return len(r.nodes) }

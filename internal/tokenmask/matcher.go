@@ -54,6 +54,7 @@ func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 	}
 	for again := false; ; again = true {
 		m.find()
+		l.machine.Begin()
 		err := do(l.machine)
 		failed := l.machine.Err()
 		if failed == nil {
@@ -73,6 +74,7 @@ func (m *Matcher) find() {
 	}
 	m.state, m.generation = l.machine.Start(), l.generation
 	for _, b := range m.text {
+		l.machine.Begin()
 		m.state = l.machine.Next(m.state, b)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -13,6 +14,12 @@ import (
 
 // longSeed is the length from which an input is no seed of a fuzz target: what is long takes long.
 const longSeed = 1000
+
+// soon ends the program where a test does not end soon: then the fuzzer tells the input.
+func soon(t *testing.T) {
+	timer := time.AfterFunc(*patience, func() { panic("no end") })
+	t.Cleanup(func() { timer.Stop() })
+}
 
 // ends draws a document of a constraint, and returns it if it came to an end soon.
 func ends(t *testing.T, tokenizer *llama.Tokenizer, c llama.Constraint, seed uint64) (text []byte, ended bool) {
@@ -51,6 +58,7 @@ func FuzzJSONSchema(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, schema []byte, seed uint64) {
+		soon(t)
 		c, err := constrain.JSONSchema(tokenizer, schema)
 		if err != nil {
 			return
@@ -110,6 +118,7 @@ func FuzzGrammar(f *testing.F) {
 	f.Add("root ::= (expr \"=\" term \"\\n\")+\nexpr ::= term ([-+*/] term)*\nterm ::= [0-9]+ | \"(\" expr \")\" # a term", uint64(1))
 	f.Add(`root ::= "\x41\u00e9\U0001F600" [^"\\\x00-\x1f]{2,5} .`, uint64(1))
 	f.Fuzz(func(t *testing.T, grammar string, seed uint64) {
+		soon(t)
 		if c, err := constrain.Grammar(tokenizer, grammar); err == nil {
 			ends(t, tokenizer, c, seed)
 		}
@@ -126,6 +135,7 @@ func FuzzRegexp(f *testing.F) {
 	}
 	f.Add(`(?i)yes|no(?-i: way)?\d{2,3}[[:alpha:]\pL]*`, uint64(1))
 	f.Fuzz(func(t *testing.T, expr string, seed uint64) {
+		soon(t)
 		c, err := constrain.Regexp(tokenizer, expr)
 		if err != nil {
 			return
