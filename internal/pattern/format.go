@@ -59,10 +59,11 @@ func formatPatterns() map[string]string {
 		// RFC 3339, appendix A.
 		"duration": `P(?:\d+W|(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)(?:` + durationTime + `)?|` + durationTime + `)`,
 
-		// RFC 5321, where a domain has two labels or more and a quoted local part has no backslashes.
-		"email": `(?:` + localPart + `)@(?:(?=.{1,253}$)(?:` + label + `\.)+` + lastLabel + `|\[` + ipv4 + `\]|\[IPv6:` + ipv6 + `\])`,
+		// RFC 5321, where a domain has two labels or more and a quoted local part has no backslashes. An address has at most 254
+		// characters, 64 of them before the @: 189 are left for the domain.
+		"email": `(?:` + localPart + `)@(?:(?=.{1,189}$)(?:` + label + `\.)+` + lastLabel + `|\[` + ipv4 + `\]|\[IPv6:` + ipv6 + `\])`,
 		// RFC 6531, as far as email and idn-hostname go.
-		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=.{1,253}$)(?:` + label + `\.)+` +
+		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=.{1,189}$)(?:` + label + `\.)+` +
 			lastLabel + `|(?:` + idnLabel + `\.){1,2}` + idnLabel + `)`,
 
 		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded,

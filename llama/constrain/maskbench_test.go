@@ -16,7 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
 
-var everySchema = flag.Int("maskbench", 100, "TestMaskBench takes every n-th schema of MaskBench")
+var everySchema = flag.Int("maskbench", 200, "TestMaskBench takes every n-th schema of MaskBench")
 
 // maskBench is where MaskBench's schemas lie, where they do.
 const maskBench = "../../../shared/fixtures/maskbench.jsonl.gz"

@@ -11,6 +11,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -244,6 +245,7 @@ func newValidator(schema []byte) (judge func(text []byte) error, err error) {
 	collectListed(decoded, listed)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
+	compiler.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return regexp.Compile(asGo(pattern)) })
 	if err := compiler.AddResource("file:///schema.json", decoded); err != nil {
 		return nil, err
 	}
@@ -273,6 +275,45 @@ func newValidator(schema []byte) (judge func(text []byte) error, err error) {
 		}
 		return compiled.Validate(value)
 	}, nil
+}
+
+// asGo writes a pattern of ECMA-262 in the syntax of package regexp, which has other characters in \s and in the dot. What that syntax lacks
+// stays, as an error.
+func asGo(pattern string) string {
+	const space = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	var b strings.Builder
+	for class := false; pattern != ""; {
+		n := 1
+		switch c := pattern[0]; {
+		case c == '\\' && len(pattern) > 1:
+			n = 2
+			switch {
+			case pattern[1] == 's' && class:
+				b.WriteString(space)
+			case pattern[1] == 's':
+				b.WriteString("[" + space + "]")
+			case pattern[1] == 'S' && !class:
+				b.WriteString("[^" + space + "]")
+			case pattern[1] == 'S':
+				b.WriteString(`\u`) // no escape of Go's
+			case pattern[1] == 'u' && len(pattern) >= 6:
+				n = 6
+				b.WriteString(`\x{` + pattern[2:6] + "}")
+			default:
+				b.WriteString(pattern[:2])
+			}
+		case c == '.' && !class:
+			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
+		default:
+			if c == '[' && class {
+				b.WriteByte('\\') // or it begins a class by name
+			}
+			class = c == '[' || class && c != ']'
+			b.WriteByte(c)
+		}
+		pattern = pattern[n:]
+	}
+	return b.String()
 }
 
 // collectListed collects the names that a schema lists: those of properties, and those that are required.
@@ -318,6 +359,12 @@ func TestValidatorJudges(t *testing.T) {
 		`{"a":[],"b":[]}`: true, `{"a":[],"b":[],"a":[1]}`: true, `{"a":[],"a":[]}`: false, `{"a":[],"b":[],"a":[1,2]}`: false,
 	} {
 		if err := last([]byte(text)); (err == nil) != right {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	spaces := validator(t, []byte(`{"pattern":"^\\s[\\s.]\\u00e9.$"}`))
+	for text, right := range map[string]bool{`"\u3000 éx"`: true, `"\ufeff.éx"`: true, `"\u200b éx"`: false, `" xéx"`: false, `"  é\u2028"`: false} {
+		if err := spaces([]byte(text)); (err == nil) != right {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
