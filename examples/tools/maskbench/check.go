@@ -76,7 +76,7 @@ func (c *checker) position(m llama.Matcher) error {
 		return err
 	}
 	if c.again.End() != c.set.End() || !slices.Equal(c.again.Words(), c.set.Words()) {
-		return errors.New("Allowed says something else after a clone has accepted a token")
+		return errors.New("the set of allowed tokens is another one after a clone has accepted a token")
 	}
 	return nil
 }
