@@ -13,6 +13,16 @@ type partition struct {
 // Next returns what may follow in the strings of e after byte b: None if no string of e begins so. It finds out whether any string
 // does, so what it returns is None or has at least one string.
 func (r *Arena) Next(e Expr, b byte) Expr {
+	if n := &r.nodes[e]; n.row != 0 {
+		if d := r.rows[int(n.row-1)+int(r.parts[n.part-1].of[b])]; d != notYet {
+			return d
+		}
+	}
+	return r.next(e, b)
+}
+
+// next is Next for what was not asked before.
+func (r *Arena) next(e Expr, b byte) Expr {
 	n := &r.nodes[e]
 	switch n.kind {
 	case none, empty:
@@ -36,9 +46,6 @@ func (r *Arena) Next(e Expr, b byte) Expr {
 		n = &r.nodes[e]
 	}
 	at := int(n.row-1) + int(r.parts[n.part-1].of[b])
-	if d := r.rows[at]; d != notYet {
-		return d
-	}
 	r.begin()
 	d := r.derivative(e, b)
 	if !r.Alive(d) {

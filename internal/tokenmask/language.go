@@ -23,7 +23,7 @@ type Language struct {
 // matchers find their way again from the beginning of their texts. Where a single text needs more than half as much, it may be more,
 // but never more than maxBytes.
 const (
-	usualBytes = 16 << 20
+	usualBytes = 24 << 20
 	maxBytes   = 64 << 20
 )
 

@@ -134,7 +134,7 @@ func (m *masks) find(e regular.Expr) *mask {
 		}
 	}
 	for _, r := range slices.Backward(m.references) {
-		if m.resembles(e, r) || m.follows(e, r) {
+		if m.resembles(e, r) || r < m.vocabulary.own && m.follows(e, r) {
 			return m.adapt(e, r, m.own[r])
 		}
 	}
@@ -149,6 +149,9 @@ type loosened struct {
 	expr  regular.Expr
 	reach int
 }
+
+// maxCompletion is up to how many states are looked at to find out how soon a text can be completed.
+const maxCompletion = 100
 
 // shortReach is from which reach on the mask of the expression without bounds is made first.
 const shortReach = 4
@@ -167,7 +170,7 @@ func (m *masks) loosen(e regular.Expr) loosened {
 		longest, ok := m.completion[expr]
 		if !ok {
 			longest = -1
-			if n, ok := m.arena.Completion(expr, maxFollowed); ok {
+			if n, ok := m.arena.Completion(expr, maxCompletion); ok {
 				longest = n
 			}
 			m.completion[expr] = longest

@@ -117,6 +117,20 @@ func (v *Vocabulary) build() {
 	v.first = append(v.first, int32(len(v.order)))
 }
 
+// Prepare finds the masks of the shared expressions that many tokens go on with, and what is to be known of bounded for any bounds: an
+// expression that begins with a counted repetition. arena began as the shared arena. What is not prepared is found when it is needed.
+func (v *Vocabulary) Prepare(arena *regular.Arena, bounded ...regular.Expr) {
+	m := newMasks(v, arena)
+	for e := range v.own {
+		if arena.First(e).Len() >= broad {
+			m.of(e)
+		}
+	}
+	for _, e := range bounded {
+		m.count(e)
+	}
+}
+
 // Size returns how many entries the vocabulary has.
 func (v *Vocabulary) Size() int { return v.size }
 
