@@ -1,0 +1,105 @@
+package tokenmask
+
+import "github.com/antigravity-go/antigravity/internal/regular"
+
+// loosened is an expression without the bounds of its repetitions, and for how many bytes it goes on as the one with them does.
+type loosened struct {
+	expr  regular.Expr
+	reach int
+}
+
+// maxCompletion is up to how many states are looked at to find out how soon a text can be completed.
+const maxCompletion = 100
+
+// shortReach is from which reach on the mask of the expression without bounds is made first.
+const shortReach = 4
+
+// loosen returns e without the bounds of its repetitions.
+//
+// A text that the loosened expression can take can be completed in it with no more than so many bytes (its completion). While the
+// text and its completion together stay within the slack, no bound matters: e can take both of them.
+func (m *masks) loosen(e regular.Expr) loosened {
+	if l, ok := m.loosened[e]; ok {
+		return l
+	}
+	expr, slack := m.arena.Loosen(e)
+	l := loosened{expr, slack}
+	if slack < regular.Unlimited {
+		longest, ok := m.completion[expr]
+		if !ok {
+			longest = -1
+			if n, ok := m.arena.Completion(expr, maxCompletion); ok {
+				longest = n
+			}
+			m.completion[expr] = longest
+		}
+		if l.reach -= longest; longest < 0 {
+			l.reach = -1
+		}
+	}
+	m.loosened[e] = l
+	return l
+}
+
+// alike tells whether all that can follow p.expr within height bytes is what can follow p.reference.
+func (m *masks) alike(p pair, height uint8) bool {
+	if p.expr == p.reference {
+		return true
+	}
+	if p.expr == regular.None || p.reference == regular.None {
+		return false
+	}
+	l := m.loosen(p.expr)
+	return l.expr == p.reference && l.reach >= int(height)
+}
+
+// samples are bytes by which expressions are compared: of words, of signs, and the first of two in "é" and of three in "中".
+const samples = "etZ .0(\xC3\xE4"
+
+// resembles tells whether e and r go on alike after most of the samples.
+func (m *masks) resembles(e, r regular.Expr) bool {
+	alike := 0
+	for _, b := range []byte(samples) {
+		if d := m.arena.Next(e, b); d != regular.None && d == m.arena.Next(r, b) {
+			alike++
+		}
+	}
+	return 2*alike > len(samples)
+}
+
+// maxFollowed is up to how many pairs of states are looked at to find out whether an expression follows another.
+const maxFollowed = 300
+
+// follows tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
+// forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e
+// where it may in r.
+func (m *masks) follows(e, r regular.Expr) bool {
+	if m.arena.Nullable(r) || m.arena.Nullable(e) || e == r {
+		return false
+	}
+	first := pair{e, r}
+	if known, ok := m.followed[first]; ok {
+		return known
+	}
+	seen, todo := map[pair]bool{first: true}, []pair{first}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for b := range 256 {
+			next := pair{m.arena.Next(p.expr, byte(b)), m.arena.Next(p.reference, byte(b))}
+			switch {
+			case m.arena.Nullable(next.reference) || next.expr == next.reference || seen[next]:
+				continue
+			case next.expr == regular.None || next.reference == regular.None || m.arena.Nullable(next.expr) || len(seen) == maxFollowed || m.arena.Err() != nil:
+				m.followed[first] = false
+				return false
+			}
+			seen[next] = true
+			todo = append(todo, next)
+		}
+	}
+	for p := range seen {
+		m.followed[p] = true
+	}
+	return true
+}
