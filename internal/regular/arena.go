@@ -86,10 +86,11 @@ type Arena struct {
 	other   maphash.Seed  // of fingerprints, with seed
 	prints  []Fingerprint // of the first expressions; zero: not yet asked for
 
-	parts   []partition
-	partIDs map[[256]uint8]int32 // 1 + the number of a partition
-	commons map[[2]int32]int32   // of two of these: see common
-	rows    []Expr               // notYet, or the expression after a byte of the part
+	parts       []partition
+	partIDs     map[[256]uint8]int32 // 1 + the number of a partition
+	commons     map[[2]int32]int32   // of two of these: see common
+	completions map[Expr]int32       // see Completion; -1: too many states
+	rows        []Expr               // notYet, or the expression after a byte of the part
 
 	scratch []Expr
 	stack   []Expr // of Alive
@@ -114,7 +115,7 @@ var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000, Eff
 
 // New returns an arena with None, Empty and All.
 func New() *Arena {
-	r := &Arena{seed: maphash.MakeSeed(), other: maphash.MakeSeed(), table: make([]int32, 256), partIDs: map[[256]uint8]int32{}, commons: map[[2]int32]int32{}, bounds: defaultBounds}
+	r := &Arena{seed: maphash.MakeSeed(), other: maphash.MakeSeed(), table: make([]int32, 256), partIDs: map[[256]uint8]int32{}, commons: map[[2]int32]int32{}, completions: map[Expr]int32{}, bounds: defaultBounds}
 	r.intern(node{kind: none, plain: true, alive: hasNot})
 	r.intern(node{kind: empty, nullable: true, plain: true, alive: has})
 	r.intern(node{kind: not, nullable: true, alive: has})
@@ -126,7 +127,7 @@ func (r *Arena) Clone() *Arena {
 	c := *r
 	c.nodes, c.lists, c.text, c.classes = slices.Clone(r.nodes), slices.Clone(r.lists), slices.Clone(r.text), slices.Clone(r.classes)
 	c.table, c.parts, c.rows, c.prints = slices.Clone(r.table), slices.Clone(r.parts), slices.Clone(r.rows), slices.Clone(r.prints)
-	c.partIDs, c.commons = maps.Clone(r.partIDs), maps.Clone(r.commons)
+	c.partIDs, c.commons, c.completions = maps.Clone(r.partIDs), maps.Clone(r.commons), maps.Clone(r.completions)
 	c.scratch, c.stack, c.effort = nil, nil, 0
 	return &c
 }

@@ -68,9 +68,25 @@ func (r *Arena) least(e Expr) (length int) {
 	return length
 }
 
+// maxStates is up to how many states are looked at to find out how soon a string can be completed.
+const maxStates = 100
+
 // Completion returns how many bytes complete a string of e at most, wherever it has come to: the longest of the shortest
-// completions. ok is false where more than limit states are reached from e.
-func (r *Arena) Completion(e Expr, limit int) (bytes int, ok bool) {
+// completions. ok is false where too many states are reached from e to find out.
+func (r *Arena) Completion(e Expr) (bytes int, ok bool) {
+	if n, known := r.completions[e]; known {
+		return int(n), n >= 0
+	}
+	if bytes, ok = r.completion(e); !ok {
+		bytes = -1
+	}
+	if r.err == nil {
+		r.completions[e] = int32(bytes)
+	}
+	return bytes, ok
+}
+
+func (r *Arena) completion(e Expr) (bytes int, ok bool) {
 	states := []Expr{e}
 	index := map[Expr]int{e: 0}
 	var before [][]int // of each state, those that lead to it
@@ -86,7 +102,7 @@ func (r *Arena) Completion(e Expr, limit int) (bytes int, ok bool) {
 			if _, known := index[next]; next == None || known {
 				continue
 			}
-			if len(states) == limit || r.err != nil {
+			if len(states) == maxStates || r.err != nil {
 				return 0, false
 			}
 			index[next] = len(states)
@@ -132,4 +148,10 @@ func (r *Arena) representatives(e Expr) []byte {
 	}
 	p := &r.parts[r.nodes[e].part-1]
 	return append([]byte(nil), p.first[:p.count]...)
+}
+
+// Representatives appends to dst a byte of each set of bytes that lead from e to one state and from f to one state.
+func (r *Arena) Representatives(dst []byte, e, f Expr) []byte {
+	p := &r.parts[r.common(r.partOf(e), r.partOf(f))-1]
+	return append(dst, p.first[:p.count]...)
 }

@@ -8,9 +8,6 @@ type loosened struct {
 	reach int
 }
 
-// maxCompletion is up to how many states are looked at to find out how soon a text can be completed.
-const maxCompletion = 100
-
 // shortReach is from which reach on the mask of the expression without bounds is made first.
 const shortReach = 4
 
@@ -25,15 +22,9 @@ func (m *masks) loosen(e regular.Expr) loosened {
 	expr, slack := m.arena.Loosen(e)
 	l := loosened{expr, slack}
 	if slack < regular.Unlimited {
-		longest, ok := m.completion[expr]
-		if !ok {
-			longest = -1
-			if n, ok := m.arena.Completion(expr, maxCompletion); ok {
-				longest = n
-			}
-			m.completion[expr] = longest
-		}
-		if l.reach -= longest; longest < 0 {
+		if longest, ok := m.arena.Completion(expr); ok {
+			l.reach -= longest
+		} else {
 			l.reach = -1
 		}
 	}
@@ -68,7 +59,7 @@ func (m *masks) resembles(e, r regular.Expr) bool {
 }
 
 // maxFollowed is up to how many pairs of states are looked at to find out whether an expression follows another.
-const maxFollowed = 300
+const maxFollowed = 1000
 
 // follows tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
 // forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e
@@ -82,11 +73,13 @@ func (m *masks) follows(e, r regular.Expr) bool {
 		return known
 	}
 	seen, todo := map[pair]bool{first: true}, []pair{first}
+	var bytes []byte
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for b := range 256 {
-			next := pair{m.arena.Next(p.expr, byte(b)), m.arena.Next(p.reference, byte(b))}
+		bytes = m.arena.Representatives(bytes[:0], p.expr, p.reference)
+		for _, b := range bytes {
+			next := pair{m.arena.Next(p.expr, b), m.arena.Next(p.reference, b)}
 			switch {
 			case m.arena.Nullable(next.reference) || next.expr == next.reference || seen[next]:
 				continue

@@ -47,8 +47,7 @@ type masks struct {
 	references []regular.Expr // whose masks are sets of bits, the latest last
 	followed   map[pair]bool  // whether an expression follows a reference
 	loosened   map[regular.Expr]loosened
-	completion map[regular.Expr]int // of expressions without bounds: see regular.Arena.Completion; -1: too many states
-	size       int                  // bytes of own and counts
+	size       int // bytes of own and counts
 	path       [maxToken + 1]pair
 	scratch    []uint64
 }
@@ -61,7 +60,7 @@ const maxReferences = 8
 
 func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
 	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}, followed: map[pair]bool{},
-		loosened: map[regular.Expr]loosened{}, completion: map[regular.Expr]int{}}
+		loosened: map[regular.Expr]loosened{}}
 	for _, e := range v.wide {
 		m.of(e)
 	}
