@@ -10,9 +10,6 @@ import (
 // JSON allows any JSON value.
 func JSON(t *llama.Tokenizer) (llama.Constraint, error) { return JSONSchema(t, []byte("true")) }
 
-// UnsupportedError says what of a schema cannot be promised.
-type UnsupportedError = jsonschema.UnsupportedError
-
 // SchemaOptions say how a schema is kept. The zero value promises all of it.
 type SchemaOptions struct {
 	// Ordered asks for the members of objects in the order of the schema: those of "properties" as they stand there, then others that
@@ -41,7 +38,7 @@ func JSONSchemaWith(t *llama.Tokenizer, schema []byte, o SchemaOptions) (llama.C
 		what = "lossy " + what
 	}
 	c, err := compile(t, what, schema, func(l *jsontext.Language, g *grammar.Grammar) (s grammar.Symbol, err error) {
-		s, left, err = jsonschema.Compile(schema, l, g, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered})
+		s, left, err = compileSchema(schema, l, g, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered})
 		return s, err
 	})
 	if err != nil {

@@ -155,7 +155,7 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	if json.Unmarshal(schema, &typed) != nil || typed.Type != "object" {
 		schema = bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), schema, []byte(`]}`)}, nil)
 	}
-	arguments, _, err := jsonschema.Compile(schema, w.language, w.grammar, o)
+	arguments, _, err := compileSchema(schema, w.language, w.grammar, o)
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
