@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -127,7 +128,7 @@ func loadTokenizer(path string) (*llama.Tokenizer, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	plain := filepath.Join(folder, "tokenizer.json")
+	plain := filepath.Join(folder, checkpoint.TokenizerFile)
 	to, err := os.Create(plain)
 	if err != nil {
 		return nil, err
