@@ -45,7 +45,10 @@ func TestMaskBench(t *testing.T) {
 		var s struct {
 			ID     string
 			Schema json.RawMessage
-			Tests  []struct{ Data json.RawMessage }
+			Tests  []struct {
+				Valid bool
+				Data  json.RawMessage
+			}
 		}
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			t.Fatal(err)
@@ -56,7 +59,12 @@ func TestMaskBench(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v", s.ID, err)
+			for _, test := range s.Tests {
+				if test.Valid { // otherwise no value may fit the schema, as the error says
+					t.Errorf("%s: %v", s.ID, err)
+					break
+				}
+			}
 			continue
 		}
 		judge, err := newValidator(s.Schema)
