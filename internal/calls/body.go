@@ -42,7 +42,7 @@ func (o offer) has(name string) bool {
 		return slices.Contains(o.names, name)
 	}
 	for i := range len(name) {
-		if !isNameByte(name[i]) {
+		if !IsNameByte(name[i]) {
 			return false
 		}
 	}
@@ -189,14 +189,14 @@ func (w *withArgs) step(c byte, to *call, names offer, isControl func(mark strin
 	case inName:
 		if c != '[' {
 			w.text = append(w.text, c)
-			return verdictOf(isNameByte(c) && names.begins(w.text))
+			return verdictOf(IsNameByte(c) && names.begins(w.text))
 		}
 		if !w.nameEnds(to, names) {
 			return wrong
 		}
 		w.place, w.text = inArgsMark, w.text[:0]
 	case inID:
-		if isNameByte(c) {
+		if IsNameByte(c) {
 			return goOn
 		}
 		w.place, w.text = inArgsMark, w.text[:0]

@@ -164,6 +164,9 @@ func (f Format) Family() *Family {
 	return &families[f]
 }
 
+// OwnLine tells whether calls may begin without a mark, where only white space stands before them in their line.
+func (f *Family) OwnLine() bool { return f.bare != 0 }
+
 // String names the format in words.
 func (f Format) String() string {
 	if f < 0 || int(f) >= len(families) {

@@ -226,8 +226,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// isNameByte tells whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
+// IsNameByte tells whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
 // where it is not quoted.
-func isNameByte(c byte) bool {
+func IsNameByte(c byte) bool {
 	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.'
 }

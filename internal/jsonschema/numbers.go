@@ -194,7 +194,7 @@ func (c *compiler) hasNumber(a numberSet, v *big.Rat) bool {
 	case setFinite:
 		return slices.ContainsFunc(a.texts, func(n numeral) bool { return n.value.Cmp(v) == 0 })
 	}
-	return c.matches(c.numberExpr(a, true), numbers.Text(v))
+	return c.r.Matches(c.numberExpr(a, true), numbers.Text(v))
 }
 
 // numberExpr returns the texts of the numbers of a set. With all it has every plain decimal of them; otherwise whole numbers have no

@@ -176,7 +176,7 @@ func (c *compiler) hasString(a stringSet, s string) bool {
 		n := len([]rune(s))
 		return a.least <= n && n <= a.most
 	}
-	return c.matches(a.expr, jsontext.Body(s))
+	return c.r.Matches(a.expr, jsontext.Body(s))
 }
 
 // stringExpr returns the canonical texts of a set's strings, without quotes.
@@ -260,14 +260,4 @@ func (c *compiler) trie(texts []string) regular.Expr {
 		texts = texts[n:]
 	}
 	return c.r.Or(list...)
-}
-
-// matches tells whether a text belongs to e.
-func (c *compiler) matches(e regular.Expr, text string) bool {
-	for i := range len(text) {
-		if e = c.r.Next(e, text[i]); e == regular.None {
-			return false
-		}
-	}
-	return c.r.Nullable(e)
 }

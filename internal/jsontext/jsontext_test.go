@@ -5,15 +5,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/jsontext"
-	"github.com/antigravity-go/antigravity/internal/regular"
 )
-
-func matches(r *regular.Arena, e regular.Expr, text string) bool {
-	for i := range len(text) {
-		e = r.Next(e, text[i])
-	}
-	return r.Nullable(e)
-}
 
 // String and Number accept what encoding/json accepts, which also takes half surrogate pairs and bytes that are not UTF-8.
 func TestStringsAndNumbers(t *testing.T) {
@@ -22,7 +14,7 @@ func TestStringsAndNumbers(t *testing.T) {
 		`""`: true, `"a"`: true, `"é\u00E9\n\/\ud83d\ude00😀"`: true, `"\ud83d"`: false, `"\ud83dx"`: false, `"\ude00"`: false,
 		`"\x"`: false, "\"\n\"": false, "\"\x7f\"": true, `"\u12"`: false, `"`: false, "\"\xff\"": false, "\"\xed\xa0\x80\"": false, `"\uD7FF\uE000"`: true,
 	} {
-		if got := matches(l.Arena, l.String, text); got != want {
+		if got := l.Arena.Matches(l.String, text); got != want {
 			t.Errorf("String %q: %v, want %v", text, got, want)
 		}
 		if want && !json.Valid([]byte(text)) {
@@ -30,7 +22,7 @@ func TestStringsAndNumbers(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"0": true, "-0": true, "12.50": true, "1e5": true, "-1.2E-07": true, "01": false, ".5": false, "1.": false, "+1": false, "1e": false, "--1": false} {
-		if got := matches(l.Arena, l.Number, text); got != want || json.Valid([]byte(text)) != want {
+		if got := l.Arena.Matches(l.Number, text); got != want || json.Valid([]byte(text)) != want {
 			t.Errorf("Number %q: %v, want %v", text, got, want)
 		}
 	}
@@ -45,12 +37,12 @@ func TestCanonical(t *testing.T) {
 		if err := json.Unmarshal([]byte(q), &back); err != nil || back != text {
 			t.Errorf("%q → %s → %q, %v", text, q, back, err)
 		}
-		if body := jsontext.Body(text); !matches(l.Arena, l.Canonicals, body) || !matches(l.Arena, l.Chars, body) {
+		if body := jsontext.Body(text); !l.Arena.Matches(l.Canonicals, body) || !l.Arena.Matches(l.Chars, body) {
 			t.Errorf("%s is refused", body)
 		}
 	}
 	for _, other := range []string{`\u0061`, `\/`, `\u001F`, `\u000a`} {
-		if matches(l.Arena, l.Canonicals, other) || !matches(l.Arena, l.Chars, other) {
+		if l.Arena.Matches(l.Canonicals, other) || !l.Arena.Matches(l.Chars, other) {
 			t.Errorf("%s is not canonical", other)
 		}
 	}

@@ -13,13 +13,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-func matches(r *regular.Arena, e regular.Expr, text string) bool {
-	for i := 0; i < len(text) && e != regular.None; i++ {
-		e = r.Next(e, text[i])
-	}
-	return r.Nullable(e)
-}
-
 func rat(text string) *big.Rat {
 	v, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -113,7 +106,7 @@ func TestRandomSets(t *testing.T) {
 			}
 			want := has(s, w.value)
 			some = some || want
-			got := matches(r, e, w.text)
+			got := r.Matches(e, w.text)
 			switch {
 			case got && !want:
 				t.Fatalf("%+v: %s is accepted", s, w.text)
@@ -214,7 +207,7 @@ func TestLarge(t *testing.T) {
 				if c.describe == "exact" && strings.ContainsAny(text, "e") {
 					continue // texts of multiples have no exponent
 				}
-				if got := matches(r, e, text); got != (i == 0) {
+				if got := r.Matches(e, text); got != (i == 0) {
 					t.Errorf("%s: %s: %v", c.describe, text, got)
 				}
 			}
@@ -252,20 +245,20 @@ func TestComplement(t *testing.T) {
 	plain := numbers.Plain(r)
 	broken, notFive := r.Minus(plain, whole), r.Minus(plain, numbers.Value(r, rat("5")))
 	for _, w := range texts("-.059", 6) {
-		if got, want := matches(r, plain, w.text), w.plain; got != want {
+		if got, want := r.Matches(plain, w.text), w.plain; got != want {
 			t.Fatalf("plain %s: %v", w.text, got)
 		}
-		if got, want := matches(r, broken, w.text), w.plain && !w.value.IsInt(); got != want {
+		if got, want := r.Matches(broken, w.text), w.plain && !w.value.IsInt(); got != want {
 			t.Fatalf("broken %s: %v", w.text, got)
 		}
-		if got, want := matches(r, notFive, w.text), w.plain && w.value.Cmp(rat("5")) != 0; got != want {
+		if got, want := r.Matches(notFive, w.text), w.plain && w.value.Cmp(rat("5")) != 0; got != want {
 			t.Fatalf("not 5: %s: %v", w.text, got)
 		}
 	}
 	for _, value := range []string{"0", "-5", "0.05", "-950"} {
 		e := numbers.Value(r, rat(value))
 		for _, w := range texts("-.059", 6) {
-			if got, want := matches(r, e, w.text), w.plain && w.value.Cmp(rat(value)) == 0; got != want {
+			if got, want := r.Matches(e, w.text), w.plain && w.value.Cmp(rat(value)) == 0; got != want {
 				t.Fatalf("%s: %s: %v", value, w.text, got)
 			}
 		}

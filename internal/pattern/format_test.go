@@ -55,12 +55,12 @@ func TestFormats(t *testing.T) {
 			continue
 		}
 		for _, text := range c.yes {
-			if !matches(r, e, jsontext.Body(text)) {
+			if !r.Matches(e, jsontext.Body(text)) {
 				t.Errorf("%s refuses %q", c.format, text)
 			}
 		}
 		for _, text := range c.not {
-			if matches(r, e, jsontext.Body(text)) {
+			if r.Matches(e, jsontext.Body(text)) {
 				t.Errorf("%s accepts %q", c.format, text)
 			}
 		}

@@ -12,14 +12,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// matches tells whether text, as it is written, belongs to e.
-func matches(r *regular.Arena, e regular.Expr, text string) bool {
-	for i := range len(text) {
-		e = r.Next(e, text[i])
-	}
-	return r.Nullable(e)
-}
-
 // All characters are jsontext's Canonical, in number: then states are shared.
 func TestAllCharactersAreCanonical(t *testing.T) {
 	l := jsontext.New()
@@ -87,7 +79,7 @@ func TestSets(t *testing.T) {
 			if set.Has(c) != want || not.Has(c) == want || and.Has(c) != (want && other.Has(c)) || minus.Has(c) != (want && !other.Has(c)) {
 				t.Fatalf("%x in %x", c, spans)
 			}
-			if matches(l.Arena, raw, string(c)) != want || matches(l.Arena, json, jsontext.Body(string(c))) != want {
+			if l.Arena.Matches(raw, string(c)) != want || l.Arena.Matches(json, jsontext.Body(string(c))) != want {
 				t.Fatalf("%x in %x as bytes", c, spans)
 			}
 		}
@@ -147,11 +139,11 @@ func TestRandomPatterns(t *testing.T) {
 		}
 		for range 30 {
 			text := randomText(rng)
-			if got, want := matches(r, g, a.Write(text)), whole.MatchString(text); got != want {
+			if got, want := r.Matches(g, a.Write(text)), whole.MatchString(text); got != want {
 				t.Fatalf("RE2 %q on %q: %v, want %v", flag+source, text, got, want)
 			}
 			if ecma && !strings.ContainsAny(text, "\r\u2028") {
-				if got, want := matches(r, e, a.Write(text)), somewhere.MatchString(text); got != want {
+				if got, want := r.Matches(e, a.Write(text)), somewhere.MatchString(text); got != want {
 					t.Fatalf("ECMA %q on %q: %v, want %v", flag+source, text, got, want)
 				}
 			}
@@ -217,12 +209,12 @@ func TestECMA(t *testing.T) {
 				continue
 			}
 			for _, text := range c.yes {
-				if !matches(r, e, a.Write(text)) {
+				if !r.Matches(e, a.Write(text)) {
 					t.Errorf("%s on %q: false, want true", c.source, text)
 				}
 			}
 			for _, text := range c.not {
-				if matches(r, e, a.Write(text)) {
+				if r.Matches(e, a.Write(text)) {
 					t.Errorf("%s on %q: true, want false", c.source, text)
 				}
 			}
@@ -296,7 +288,7 @@ func FuzzPatterns(f *testing.F) {
 		r := jsontext.New().Arena
 		text = strings.ToValidUTF8(text, "")
 		if e, err := pattern.ECMA(r, pattern.JSON, source); err == nil {
-			matches(r, e, jsontext.Body(text))
+			r.Matches(e, jsontext.Body(text))
 		}
 		r = jsontext.New().Arena
 		e, err := pattern.RE2(r, pattern.JSON, source)
@@ -304,7 +296,7 @@ func FuzzPatterns(f *testing.F) {
 		if err != nil || goErr != nil {
 			return
 		}
-		if got, want := matches(r, e, jsontext.Body(text)), goes.MatchString(text); got != want && r.Err() == nil {
+		if got, want := r.Matches(e, jsontext.Body(text)), goes.MatchString(text); got != want && r.Err() == nil {
 			t.Errorf("%q on %q: %v, want %v", source, text, got, want)
 		}
 	})

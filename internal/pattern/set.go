@@ -21,15 +21,6 @@ const (
 // anything returns the set of all characters.
 func anything() Set { return Set{{0, surrogateMin - 1}, {surrogateMax + 1, unicode.MaxRune}} }
 
-// SetOf returns the set of the characters of text.
-func SetOf(text string) Set {
-	var spans []Span
-	for _, c := range text {
-		spans = append(spans, Span{c, c})
-	}
-	return union(spans)
-}
-
 // Between returns the characters from low to high, both included.
 func Between(low, high rune) Set { return union([]Span{{low, high}}) }
 

@@ -29,7 +29,7 @@ func TestMultiples(t *testing.T) {
 		r := regular.New()
 		e := r.Multiples(m)
 		for _, text := range texts {
-			got, want := matches(r, e, text), false
+			got, want := r.Matches(e, text), false
 			if form.MatchString(text) {
 				whole := len(regexp.MustCompile(`^[0-9]*`).FindString(text))
 				v, _ := new(big.Rat).SetString("0" + text)

@@ -57,6 +57,14 @@ func (r *Arena) next(e Expr, b byte) Expr {
 	return d
 }
 
+// Matches tells whether a text belongs to e.
+func (r *Arena) Matches(e Expr, text string) bool {
+	for i := 0; i < len(text) && e != None; i++ {
+		e = r.Next(e, text[i])
+	}
+	return r.Nullable(e)
+}
+
 // First returns the bytes that strings of e begin with.
 func (r *Arena) First(e Expr) (c Class) {
 	n := &r.nodes[e]

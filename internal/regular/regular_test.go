@@ -8,14 +8,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// matches tells whether text belongs to e.
-func matches(r *regular.Arena, e regular.Expr, text string) bool {
-	for i := range len(text) {
-		e = r.Next(e, text[i])
-	}
-	return r.Nullable(e)
-}
-
 // pair is an expression, and the same in Go's syntax or, where Go has none, a function that tells.
 type pair struct {
 	expr regular.Expr
@@ -90,7 +82,7 @@ func TestRandomExpressions(t *testing.T) {
 		for _, text := range texts {
 			want := p.has(text)
 			some = some || want
-			if got := matches(r, p.expr, text); got != want {
+			if got := r.Matches(p.expr, text); got != want {
 				t.Fatalf("%q: %v, want %v", text, got, want)
 			}
 		}
@@ -135,11 +127,11 @@ func TestHostile(t *testing.T) {
 		text += string("ab"[i%7%2])
 	}
 	want := regexp.MustCompile(`^[ab]*a[ab]{30}$`).MatchString(text)
-	if got := matches(r, e, text); got != want || r.Err() != nil {
+	if got := r.Matches(e, text); got != want || r.Err() != nil {
 		t.Errorf("%v, want %v; %v", got, want, r.Err())
 	}
 	deep := r.Repeat(r.Repeat(r.Repeat(ab, 1000, 1000), 1000, 1000), 1000, 1000)
-	if matches(r, deep, text) || r.Len() > 100_000 {
+	if r.Matches(deep, text) || r.Len() > 100_000 {
 		t.Error(r.Len())
 	}
 }

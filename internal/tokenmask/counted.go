@@ -9,12 +9,13 @@ import (
 )
 
 // counted is the mask of an expression that begins with a counted repetition, "up to 40 characters and a quote", for all bounds at
-// once, where each text has one number of repetitions: for each token it says how many repetitions the token holds. A token that ends among the repetitions may come where no
-// more than the upper bound are in it; one that goes past them, where no fewer than the lower bound are in it, too.
+// once, where each text has one number of repetitions: for each token it says how many repetitions the token holds. A token that ends
+// among the repetitions may come where no more than the upper bound are in it; one that goes past them, where no fewer than the lower
+// bound are in it, too.
 //
 // Invariants: order holds the tokens of bits, those with fewer repetitions first; those that hold n begin at from[n]. ended are the
-// tokens that go past the repetitions, and endedCount how many of these each holds. past are the nodes at which the whole
-// expression may be complete.
+// tokens that go past the repetitions, and endedCount how many of these each holds. tail is what there is
+// below the nodes at which the whole expression may be complete.
 type counted struct {
 	bits  []uint64 // nil: there are too few tokens for all this to be worth it, or a text has several numbers of repetitions
 	order []int32
@@ -35,8 +36,7 @@ const (
 
 // bytes returns about how much memory it takes.
 func (c *counted) bytes() int {
-	n := 2048 + 8*len(c.bits) + 4*len(c.order) + 5*len(c.ended) + c.tail.bytes()
-	return n + fewCounts*8*len(c.bits)
+	return 2048 + (1+fewCounts)*8*len(c.bits) + 4*len(c.order) + 5*len(c.ended) + c.tail.bytes()
 }
 
 // count returns what is known of e for all bounds of the repetition that it begins with.

@@ -73,34 +73,41 @@ func (m *masks) of(e regular.Expr) *mask {
 	if ok {
 		return found
 	}
-	v := m.vocabulary
-	if e < v.own {
-		v.mu.Lock()
-		found = v.masks[e]
-		v.mu.Unlock()
-	}
-	if found == nil {
+	shared := e < m.vocabulary.own
+	if shared {
+		found = m.shared(e)
+	} else {
 		found = m.recall(e)
-		if e < v.own && m.arena.Err() == nil { // two languages may find it at the same time: they find the same
-			found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
-			v.mu.Lock()
-			v.masks[e] = found
-			v.mu.Unlock()
-		}
 	}
 	m.own[e] = found
-	if found.bits != nil && found.of == e && (len(m.references) < maxReferences || e < v.own) {
+	if found.bits != nil && found.of == e && (len(m.references) < maxReferences || shared) {
 		m.references = append(m.references, e)
 	}
 	return found
 }
 
-// recall returns the mask of an expression that some language has found already, or finds it.
-func (m *masks) recall(e regular.Expr) *mask {
-	if e < m.vocabulary.own {
-		return m.find(e)
+// shared returns the mask of an expression that all languages have.
+func (m *masks) shared(e regular.Expr) *mask {
+	v := m.vocabulary
+	v.mu.Lock()
+	found := v.masks[e]
+	v.mu.Unlock()
+	if found != nil {
+		return found
 	}
-	if first := m.arena.First(e); first.Len() < broad {
+	found = m.find(e)
+	if m.arena.Err() == nil { // two languages may find it at the same time: they find the same
+		found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
+		v.mu.Lock()
+		v.masks[e] = found
+		v.mu.Unlock()
+	}
+	return found
+}
+
+// recall returns the mask of an expression of this language, which another one may have found already.
+func (m *masks) recall(e regular.Expr) *mask {
+	if m.arena.First(e).Len() < broad {
 		return m.find(e)
 	}
 	print := m.arena.Fingerprint(e)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/grammar"
@@ -135,7 +134,7 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 		return grammar.Call(w.grammar.Add(grammar.Alternatives{all}), 0), nil
 	}
 	before := beside
-	if strings.HasPrefix(w.family.Opening, "(^|") { // calls begin in a line of their own
+	if w.family.OwnLine() {
 		r := w.language.Arena
 		before = r.And(beside, r.Optional(r.Concat(regular.All, r.Literal("\n"))))
 	}
@@ -144,8 +143,10 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 
 // call returns the symbols of the calls of one function.
 func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
-	if strings.ContainsFunc(f.Name, func(c rune) bool { return !strings.ContainsRune(nameRunes, c) }) {
-		return nil, fmt.Errorf("its name has other characters than letters, digits, '_', '-' and '.'")
+	for i := range len(f.Name) {
+		if !calls.IsNameByte(f.Name[i]) {
+			return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
+		}
 	}
 	o := jsonschema.Options{Lossy: w.options.Lossy}
 	schema := []byte(f.Parameters)
@@ -162,8 +163,6 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	before := append(append(append([]calls.Part{}, w.family.BeforeName...), calls.Part{Text: f.Name}), w.family.BeforeArguments...)
 	return append(append(w.parts(before), arguments), w.parts(w.family.AfterArguments)...), nil
 }
-
-const nameRunes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 // parts returns the symbols of what is written around calls: marks are single tokens where the vocabulary has them.
 func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
