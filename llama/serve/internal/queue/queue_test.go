@@ -291,7 +291,7 @@ func TestRetryAfter(t *testing.T) {
 		{100 * time.Millisecond, 4, 8, time.Second},
 		{2 * time.Second, 4, 7, 4 * time.Second},
 		{time.Hour, 1, 64, time.Minute},
-		{1e6 * time.Hour, 1, 1 << 20, time.Minute},
+		{1000 * time.Hour, 1, 1 << 16, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			q := New(c.places, c.waiting)
