@@ -194,9 +194,9 @@ func TestWhoLeavesDoesNotSpoilIt(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		patience []time.Duration // of those who ask, one second apart; loading takes ten seconds
-		shut     time.Duration // how long it takes to give up the load
-		deaf     bool          // it is not given up at all
-		want     []bool        // who gets it
+		shut     time.Duration   // how long it takes to give up the load
+		deaf     bool            // it is not given up at all
+		want     []bool          // who gets it
 		loads    int32
 	}{
 		{"one of two leaves", []time.Duration{5 * time.Second, time.Hour}, 0, false, []bool{false, true}, 1},
