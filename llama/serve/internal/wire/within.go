@@ -26,7 +26,7 @@ func List(at string, value json.RawMessage) (elements []json.RawMessage, err err
 
 // String returns a string that lies within a request, at a place.
 func String(at string, value json.RawMessage) (text string, err error) {
-	if json.Unmarshal(value, &text) != nil {
+	if trimmed := bytes.TrimSpace(value); len(trimmed) == 0 || trimmed[0] != '"' || json.Unmarshal(value, &text) != nil {
 		return "", wrongType(at, "a string", value)
 	}
 	return text, nil

@@ -38,6 +38,7 @@ func TestWithin(t *testing.T) {
 		{list, `{}`, "a[1]", "a[1] must be an array, not an object"},
 		{list, `null`, "a[1]", "a[1] must be an array, not null"},
 		{text, `"x"`, "", ""},
+		{text, `null`, "a[1]", "a[1] must be a string, not null"},
 		{text, `true`, "a[1]", "a[1] must be a string, not true"},
 		{text, `[]`, "a[1]", "a[1] must be a string, not an array"},
 	} {
