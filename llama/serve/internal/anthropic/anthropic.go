@@ -23,11 +23,21 @@ type API struct {
 type failure struct {
 	Type  string `json:"type"`
 	Error struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
+		Type    string   `json:"type"`
+		Message string   `json:"message"`
+		Details *details `json:"details,omitempty"`
 	} `json:"error"`
 	Request string `json:"request_id,omitempty"`
 }
+
+// details tell programs more of some errors.
+type details struct {
+	Code string `json:"error_code"`
+}
+
+// codes are Anthropic's words for parameters that are not supported, where clients know a way without them: one that is told so of a
+// thread, which the server would have to store, sends whole conversations from then on.
+var codes = map[string]string{"thread": "thread_unsupported_request"}
 
 // Shape returns an error in Anthropic's form. It has no member for the parameter that is wrong: the message begins with its name, unless
 // it has it anyway.
@@ -36,6 +46,9 @@ func Shape(e *wire.Error) any {
 	f.Error.Type, f.Error.Message = kind(e.Status), e.Message
 	if !strings.Contains(e.Message, e.Param) {
 		f.Error.Message = e.Param + ": " + e.Message
+	}
+	if code, ok := codes[e.Param]; ok {
+		f.Error.Details = &details{code}
 	}
 	return f
 }
