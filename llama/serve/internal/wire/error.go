@@ -30,6 +30,12 @@ func Bad(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
 }
 
+// Missing returns the error of a parameter that has to be there, and is not: status 400. want says what it must be: "a string".
+func Missing(param, want string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "missing_required_parameter", Param: param,
+		Message: fmt.Sprintf("%s is missing; it must be %s", param, want)}
+}
+
 // Unsupported returns the error of a parameter, or of a value, that means something which this server does not do: status 400.
 func Unsupported(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "unsupported_parameter", Param: param, Message: fmt.Sprintf(format, a...)}
