@@ -5,8 +5,10 @@ package ask
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -151,6 +153,11 @@ type Answers struct {
 // compute computes one answer.
 func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c *Choice) {
 	defer place.Leave()
+	defer func() {
+		if p := recover(); p != nil { // it ends this answer, and not the process
+			a.put(Event{Choice: choice, Err: wire.Of(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))})
+		}
+	}()
 	began := time.Now()
 	if err := place.Wait(ctx); err != nil {
 		a.put(Event{Choice: choice, Err: explain(ctx, err, a.names)})
