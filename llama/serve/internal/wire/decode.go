@@ -12,19 +12,33 @@ import (
 	"strings"
 )
 
+// Reader is a type that reads itself from a valid JSON value; place is where that stands in the request, for errors.
+type Reader interface {
+	ReadJSON(place string, value json.RawMessage) error
+}
+
+// Decode reads a valid JSON value into what a pointer points to, as strictly as Read reads a request. place is where the value stands in it.
+func Decode(place string, value json.RawMessage, into any) error {
+	return decode(place, bytes.TrimSpace(value), reflect.ValueOf(into).Elem())
+}
+
 // decode reads a JSON value into a Go value, strictly; place is where it stands in the request, "messages[2].role".
 //
 //   - A member of an object is a struct's field by the name in the field's tag, letters' case included, or the struct has a rule for it (see
 //     Ruled). Anything else is an error. A field with the tag `wire:"required"` has to be there.
 //   - null stands for a member that is not there. In lists, and among the values of a map, it is an error.
 //   - A number without a fraction is a whole one, however it is written.
-//   - A type with a method UnmarshalJSON reads itself. It returns an *Error whose Param is the place in it, "[2].role", and whose Message goes on
+//   - A Reader reads itself.
+//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error whose Param is the place in it, "[2].role", and whose Message goes on
 //     after a colon; other errors are taken to be the value's fault, too.
 //
 // Errors name the place.
 func decode(place string, value json.RawMessage, into reflect.Value) error {
-	if u, ok := into.Addr().Interface().(json.Unmarshaler); ok {
-		return own(place, u.UnmarshalJSON(value))
+	switch r := into.Addr().Interface().(type) {
+	case Reader:
+		return r.ReadJSON(place, value)
+	case json.Unmarshaler:
+		return own(place, r.UnmarshalJSON(value))
 	}
 	switch into.Kind() {
 	case reflect.Pointer:

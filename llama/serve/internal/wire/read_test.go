@@ -27,6 +27,7 @@ type request struct {
 	Parts    []part          `json:"parts"`
 	Any      json.RawMessage `json:"any"`
 	Choice   *choice         `json:"choice"`
+	Word     word            `json:"word"`
 	Hidden   string          `json:"-"`
 	NameLess string
 }
@@ -60,6 +61,24 @@ func (c *choice) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// word is a string, or the only element of a list of them.
+type word string
+
+func (w *word) ReadJSON(place string, value json.RawMessage) error {
+	if value[0] != '[' {
+		return Decode(place, value, (*string)(w))
+	}
+	var list []string
+	if err := Decode(place, value, &list); err != nil {
+		return err
+	}
+	if len(list) != 1 {
+		return Bad(place, "%s has %d words; it must have 1", place, len(list))
+	}
+	*w = word(list[0])
+	return nil
+}
+
 var rules = Rules{"user": Harmless(), "store": Refused("nothing is stored", "false"), "old": Refused("")}
 
 func TestRead(t *testing.T) {
@@ -81,6 +100,8 @@ func TestRead(t *testing.T) {
 		{`{"name":"a","parts":[{"type":"t","text":null,"mark":1,"refusal":""}]}`, request{Name: "a", Parts: []part{{Type: "t"}}}},
 		{`{"name":"a","any":{"x":[1,null]}}`, request{Name: "a", Any: json.RawMessage(`{"x":[1,null]}`)}},
 		{`{"name":"a","choice":"auto"}`, request{Name: "a", Choice: &choice{"auto"}}},
+		{`{"name":"a","word":"auto"}`, request{Name: "a", Word: "auto"}},
+		{`{"name":"a","word":[ "auto" ]}`, request{Name: "a", Word: "auto"}},
 		{`{"name":"\ud800"}`, request{Name: "\ufffd"}}, // half a character, as JSON.stringify writes it
 	} {
 		var got request
@@ -151,6 +172,8 @@ func TestReadErrors(t *testing.T) {
 		{`{"name":"a","choice":""}`, "invalid_value", "choice", "choice: it is no word"},
 		{`{"name":"a","choice":"place"}`, "invalid_value", "choice[2].role", "choice[2].role: it is a wizard"},
 		{`{"name":"a","choice":"member"}`, "invalid_value", "choice.member", "choice.member: it is wrong"},
+		{`{"name":"a","word":[]}`, "invalid_value", "word", "word has 0 words"},
+		{`{"name":"a","word":["b",1]}`, "invalid_type", "word[1]", "word[1] must be a string, not 1"},
 		// Rules.
 		{`{"name":"a","store":true}`, "unsupported_parameter", "store", "store is not supported: nothing is stored"},
 		{`{"name":"a","old":0}`, "unsupported_parameter", "old", "old is not supported"},
@@ -190,7 +213,7 @@ func TestReadBody(t *testing.T) {
 func TestNames(t *testing.T) {
 	got := Names(&request{}, rules)
 	slices.Sort(got)
-	want := []string{"any", "bias", "choice", "count", "depth", "flag", "name", "names", "old", "parts", "scale", "seed", "store", "user"}
+	want := []string{"any", "bias", "choice", "count", "depth", "flag", "name", "names", "old", "parts", "scale", "seed", "store", "user", "word"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
