@@ -29,8 +29,8 @@ func Decode(place string, value json.RawMessage, into any) error {
 //   - null stands for a member that is not there. In lists, and among the values of a map, it is an error.
 //   - A number without a fraction is a whole one, however it is written.
 //   - A Reader reads itself.
-//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error whose Param is the place in it, "[2].role", and whose Message goes on
-//     after a colon; other errors are taken to be the value's fault, too.
+//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error whose Param is the place in it, "[2].role" (see Error.Within);
+//     other errors are taken to be the value's fault.
 //
 // Errors name the place.
 func decode(place string, value json.RawMessage, into reflect.Value) error {
@@ -74,13 +74,7 @@ func own(place string, err error) error {
 	if !ok {
 		return Bad(place, "%s: %s", place, clipped(strings.TrimPrefix(err.Error(), "json: ")))
 	}
-	inner := *e
-	if e.Param != "" && e.Param[0] != '[' {
-		place += "."
-	}
-	inner.Param = place + e.Param
-	inner.Message = inner.Param + ": " + e.Message
-	return &inner
+	return e.Within(place)
 }
 
 // members reads an object into a struct.
@@ -159,7 +153,7 @@ func entries(place string, value json.RawMessage, into reflect.Value) error {
 
 // each calls f for the members of an object, in their order, until it returns an error; to is the type that the object is read into.
 func each(place string, value json.RawMessage, to reflect.Type, f func(name string, value json.RawMessage) error) error {
-	if value[0] != '{' {
+	if len(value) == 0 || value[0] != '{' {
 		return mistyped(place, value, to)
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
@@ -195,12 +189,15 @@ func mistyped(place string, value json.RawMessage, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	place = clipped(place)
-	e := &Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: place}
-	if number := value[0] == '-' || value[0] >= '0' && value[0] <= '9'; number && strings.Contains(kind(t), "number") {
-		e.Message = fmt.Sprintf("%s is %s; it must be %s, of %d bits", place, clipped(string(value)), kind(t), t.Bits())
+	e := &Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: clipped(place)}
+	subject := e.Param
+	if subject == "" {
+		subject = "it"
+	}
+	if what(value) == "a number" && strings.Contains(kind(t), "number") {
+		e.Message = fmt.Sprintf("%s is %s; it must be %s, of %d bits", subject, clipped(string(value)), kind(t), t.Bits())
 	} else {
-		e.Message = fmt.Sprintf("%s must be %s, not %s", place, kind(t), what(value))
+		e.Message = fmt.Sprintf("%s must be %s, not %s", subject, kind(t), what(value))
 	}
 	return e
 }
@@ -227,16 +224,17 @@ func kind(t reflect.Type) string {
 
 // what names in words what a JSON value is.
 func what(value json.RawMessage) string {
-	switch value[0] {
-	case '"':
-		return "a string"
-	case '[':
-		return "an array"
-	case '{':
-		return "an object"
+	if len(value) == 0 {
+		return "nothing"
 	}
-	return clipped(string(value)) // null, true, false or a number
+	if word, ok := kinds[value[0]]; ok {
+		return word
+	}
+	return "a number"
 }
+
+// kinds are the words for JSON values by their first bytes; all others are numbers.
+var kinds = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "true", 'f': "false", 'n': "null"}
 
 // nameOf returns the name that a struct's field has in JSON, "" for none.
 func nameOf(f reflect.StructField) string {

@@ -151,7 +151,7 @@ func TestReadErrors(t *testing.T) {
 		{`{"name":null}`, "missing_required_parameter", "name", "must be a string"},
 		{`{"name":"a","parts":[{"type":"t"},{"text":"x"}]}`, "missing_required_parameter", "parts[1].type", "must be a string"},
 		// Types.
-		{`{"name":1}`, "invalid_type", "name", "must be a string, not 1"},
+		{`{"name":1}`, "invalid_type", "name", "must be a string, not a number"},
 		{`{"name":{}}`, "invalid_type", "name", "must be a string, not an object"},
 		{`{"name":"a","flag":"true"}`, "invalid_type", "flag", "must be true or false, not a string"},
 		{`{"name":"a","count":"3"}`, "invalid_type", "count", "must be a whole number, not a string"},
@@ -173,7 +173,7 @@ func TestReadErrors(t *testing.T) {
 		{`{"name":"a","choice":"place"}`, "invalid_value", "choice[2].role", "choice[2].role: it is a wizard"},
 		{`{"name":"a","choice":"member"}`, "invalid_value", "choice.member", "choice.member: it is wrong"},
 		{`{"name":"a","word":[]}`, "invalid_value", "word", "word has 0 words"},
-		{`{"name":"a","word":["b",1]}`, "invalid_type", "word[1]", "word[1] must be a string, not 1"},
+		{`{"name":"a","word":["b",1]}`, "invalid_type", "word[1]", "word[1] must be a string, not a number"},
 		// Rules.
 		{`{"name":"a","store":true}`, "unsupported_parameter", "store", "store is not supported: nothing is stored"},
 		{`{"name":"a","old":0}`, "unsupported_parameter", "old", "old is not supported"},
