@@ -89,6 +89,15 @@ func parse(body []byte, rules Rules, into any) error {
 	return nil
 }
 
+// Object reads a JSON object that is a part of a request, by the rules by which Read reads the request itself. The Param of its errors is the
+// place in the object.
+func Object(value json.RawMessage, rules Rules, into any) error {
+	if trimmed := bytes.TrimSpace(value); len(trimmed) == 0 || trimmed[0] != '{' {
+		return &Error{Status: http.StatusBadRequest, Code: "invalid_type", Message: "it must be an object"}
+	}
+	return parse(value, rules, into)
+}
+
 // decode reads a parameter's value. Members of objects in it that nothing reads are errors too. A type that reads itself returns an *Error
 // whose Param is the place in it, "[2].role", and whose Message goes on after a colon.
 func decode(name string, value json.RawMessage, into any) error {
@@ -99,13 +108,7 @@ func decode(name string, value json.RawMessage, into any) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		inner := *e
-		if e.Param != "" && e.Param[0] != '[' {
-			name += "."
-		}
-		inner.Param = name + e.Param
-		inner.Message = inner.Param + ": " + e.Message
-		return &inner
+		return e.Within(name)
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if e.Field != "" {
