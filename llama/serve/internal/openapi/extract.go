@@ -5,8 +5,8 @@
 //	git clone https://github.com/openai/openai-openapi
 //	git -C openai-openapi show f85dbe2:openapi.json | go run extract.go
 //
-// It keeps the schemas that are named below and those that they refer to, as the definitions of one JSON Schema (draft 2020-12), and of each
-// schema only what decides whether a document fits. What OpenAPI writes in its own way is translated: see translate.
+// It keeps the schemas that are named below and those that they refer to, as the definitions of one JSON Schema (draft 2020-12), and
+// of each schema only what decides whether a document fits. What OpenAPI writes in its own way is translated: see translate.
 package main
 
 import (
@@ -79,7 +79,7 @@ func main() {
 	}
 	text, err := json.Marshal(schema{
 		"$schema":  "https://json-schema.org/draft/2020-12/schema",
-		"$comment": "made by extract.go of the OpenAPI document of https://github.com/openai/openai-openapi, version " + document.Info.Version + ", MIT licence",
+		"$comment": "made by extract.go of https://github.com/openai/openai-openapi, version " + document.Info.Version + ", MIT licence",
 		"$defs":    e.translated,
 	})
 	if err != nil {
