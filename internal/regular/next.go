@@ -117,7 +117,8 @@ func (r *Arena) addRow(e Expr) {
 	}
 	r.begin()
 	id := r.partOf(e)
-	r.nodes[e].row = int32(len(r.rows) + 1)
+	n := &r.nodes[e]
+	n.row, n.part = int32(len(r.rows)+1), id // partOf does not note a part that it was too tired to find
 	for range r.parts[id-1].count {
 		r.rows = append(r.rows, notYet)
 	}

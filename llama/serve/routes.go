@@ -14,6 +14,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -30,6 +31,7 @@ func (s *Server) all() []route {
 	api := &openai.API{Desk: s.desk}
 	return []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
+		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
 		{"GET", "/health", openai.Shape, s.health, true},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strings"
 )
 
 // Object reads an object that lies within a request into a struct, as Read reads the whole. at is its place, "messages[2]", with which the
@@ -29,20 +28,4 @@ func String(at string, value json.RawMessage) (text string, err error) {
 		return "", mistyped(at, value, reflect.TypeFor[string]())
 	}
 	return text, nil
-}
-
-// Within returns the error of something at a place: its Param begins with the place, and its Message with its Param. Within("input[2]") of an
-// error at "role" is one at "input[2].role".
-func (e *Error) Within(place string) *Error {
-	outer := *e
-	outer.Param = place + e.Param
-	if e.Param != "" && e.Param[0] != '[' {
-		outer.Param = place + "." + e.Param
-	}
-	rest, told := strings.CutPrefix(e.Message, e.Param)
-	if told = told && e.Param != "" && (strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, ":")); !told {
-		rest = ": " + e.Message
-	}
-	outer.Message = outer.Param + rest
-	return &outer
 }
