@@ -15,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/anthropic"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -34,6 +35,7 @@ func (s *Server) all() []route {
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
 		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},
+		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
 		{"GET", "/health", openai.Shape, s.health, true},
 	}
 }

@@ -1,6 +1,6 @@
 // The servers that the tests talk to. ../go/with starts them and puts their addresses into the environment:
 //
-//	(cd ../go && go build -o with.bin ./with) && ../go/with.bin node --test
+//	(cd ../go && go build -o /tmp/with ./with) && /tmp/with node --test
 import assert from 'node:assert/strict';
 
 function variable(name) {
