@@ -92,6 +92,24 @@ func (o *Options) complete() error {
 	return nil
 }
 
+// Preload loads models that are loaded on demand otherwise, one after the other, so that a wrong path is noticed at once and the first
+// request need not wait. Without names it loads all; within Options.ModelBytes, the later ones may drive the earlier ones out.
+func (s *Server) Preload(ctx context.Context, names ...string) error {
+	if len(names) == 0 {
+		for _, m := range s.options.Models {
+			names = append(names, m.Name)
+		}
+	}
+	for _, name := range names {
+		lease, err := s.desk.Models.Lease(ctx, name)
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		lease.Close()
+	}
+	return nil
+}
+
 // Shutdown lets no more requests in, waits for those that are being served, and gives the models back that the server loaded. When the
 // context ends first, the rest of the requests end at their next token, with an error that says why, and so does Shutdown: with the context's.
 func (s *Server) Shutdown(ctx context.Context) error {
