@@ -119,7 +119,9 @@ func TestWrongRequests(t *testing.T) {
 		{`{` + question + `,"temperature":"hot"}`, "temperature", "invalid_value"},
 	} {
 		status, body := post(t, h, "/v1/chat/completions", c.body)
-		var e struct{ Error struct{ Param, Code, Message string } }
+		var e struct {
+			Error struct{ Param, Code, Message string }
+		}
 		if err := json.Unmarshal([]byte(body), &e); err != nil || status != 400 || e.Error.Param != c.param || e.Error.Code != c.code {
 			t.Errorf("%s: status %d, %s", c.body, status, body)
 		}
