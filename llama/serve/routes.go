@@ -83,7 +83,8 @@ func (s *Server) enclose(route route) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := "req_" + rand.Text()
-		w.Header().Set("X-Request-Id", id)
+		w.Header().Set(wire.RequestID, id)
+		w.Header().Set("Request-Id", id) // the name under which Anthropic's clients look for it
 		out := &response{ResponseWriter: w}
 		if refused := s.refuse(out, r); refused != nil {
 			_ = wire.WriteError(out, refused, route.shape)
@@ -139,7 +140,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request) *wire.Error {
 		h := w.Header()
 		h.Add("Vary", "Origin")
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After")
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Request-Id, Retry-After")
 		if r.Method == http.MethodOptions {
 			h.Set("Access-Control-Allow-Methods", "GET, POST")
 			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))

@@ -153,9 +153,9 @@ test('errors', async (t) => {
     ['an unknown parameter', { frobnicate: 1 }, 'frobnicate'],
     ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
     ['no messages', { messages: [] }, 'messages'],
-    ['a system prompt among the messages', { messages: [{ role: 'wizard', content: 'Hello' }] }, 'messages[0].role'],
-    ['a picture', { messages: user([{ type: 'image', source: { type: 'url', url: 'http://127.0.0.1' } }]) }, 'messages[0].content[0]'],
-    ['a tool of the server', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
+    ['a system prompt among the messages', { messages: [{ role: 'wizard', content: 'Hello' }] }, 'messages[0]'],
+    ['a picture', { messages: user([{ type: 'image', source: { type: 'url', url: 'http://127.0.0.1' } }]) }, 'messages[0]'],
+    ['a tool of the server', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools'],
   ]) {
     await t.test(name, async () => {
       const failed = await client.messages.create({ ...greedy, messages, ...request }).then(() => undefined, (e) => e);

@@ -17,6 +17,7 @@ type Error struct {
 	Message    string        // what is wrong, and what would be right
 	RetryAfter time.Duration // when to try again; 0: not told
 	Err        error         // what happened, for the log; may be nil
+	Request    string        // the request's id, for interfaces whose errors tell it; WriteError fills it in
 }
 
 // Error returns the message.

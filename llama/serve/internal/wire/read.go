@@ -42,6 +42,11 @@ func parse(body []byte, rules Rules, into any) error {
 	case depth(body) > maxDepth:
 		return malformed("the request's JSON is nested deeper than %d", maxDepth)
 	}
+	return members("", body, rules, into)
+}
+
+// members reads the members of an object; at comes before their names in errors.
+func members(at string, body []byte, rules Rules, into any) error {
 	fields := fieldsOf(reflect.ValueOf(into).Elem())
 	d := json.NewDecoder(bytes.NewReader(body))
 	if _, err := d.Token(); err != nil {
@@ -59,24 +64,24 @@ func parse(body []byte, rules Rules, into any) error {
 			return syntax(err, body)
 		}
 		if seen[name] {
-			return Bad(name, "%s is given twice", quoted(name))
+			return Bad(at+clipped(name), "%s is given twice", at+clipped(name))
 		}
 		seen[name] = true
 		if string(value) == "null" {
 			continue
 		}
 		if rule, ok := rules[name]; ok {
-			if err := rule.judge(name, value); err != nil {
+			if err := rule.judge(at+name, value); err != nil {
 				return err
 			}
 			continue
 		}
 		field, ok := fields[name]
 		if !ok {
-			return &Error{Status: http.StatusBadRequest, Code: "unknown_parameter", Param: clipped(name),
-				Message: fmt.Sprintf("there is no parameter %s", quoted(name))}
+			return &Error{Status: http.StatusBadRequest, Code: "unknown_parameter", Param: at + clipped(name),
+				Message: fmt.Sprintf("there is no parameter %q", at+clipped(name))}
 		}
-		if err := decode(name, value, field.Addr().Interface()); err != nil {
+		if err := decode(at+name, value, field.Addr().Interface()); err != nil {
 			return err
 		}
 	}
@@ -216,5 +221,3 @@ func clipped(text string) string {
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
-
-func quoted(name string) string { return fmt.Sprintf("%q", clipped(name)) }
