@@ -75,6 +75,13 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 		return &wire.Error{Status: http.StatusTooManyRequests, Code: "queue_full", RetryAfter: e.RetryAfter,
 			Message: fmt.Sprintf("too many requests wait already (%d); try again in %v", e.Waiting, e.RetryAfter.Round(time.Second))}
 	}
+	if e, ok := errors.AsType[*queue.TooManyError](err); ok {
+		return wire.Bad("n", "the request asks for %d answers at once, and may ask for %d", e.N, e.Most)
+	}
+	if e, ok := errors.AsType[*models.TooLargeError](err); ok {
+		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "model_too_large", Param: "model", Err: err,
+			Message: fmt.Sprintf("the model %.80q takes more memory than the server gives to models", e.Name)}
+	}
 	switch {
 	case errors.Is(err, ErrTimeout):
 		return &wire.Error{Status: http.StatusGatewayTimeout, Code: "timeout", Message: ErrTimeout.Error(), Err: err}

@@ -19,13 +19,9 @@ const maxDepth = 100
 // and with its letters' case, or has a rule; anything else is an error that names it, as is a member that comes twice. null stands for a
 // member that is not there.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, rules Rules, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	body, err := readBody(w, r, limit)
 	if err != nil {
-		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &Error{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large",
-				Message: fmt.Sprintf("the request is larger than %d bytes", large.Limit)}
-		}
-		return &Error{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the request's body ended early", Err: err}
+		return err
 	}
 	return parse(body, rules, into)
 }
