@@ -16,6 +16,7 @@ const modulePath = "github.com/antigravity-go/antigravity"
 // below its own folder or, for internal packages, beside it.
 var floors = []string{
 	"examples",
+	"llama/serve",
 	"llama",
 	"eviction",
 	"kvcache",
@@ -106,6 +107,11 @@ func TestFloorsRefuseUpwardImports(t *testing.T) {
 		{"llama/pebble", "llama", true},
 		{"llama", "llama/pebble", false},
 		{"llama", "llama/internal/x", true},
+		{"llama/serve", "llama/constrain", true},
+		{"llama/serve/internal/wire", "llama", true},
+		{"llama/serve", "llama/serve/internal/wire", true},
+		{"llama/constrain", "llama/serve", false},
+		{"llama", "llama/serve", false},
 		{"kvcache", "llama", false},
 		{"kvcache", "eviction", false},
 		{"backend", "backend/cpu", false},

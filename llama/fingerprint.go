@@ -2,6 +2,7 @@ package llama
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash"
 	"runtime"
@@ -9,6 +10,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
+
+// Fingerprint returns a short text that tells models apart, of 16 hexadecimal digits: the same for the same weights in the same types, on
+// every machine. It reads some rows of every matrix the first time. After Close the error is ErrClosed.
+func (m *Model) Fingerprint() (string, error) {
+	sum, err := m.fingerprint()
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum[:8]), nil
+}
 
 // fingerprint returns a SHA-256 that tells models apart: of the configuration, and of some rows of every matrix of weights, as
 // floats that the device gives for them. It is computed once.

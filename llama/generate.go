@@ -93,6 +93,8 @@ type Stats struct {
 	Evictions       int           // how often the cache was shrunk
 	EvictedSlots    int           // by how many slots in all; see CacheUsage
 	EvictionTime    time.Duration // what evictions took: a part of PrefillTime and DecodeTime
+	CacheSlots      int           // slots in use when the call ended, as Session.CacheLen counts them
+	CacheCapacity   int           // slots that the cache may have: SessionOptions.Capacity
 	DraftedTokens   int           // tokens that Params.Draft proposed, and that were computed ahead
 	AcceptedTokens  int           // those of them that the answer went on with
 	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to
@@ -260,6 +262,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		stats.Evictions, stats.EvictedSlots = c.usage.Evictions-before.Evictions, c.usage.EvictedSlots-before.EvictedSlots
 		stats.EvictionTime = c.usage.EvictionTime - before.EvictionTime
 		stats.DraftedTokens, stats.AcceptedTokens = s.drafting.drafted, s.drafting.accepted
+		stats.CacheSlots, stats.CacheCapacity = c.slots(), s.options.Capacity
 		return stats
 	}
 	s.drafting.start(p.Draft)

@@ -148,6 +148,19 @@ func (p *Pool) Generate(ctx context.Context, prompt []Token, params Params) iter
 	return p.pieces(ctx, params, false, func() ([]Token, error) { return slices.Clone(prompt), nil })
 }
 
+// Answer is Chat for a conversation that Tokenizer.Template rendered to tokens: it generates the next message. It differs from Generate
+// where the tokenizer puts a space before the first word of a text.
+func (p *Pool) Answer(ctx context.Context, prompt []Token, params Params) iter.Seq2[Piece, error] {
+	return p.pieces(ctx, params, true, func() ([]Token, error) { return slices.Clone(prompt), nil })
+}
+
+// Check tells what Generate and Answer would say of a prompt and its parameters before they wait for room: nil, or why there would be no
+// answer. It computes nothing.
+func (p *Pool) Check(prompt []Token, params Params) error {
+	_, err := p.prepare(params, func() ([]Token, error) { return prompt, nil })
+	return err
+}
+
 // Chat answers a conversation: it renders the history with the model's chat template and generates the next message. Pass the
 // whole history each time. The sequence behaves as Generate's does.
 func (p *Pool) Chat(ctx context.Context, history []Message, params Params) iter.Seq2[Piece, error] {

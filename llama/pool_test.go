@@ -567,3 +567,39 @@ func TestPoolWaitersSleep(t *testing.T) {
 	running.Wait()
 	release()
 }
+
+func TestPoolAnswersWhatTemplateRendered(t *testing.T) {
+	m := pebbleModel(t)
+	p, err := m.NewPool(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	history := []llama.Message{{Role: llama.RoleUser, Content: "What is the capital of Japan?"}}
+	prompt, err := m.Tokenizer().Template(history, llama.TemplateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat, err := llama.Collect(p.Chat(t.Context(), history, llama.Params{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := llama.Collect(p.Answer(t.Context(), prompt, llama.Params{}))
+	if err != nil || answer.Text != chat.Text {
+		t.Errorf("Answer gives %q, %v; Chat gives %q", answer.Text, err, chat.Text)
+	}
+	if s := answer.Stats; s.CacheSlots != len(prompt)+len(answer.Tokens) || s.CacheCapacity != m.Config().ContextLength {
+		t.Errorf("%d of %d slots are in use after %d tokens", s.CacheSlots, s.CacheCapacity, len(prompt)+len(answer.Tokens))
+	}
+	if err := p.Check(prompt, llama.Params{}); err != nil {
+		t.Error(err)
+	}
+	var full *llama.ContextFullError
+	if err := p.Check(slices.Repeat(prompt, 1000), llama.Params{}); !errors.As(err, &full) {
+		t.Errorf("a prompt that does not fit: %v", err)
+	}
+	var param *llama.ParamError
+	if err := p.Check(prompt, llama.Params{Temperature: -1}); !errors.As(err, &param) {
+		t.Errorf("a temperature below 0: %v", err)
+	}
+}

@@ -1,0 +1,39 @@
+// Package serve lets programs of any language talk to models: it is an http.Handler with the interfaces of OpenAI and Anthropic, and a page
+// to talk on in a browser.
+//
+//	model, err := flint.Load(nil)
+//	…
+//	server, err := serve.New(serve.Options{Models: []serve.Model{{Name: "flint", Loaded: model}}})
+//	…
+//	http.Handle("/", server)
+//
+// What it answers:
+//
+//	POST /v1/chat/completions        OpenAI's chat: streams, several answers, tools, JSON of a schema, log-probabilities
+//	POST /v1/completions             continues a text
+//	POST /v1/responses               OpenAI's newer interface, without storage
+//	POST /v1/embeddings
+//	GET  /v1/models, /v1/models/{name}
+//	POST /v1/messages                Anthropic's
+//	POST /v1/messages/count_tokens
+//	POST /tokenize, /detokenize
+//	GET  /health
+//	GET  /metrics                    Options.Metrics
+//	GET  /                           the page
+//
+// # No surprises
+//
+// The same request with the same seed has the same answer, to the byte, whatever else the server is doing, and on every machine; the answer's
+// system_fingerprint says which weights it is of. Of a request for n answers, the i-th (from 0) is the one that the seed plus i gives alone.
+//
+// Nothing is ignored silently. A parameter that is not known, or that would change the answer and is not supported, is an error with status
+// 400 that names it. A JSON Schema is kept as a whole or refused with the keyword that cannot be kept; "strict": false asks for what can be
+// kept of it. A prompt that does not fit the model's context is an error that says by how much.
+//
+// A client that leaves costs nothing from the next token, or the next chunk of its prompt, on. A client that reads slowly holds nobody up.
+//
+// # Load
+//
+// Each model computes a bounded number of answers at once, and a bounded number waits; free places go to whoever of the waiting clients has
+// the fewest. Beyond that the status is 429, with a Retry-After. A client is a key's owner or, where there are no keys, an address.
+package serve

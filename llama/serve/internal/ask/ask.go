@@ -1,0 +1,265 @@
+// Package ask is where a request becomes answers, whichever interface it came through: it takes a model, makes the constraint, judges the
+// prompt, waits for places, computes all answers of the request side by side and hands their pieces over.
+package ask
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// Desk is what answers are computed with. It is immutable, and safe for concurrent use.
+type Desk struct {
+	Models    *models.Registry
+	Answers   int   // the most answers that one request may ask for
+	MaxTokens int   // the most tokens of an answer, and what an answer has where the request does not say; 0: what the context holds
+	MaxBody   int64 // of a request, in bytes
+	Prompts   bool  // prompts may be logged
+}
+
+// Request is what is known of a request before it is read. The server puts it into the request's context.
+type Request struct {
+	ID     string
+	Client string // whose requests wait in one line: a key's name, or an address
+	Log    *slog.Logger
+	Watch  Watcher
+}
+
+// Watcher is told how a request gets on. Its methods are called from one goroutine at a time.
+type Watcher interface {
+	// Model tells which model answers: by the name that it has, not an alias.
+	Model(name string)
+	// Begin tells that an answer has its place, and how long it waited for that.
+	Begin(choice int, waited time.Duration)
+	// Tokens tells that so many more tokens of an answer have been computed.
+	Tokens(choice, count int)
+	// End tells that an answer is over. stop is 0 where it ended early.
+	End(choice int, stop llama.StopReason, stats llama.Stats)
+}
+
+type requestKey struct{}
+
+// With returns a context that carries a request.
+func With(ctx context.Context, r *Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// Of returns the request that a context carries.
+func Of(ctx context.Context) *Request {
+	r, _ := ctx.Value(requestKey{}).(*Request)
+	if r == nil {
+		r = &Request{Log: slog.New(slog.DiscardHandler), Watch: nobody{}}
+	}
+	return r
+}
+
+// nobody is the Watcher of nobody.
+type nobody struct{}
+
+func (nobody) Model(string)                           {}
+func (nobody) Begin(int, time.Duration)               {}
+func (nobody) Tokens(int, int)                        {}
+func (nobody) End(int, llama.StopReason, llama.Stats) {}
+
+// Model is a model that a request has taken. Close gives it back.
+type Model struct {
+	*models.Lease
+	desk    *Desk
+	request *Request
+}
+
+// Open takes the model of this name or alias, and loads it where that is needed. The parameter "model" is what errors name.
+func (d *Desk) Open(ctx context.Context, name string) (*Model, error) {
+	lease, err := d.Models.Lease(ctx, name)
+	if err != nil {
+		return nil, explain(ctx, err, nil)
+	}
+	m := &Model{Lease: lease, desk: d, request: Of(ctx)}
+	m.request.Watch.Model(lease.Name)
+	return m, nil
+}
+
+// Choice is an answer that a request asks for.
+type Choice struct {
+	Prompt  []llama.Token
+	Message bool // the answer is a message, and does not continue the prompt's text
+	Params  llama.Params
+}
+
+// Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
+// {"Params.TopK": "top_k"}. What is wrong with a choice is told before anything waits. Close the Answers.
+func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answers, error) {
+	for i := range choices {
+		p := &choices[i].Params
+		if most := m.desk.MaxTokens; most > 0 && (p.MaxTokens == 0 || p.MaxTokens > most) {
+			p.MaxTokens = most
+		}
+		if p.Draft == nil {
+			p.Draft = m.Draft
+		}
+		if err := m.Pool.Check(choices[i].Prompt, *p); err != nil {
+			return nil, explain(ctx, err, names)
+		}
+	}
+	if most := m.desk.Answers; len(choices) > most {
+		return nil, wire.Bad("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
+	}
+	places, err := m.Queue.Join(m.request.Client, len(choices))
+	if err != nil {
+		return nil, explain(ctx, err, names)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &Answers{model: m, names: names, cancel: cancel, open: len(choices), more: make(chan struct{}, 1)}
+	for i, place := range places {
+		a.running.Go(func() { a.compute(ctx, i, place, &choices[i]) })
+	}
+	return a, nil
+}
+
+// Event is a part of one of the answers: a piece of it or, as its last, the error that ended it.
+type Event struct {
+	Choice int
+	Piece  llama.Piece
+	Err    *wire.Error // the piece beside it is what there was still to come
+}
+
+// Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
+// nobody has read yet lies in memory, which the lengths of the answers bound.
+//
+// Invariants: events are in the order in which they came; open is how many answers have not come to their last event; more holds an
+// element whenever events is not empty or open is 0.
+type Answers struct {
+	model   *Model
+	names   Names
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	events []Event
+	open   int
+	more   chan struct{}
+}
+
+// compute computes one answer.
+func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c *Choice) {
+	defer place.Leave()
+	began := time.Now()
+	if err := place.Wait(ctx); err != nil {
+		a.put(Event{Choice: choice, Err: explain(ctx, err, a.names)})
+		return
+	}
+	a.tell(func(w Watcher) { w.Begin(choice, time.Since(began)) })
+	for piece, err := range a.pieces(ctx, c) {
+		if n := len(piece.Tokens); n > 0 {
+			a.tell(func(w Watcher) { w.Tokens(choice, n) })
+		}
+		e := Event{Choice: choice, Piece: piece}
+		if err != nil {
+			e.Err = explain(ctx, err, a.names)
+		}
+		if e.last() {
+			place.Leave() // whoever waits need not wait until this is read
+			a.tell(func(w Watcher) { w.End(choice, piece.Stop, piece.Stats) })
+		}
+		a.put(e)
+	}
+}
+
+func (a *Answers) pieces(ctx context.Context, c *Choice) iter.Seq2[llama.Piece, error] {
+	if c.Message {
+		return a.model.Pool.Answer(ctx, c.Prompt, c.Params)
+	}
+	return a.model.Pool.Generate(ctx, c.Prompt, c.Params)
+}
+
+// last tells whether the event is its answer's last.
+func (e *Event) last() bool { return e.Err != nil || e.Piece.Stop != 0 }
+
+// tell tells the request's watcher something, one goroutine at a time.
+func (a *Answers) tell(what func(Watcher)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	what(a.model.request.Watch)
+}
+
+func (a *Answers) put(e Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.events = append(a.events, e)
+	if e.last() {
+		a.open--
+	}
+	select {
+	case a.more <- struct{}{}:
+	default:
+	}
+}
+
+// Next returns the next event; ok is false when there are no more. It waits for one, and calls idle, if that is not nil, before it waits: what
+// lies in a buffer can be sent then.
+func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
+	for {
+		a.mu.Lock()
+		if len(a.events) > 0 {
+			e, a.events = a.events[0], a.events[1:]
+			a.mu.Unlock()
+			return e, true, nil
+		}
+		open := a.open
+		a.mu.Unlock()
+		if open == 0 {
+			return Event{}, false, nil
+		}
+		if idle != nil {
+			if err := idle(); err != nil {
+				return Event{}, false, err
+			}
+		}
+		<-a.more
+	}
+}
+
+// Collect returns the whole answers, each as one piece. Where one fails, the error is its.
+func (a *Answers) Collect() ([]llama.Piece, error) {
+	a.mu.Lock()
+	all := make([][]llama.Piece, a.open)
+	a.mu.Unlock()
+	for {
+		e, ok, err := a.Next(nil)
+		if err != nil || !ok {
+			break
+		}
+		if e.Err != nil {
+			return nil, e.Err
+		}
+		all[e.Choice] = append(all[e.Choice], e.Piece)
+	}
+	whole := make([]llama.Piece, len(all))
+	for i, pieces := range all {
+		whole[i], _ = llama.Collect(func(yield func(llama.Piece, error) bool) {
+			for _, p := range pieces {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		})
+	}
+	return whole, nil
+}
+
+// errLeft is why answers end that nobody reads any more.
+var errLeft = errors.New("the answers are not read any more")
+
+// Close ends what is still computed, and waits for that: at most one chunk of a prompt or one token.
+func (a *Answers) Close() {
+	a.cancel(errLeft)
+	a.running.Wait()
+}

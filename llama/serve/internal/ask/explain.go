@@ -1,0 +1,98 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// Names says how an interface calls what llama's errors name: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
+// that begin with it: {"history[": "messages["}.
+type Names map[string]string
+
+// find returns the interface's name of a field, "" if it has none.
+func (n Names) find(field string) string {
+	if name, ok := n[field]; ok {
+		return name
+	}
+	for from, to := range n {
+		if rest, ok := strings.CutPrefix(field, from); ok && strings.ContainsAny(from[len(from)-1:], ".[") {
+			return to + strings.ToLower(rest)
+		}
+	}
+	return ""
+}
+
+// Why a request ends before its answer does. The server cancels requests with these.
+var (
+	ErrTimeout  = errors.New("the request took longer than the server allows")
+	ErrShutdown = errors.New("the server is shutting down")
+)
+
+// shutdownRetry is when to try again at a server that is shutting down: another one may have taken its place by then.
+const shutdownRetry = 5 * time.Second
+
+// Explain returns an error as the client is told it.
+func Explain(ctx context.Context, err error, names Names) *wire.Error {
+	return explain(ctx, err, names)
+}
+
+func explain(ctx context.Context, err error, names Names) *wire.Error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		err = context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*llama.ParamError](err); ok {
+		param := names.find(e.Field)
+		if param == "" {
+			return wire.Bad("", "%s", trim(err))
+		}
+		return wire.Bad(param, "%s is %v; it must be %s", param, e.Value, e.Want)
+	}
+	if e, ok := errors.AsType[*llama.ContextFullError](err); ok {
+		return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
+			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room)}
+	}
+	if e, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
+		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Param: names["schema"], Message: trim(e), Err: err}
+	}
+	if e, ok := errors.AsType[*models.UnknownError](err); ok {
+		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
+			Message: fmt.Sprintf("there is no model %.80q; there are: %s", e.Name, strings.Join(e.Known, ", "))}
+	}
+	if e, ok := errors.AsType[*queue.FullError](err); ok {
+		return &wire.Error{Status: http.StatusTooManyRequests, Code: "queue_full", RetryAfter: e.RetryAfter,
+			Message: fmt.Sprintf("too many requests wait already (%d); try again in %v", e.Waiting, e.RetryAfter.Round(time.Second))}
+	}
+	switch {
+	case errors.Is(err, ErrTimeout):
+		return &wire.Error{Status: http.StatusGatewayTimeout, Code: "timeout", Message: ErrTimeout.Error(), Err: err}
+	case errors.Is(err, ErrShutdown), errors.Is(err, llama.ErrClosed), errors.Is(err, models.ErrClosed), errors.Is(err, queue.ErrClosed):
+		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", RetryAfter: shutdownRetry, Message: ErrShutdown.Error(), Err: err}
+	case errors.Is(err, context.Canceled):
+		return &wire.Error{Status: wire.StatusGone, Code: "client_gone", Message: "the client is gone", Err: err}
+	case errors.Is(err, llama.ErrUnsupported), errors.Is(err, errors.ErrUnsupported):
+		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_value", Message: trim(err), Err: err}
+	}
+	return wire.Of(err)
+}
+
+// trim returns an error's text without the name of the package that it came from.
+func trim(err error) string {
+	text := err.Error()
+	for _, name := range []string{"llama: ", "constrain: "} {
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
+}

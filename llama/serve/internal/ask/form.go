@@ -1,0 +1,123 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// Tools are the functions that a request offers.
+type Tools struct {
+	List    []json.RawMessage // each {"type":"function","function":{…}}
+	Options constrain.ToolOptions
+}
+
+// Form is the form that a request asks of an answer. The zero value is free text.
+type Form struct {
+	Schema json.RawMessage // a JSON Schema; nil: none
+	Lossy  bool            // keep what can be kept of the schema
+}
+
+// AnyObject is the schema of all JSON objects.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// AnyObject is the form of any JSON object.
+func AnyObject() Form { return Form{Schema: anyObject} }
+
+// Constrain sets the tools and the constraint of an answer's parameters.
+func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
+	t := m.Model.Tokenizer()
+	offered := len(tools.List) > 0 && tools.Options.Choice != constrain.ToolNone
+	switch {
+	case form.Schema != nil && offered:
+		return wire.Unsupported(names["schema"], "an answer of a form cannot call tools: leave %s out, or tools", names["schema"])
+	case form.Schema != nil:
+		c, _, err := constrain.JSONSchemaWith(t, form.Schema, constrain.SchemaOptions{Lossy: form.Lossy})
+		if err != nil {
+			return bad(ctx, err, names, "schema")
+		}
+		p.Constraint = c
+		p.Template.Tools = tools.List
+	case len(tools.List) > 0:
+		p.Template.Tools = tools.List
+		c, err := constrain.Tools(t, tools.List, tools.Options)
+		switch {
+		case err == nil:
+			p.Constraint = c
+		case errors.Is(err, llama.ErrUnsupported) && !must(tools.Options):
+			// The model's way of writing calls cannot be constrained: they are looked for in its answer all the same.
+		default:
+			return bad(ctx, err, names, "tools")
+		}
+	}
+	return nil
+}
+
+// must tells whether what the options say of calls has to be kept by a constraint.
+func must(o constrain.ToolOptions) bool {
+	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single
+}
+
+// bad says that a constraint cannot be made of what a request has under a name: that is the request's fault.
+func bad(ctx context.Context, err error, names Names, what string) error {
+	if e := explain(ctx, err, names); e.Status != http.StatusInternalServerError {
+		if e.Param == "" {
+			e.Param = names[what]
+		}
+		return e
+	}
+	return wire.Bad(names[what], "%s: %s", names[what], trim(err))
+}
+
+// Prompt renders a conversation with the model's chat template.
+func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.TemplateOptions, names Names) ([]llama.Token, error) {
+	tokens, err := m.Model.Tokenizer().Template(history, o)
+	if err == nil {
+		return tokens, nil
+	}
+	e := explain(ctx, err, names)
+	if e.Status == http.StatusInternalServerError { // the template refuses the conversation, in its own words
+		e = wire.Bad(names["history["[:7]], "the model's chat template: %s", trim(err))
+	}
+	return nil, e
+}
+
+// Bias is a mask that adds to the logits of some tokens.
+type Bias map[llama.Token]float32
+
+// maxBias bounds what is added: OpenAI's bound, at which a token is as good as forbidden, or certain.
+const maxBias = 100
+
+// NewBias returns the mask for values by token numbers, nil for none.
+func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMask, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	size := m.Model.Tokenizer().VocabSize()
+	b := Bias{}
+	for text, value := range values {
+		var id int
+		if _, err := fmt.Sscanf(text, "%d", &id); err != nil || fmt.Sprint(id) != text || id < 0 || id >= size {
+			return nil, wire.Bad(param, "%s has the key %.40q; it must be a token's number, 0 to %d", param, text, size-1)
+		}
+		if !(value >= -maxBias && value <= maxBias) {
+			return nil, wire.Bad(param, "%s is %v for token %d; it must be -%d to %d", param, value, id, maxBias, maxBias)
+		}
+		b[llama.Token(id)] = value
+	}
+	return b, nil
+}
+
+// Apply adds the values.
+func (b Bias) Apply(_ []llama.Token, logits []float32) error {
+	for t, value := range b {
+		logits[t] += value
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models. What each
+// parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
+package openai
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// API is the interface. Its methods are safe for concurrent use.
+type API struct {
+	Desk *ask.Desk
+}
+
+// Shape returns an error in OpenAI's form.
+func Shape(e *wire.Error) any {
+	type body struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	}
+	b := body{Message: e.Message, Type: kind(e.Status)}
+	if e.Param != "" {
+		b.Param = &e.Param
+	}
+	if e.Code != "" {
+		b.Code = &e.Code
+	}
+	return map[string]body{"error": b}
+}
+
+// kind returns OpenAI's word for a status.
+func kind(status int) string {
+	switch {
+	case status == 401:
+		return "authentication_error"
+	case status == 403:
+		return "permission_error"
+	case status == 429:
+		return "rate_limit_error"
+	case status >= 500:
+		return "server_error"
+	}
+	return "invalid_request_error"
+}
+
+// usage is how many tokens a request took.
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Details    struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// add counts an answer. The answers of a request that has one prompt share it: prompt is false for all but the first.
+func (u *usage) add(s llama.Stats, prompt bool) {
+	if prompt {
+		u.Prompt += s.PromptTokens
+		u.Details.Cached += s.ReusedTokens
+	}
+	u.Completion += s.GeneratedTokens
+	u.Total = u.Prompt + u.Completion
+}
+
+// finish returns OpenAI's word for why an answer ended.
+func finish(stop llama.StopReason) string {
+	switch stop {
+	case llama.MaxTokens, llama.ContextFull:
+		return "length"
+	case llama.ToolCalled:
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// fingerprint is what tells in an answer which weights it is of.
+func fingerprint(m *ask.Model) string { return "fp_" + m.Fingerprint }
+
+// envelope is what the objects of an answer have in common.
+type envelope struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	Model       string `json:"model"`
+	Fingerprint string `json:"system_fingerprint"`
+}
+
+// newEnvelope returns an envelope with an id of its own, which begins with prefix.
+func newEnvelope(prefix, object string, m *ask.Model) envelope {
+	return envelope{ID: prefix + rand.Text(), Object: object, Created: time.Now().Unix(), Model: m.Name, Fingerprint: fingerprint(m)}
+}

@@ -1,0 +1,45 @@
+// Package wire is what all interfaces of the server have in common on the wire: requests that are read strictly, errors with a status and
+// the parameter's name, answers as JSON and as a stream of events. It knows no model.
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Error is why a request has no answer, in words for the client. Each interface writes it in its own shape.
+type Error struct {
+	Status     int           // HTTP's
+	Code       string        // a word for programs, "context_length_exceeded"; "" where the status says enough
+	Param      string        // the parameter that is wrong, as the interface names it: "messages[2].role"; "": no single one
+	Message    string        // what is wrong, and what would be right
+	RetryAfter time.Duration // when to try again; 0: not told
+	Err        error         // what happened, for the log; may be nil
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns what happened.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Bad returns the error of a parameter that is wrong: status 400.
+func Bad(param, format string, a ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
+}
+
+// Unsupported returns the error of a parameter, or of a value, that means something which this server does not do: status 400.
+func Unsupported(param, format string, a ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "unsupported_parameter", Param: param, Message: fmt.Sprintf(format, a...)}
+}
+
+// Of returns err as an Error; one that is none is the server's own fault: status 500, and the client is not told what happened.
+func Of(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Status: http.StatusInternalServerError, Code: "internal_error",
+		Message: "the server failed; its log says why, under this request's id", Err: err}
+}

@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// Rule says what is done with a parameter that a request's struct has no field for.
+type Rule struct {
+	ignored bool
+	neutral []string // values, as compact JSON, that ask for nothing that is not done anyway
+	why     string
+}
+
+// Rules are the parameters of an interface that are not read, by name. A parameter that has neither a field nor a rule is an error.
+type Rules map[string]Rule
+
+// Harmless is the rule of parameters that cannot change an answer: a user's name, say.
+func Harmless() Rule { return Rule{ignored: true} }
+
+// Refused is the rule of parameters that are not supported, but for these values, which are the ones that it has when it is not given. why
+// goes on after "… is not supported: ".
+func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral: neutral} }
+
+// judge tells whether a parameter may stand in a request.
+func (r Rule) judge(name string, value json.RawMessage) error {
+	if r.ignored {
+		return nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err == nil && slices.Contains(r.neutral, compact.String()) {
+		return nil
+	}
+	if r.why == "" {
+		return Unsupported(name, "%s is not supported", name)
+	}
+	return Unsupported(name, "%s is not supported: %s", name, r.why)
+}

@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// writeTimeout is how long a client may take to read what is sent to it at once. One that takes longer is taken to be gone.
+const writeTimeout = time.Minute
+
+// Encode returns v as JSON, with <, > and & as they are.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Write answers with JSON.
+func Write(w http.ResponseWriter, status int, v any) error {
+	body, err := Encode(v)
+	if err != nil {
+		return fmt.Errorf("write an answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	extend(http.NewResponseController(w))
+	w.WriteHeader(status)
+	if _, err = w.Write(append(body, '\n')); err != nil {
+		return gone(err)
+	}
+	return nil
+}
+
+// WriteError answers with an error, which shape puts into an interface's form.
+func WriteError(w http.ResponseWriter, e *Error, shape func(*Error) any) error {
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+	return Write(w, e.Status, shape(e))
+}
+
+// Handler serves requests by a function that returns why there is no answer. The error is written in an interface's shape, unless the
+// answer has begun already: then the function has told the client itself. failed is told of every error.
+func Handler(shape func(*Error) any, failed func(*http.Request, error), serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := &beginning{ResponseWriter: w}
+		err := serve(begun, r)
+		if err == nil {
+			return
+		}
+		failed(r, err)
+		if !begun.begun {
+			_ = WriteError(w, Of(err), shape) // a client that is gone reads no error either
+		}
+	})
+}
+
+// beginning notes whether an answer has begun.
+type beginning struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (b *beginning) WriteHeader(status int) {
+	b.begun = true
+	b.ResponseWriter.WriteHeader(status)
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.begun = true
+	return b.ResponseWriter.Write(p)
+}
+
+// Unwrap returns the writer below, for http.ResponseController.
+func (b *beginning) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// Events is a stream of server-sent events (the HTML standard, section 9.2). One goroutine at a time uses it.
+type Events struct {
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	text bytes.Buffer
+}
+
+// NewEvents begins a stream.
+func NewEvents(w http.ResponseWriter) *Events {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
+	e := &Events{w: w, rc: http.NewResponseController(w)}
+	extend(e.rc)
+	w.WriteHeader(http.StatusOK)
+	return e
+}
+
+// Send writes an event: v as JSON, under a name unless that is "". It may lie in memory until Flush.
+func (e *Events) Send(name string, v any) error {
+	body, err := Encode(v)
+	if err != nil {
+		return fmt.Errorf("write an event: %w", err)
+	}
+	return e.send(name, body)
+}
+
+// SendText writes an event that is a text without line feeds.
+func (e *Events) SendText(text string) error { return e.send("", []byte(text)) }
+
+func (e *Events) send(name string, body []byte) error {
+	e.text.Reset()
+	if name != "" {
+		e.text.WriteString("event: ")
+		e.text.WriteString(name)
+		e.text.WriteByte('\n')
+	}
+	e.text.WriteString("data: ")
+	e.text.Write(body)
+	e.text.WriteString("\n\n")
+	extend(e.rc)
+	if _, err := e.w.Write(e.text.Bytes()); err != nil {
+		return gone(err)
+	}
+	return nil
+}
+
+// Flush sends what lies in memory.
+func (e *Events) Flush() error {
+	extend(e.rc)
+	if err := e.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return gone(err)
+	}
+	return nil
+}
+
+// extend gives the client anew the time to read.
+func extend(rc *http.ResponseController) {
+	_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer that has no deadlines goes without
+}
+
+// StatusGone is the status, in logs, of requests whose client left before the answer was complete. (It is nginx's.)
+const StatusGone = 499
+
+// gone returns the error of a client that no longer reads.
+func gone(err error) *Error {
+	return &Error{Status: StatusGone, Code: "client_gone", Message: "the client is gone", Err: err}
+}

@@ -1,0 +1,52 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// Observer is told of each request that the server lets in: metrics and traces hang on it. For OpenTelemetry, Begin starts a span, returns
+// the context that carries it, and End ends it.
+type Observer interface {
+	// Begin is called before the request is read. The context that it returns is the request's from then on.
+	Begin(ctx context.Context, r Request) (context.Context, Span)
+}
+
+// Request tells an Observer which request begins.
+type Request struct {
+	ID       string // the X-Request-Id of the answer
+	Endpoint string // the route: "POST /v1/chat/completions"
+	Client   string // a key's name, or an address
+}
+
+// Span follows one request. Its methods are called one at a time.
+type Span interface {
+	// Model tells which model answers: by its name, not an alias.
+	Model(name string)
+	// Begin tells that the request's answer with this number begins to be computed, and how long it waited for its turn.
+	Begin(answer int, waited time.Duration)
+	// Tokens tells that so many more tokens of an answer have been computed, now.
+	Tokens(answer, count int)
+	// End tells that an answer is over; stop is 0 where it ended early.
+	End(answer int, stop llama.StopReason, stats llama.Stats)
+	// Done tells that the request is over: with which status (499 where the client left), and why if there is no answer.
+	Done(status int, err error)
+}
+
+// unobserved is the Observer of nobody.
+type unobserved struct{}
+
+func (unobserved) Begin(ctx context.Context, _ Request) (context.Context, Span) {
+	return ctx, unobserved{}.span()
+}
+func (unobserved) span() Span { return noSpan{} }
+
+type noSpan struct{}
+
+func (noSpan) Model(string)                           {}
+func (noSpan) Begin(int, time.Duration)               {}
+func (noSpan) Tokens(int, int)                        {}
+func (noSpan) End(int, llama.StopReason, llama.Stats) {}
+func (noSpan) Done(int, error)                        {}

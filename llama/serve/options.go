@@ -1,0 +1,74 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// Options say what a Server serves, and to whom. All but Models may be zero.
+type Options struct {
+	// Models are the models by name. The first one answers requests that name none, where an interface allows that.
+	Models []Model
+	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once.
+	Pool llama.PoolOptions
+	// ModelBytes bounds the memory of the models that are loaded on demand, in bytes, caches included: others are given back, the least
+	// recently used first, before one is loaded. 0: no bound.
+	ModelBytes int64
+
+	// MaxQueue is how many answers of a model wait at most; 0: eight times as many as are computed at once, and at least 64.
+	MaxQueue int
+	// MaxAnswers is how many answers a request may ask for; 0: 8.
+	MaxAnswers int
+	// MaxTokens bounds an answer, in tokens, whatever a request asks for; 0: the context's size does.
+	MaxTokens int
+	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
+	MaxBody int64
+	// Timeout ends a request that takes longer, waiting included; 0: 10 minutes. Negative: never.
+	Timeout time.Duration
+
+	// Keys are who may use the server; none: anybody. /health and the page's files need no key.
+	Keys []Key
+	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
+	Origins []string
+	// Hosts are the names that the server is called by, without ports; none: any. Naming them keeps a web page from reaching a server on
+	// the reader's own machine under a name of its own (DNS rebinding).
+	Hosts []string
+
+	// Logger is told of requests, without what is said in them; nil: silent.
+	Logger *slog.Logger
+	// LogPrompts logs what is said, too.
+	LogPrompts bool
+	// Observer is told how requests get on; nil: nobody. Package serve/metrics has one for Prometheus.
+	Observer Observer
+	// Metrics is served at GET /metrics; nil: nothing is.
+	Metrics http.Handler
+	// NoPage leaves the page out.
+	NoPage bool
+}
+
+// Model is a model that a Server serves: one that is loaded, which the Server never closes, or one that it loads when it is asked for.
+type Model struct {
+	Name    string
+	Aliases []string // other names that requests may call it by
+	Loaded  *llama.Model
+	Load    func(ctx context.Context) (*llama.Model, error)
+	Bytes   int64         // about what loading takes, for Options.ModelBytes, until that is known
+	Draft   llama.Drafter // proposes tokens of the model's answers; nil: none. It must allow concurrent use
+}
+
+// Key lets a client in: its secret comes as "Authorization: Bearer …" or, as Anthropic's clients send it, as "X-Api-Key: …".
+type Key struct {
+	Name   string // the client's, for logs and for fairness; several keys may share one
+	Secret string
+}
+
+// The defaults of Options.
+const (
+	defaultAnswers = 8
+	defaultBody    = 8 << 20
+	defaultTimeout = 10 * time.Minute
+)
