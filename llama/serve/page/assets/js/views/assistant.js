@@ -25,9 +25,11 @@ export class AssistantView {
     this.element = h('li', { class: 'message assistant' }, this.#head, this.#prose.element, this.#dots, this.#cards.element, this.#end, this.#foot);
   }
 
-  // text is what is shown of the answer, without its form.
+  // text is what is shown of the answer, without its form and its buttons.
   get text() {
-    return this.#prose.element.innerText;
+    const copy = this.#prose.element.cloneNode(true);
+    copy.querySelectorAll('.code-head').forEach((head) => head.remove());
+    return [...copy.children].map((block) => block.textContent).join('\n');
   }
 
   // grow draws what has come, soon.
