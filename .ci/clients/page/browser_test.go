@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -23,8 +24,8 @@ import (
 
 var screenshots = flag.String("screenshots", "", "`folder` to write pictures of the page to")
 
-// browser is the one browser of all tests; each test has a profile of its own in it.
-var browser context.Context
+// chrome is the one browser of all tests; each test has a profile of its own in it.
+var chrome context.Context
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -46,7 +47,7 @@ func run(m *testing.M) int {
 		log.Print("chromium does not start: ", err)
 		return 1
 	}
-	browser = ctx
+	chrome = ctx
 	return m.Run()
 }
 
@@ -64,7 +65,16 @@ type tab struct {
 // open opens url in a profile of its own. When the test ends, the tab must have had no error on its console, no dialog, and no request to
 // anywhere but the server.
 func open(t *testing.T, url string) *tab {
-	ctx, stop := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	return openIn(t, url, chromedp.WithNewBrowserContext())
+}
+
+// beside opens another window of the same profile.
+func (b *tab) beside() *tab {
+	return openIn(b.t, b.url, chromedp.WithExistingBrowserContext(chromedp.FromContext(b.ctx).BrowserContextID))
+}
+
+func openIn(t *testing.T, url string, profile chromedp.ContextOption) *tab {
+	ctx, stop := chromedp.NewContext(chrome, profile)
 	t.Cleanup(stop)
 	ctx, stop = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(stop)
@@ -146,9 +156,15 @@ func (b *tab) waitReady() {
 // until waits for a JavaScript expression to become true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !js[bool](b, fmt.Sprintf("Boolean(%s)", expression)); time.Sleep(20 * time.Millisecond) {
+	b.wait(expression, func() bool { return js[bool](b, fmt.Sprintf("Boolean(%s)", expression)) })
+}
+
+// wait waits until done.
+func (b *tab) wait(what string, done func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("waiting for %s; the page shows:\n%s", expression, b.text("body"))
+			b.t.Fatalf("waiting for %s; the page shows:\n%s", what, b.text("body"))
 		}
 	}
 }
@@ -205,7 +221,24 @@ func (b *tab) ask(text string) {
 func (b *tab) begin(text string) {
 	b.t.Helper()
 	b.fill("#prompt", text)
-	b.do(chromedp.SendKeys(chromedp.CSS("#prompt"), kb.Enter))
+	b.press("Enter", "Enter", 13, chromedp.ModifierNone)
+}
+
+// press presses a key that types nothing.
+func (b *tab) press(key, code string, number int64, modifiers chromedp.Modifier) {
+	b.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		if _, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: key, Code: code,
+			WindowsVirtualKeyCode: number, NativeVirtualKeyCode: number, Modifiers: int64(modifiers)}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// escape presses the Escape key.
+func (b *tab) escape() {
+	b.t.Helper()
+	b.press("Escape", "Escape", 27, chromedp.ModifierNone)
 }
 
 // answered waits until no answer comes.

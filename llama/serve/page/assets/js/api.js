@@ -39,7 +39,12 @@ async function request(path, options) {
   const headers = new Headers(options.headers);
   const key = readKey();
   if (key) headers.set('Authorization', `Bearer ${key}`);
-  const response = await fetch(new URL(path, document.baseURI), { ...options, headers, credentials: 'same-origin', cache: 'no-store' });
+  const response = await fetch(new URL(path, document.baseURI), {
+    ...options,
+    headers,
+    credentials: 'same-origin',
+    cache: 'no-store',
+  });
   if (response.ok) return response;
   const body = await response.json().catch(() => null);
   throw new ServerError(response.status, body, response.headers.get('Retry-After'));

@@ -18,7 +18,7 @@ import { requestFor } from './request.js';
 import { keepSettings, lastSettings } from './settings.js';
 import { openStore } from './store.js';
 import { exported, imported } from './transfer.js';
-import { add, choose, merge, messageOf, newConversation, parentOf, shown, titleOf, until } from './tree.js';
+import { add, choose, merge, newConversation, parentOf, shown, until } from './tree.js';
 
 const currentKey = 'antigravity.current';
 const interrupted = { kind: 'lost', message: 'The page was closed or loaded again while this answer came.' };
@@ -34,7 +34,8 @@ export class App extends EventTarget {
   // start reads what is kept and asks for the models.
   async start() {
     this.#store = await openStore((id) => this.#refresh(id));
-    this.#store.onfailure = (error) => this.#notice(`The browser could not keep this conversation: ${error?.message ?? 'no space is left'}.`);
+    this.#store.onfailure = (error) =>
+      this.#notice(`The browser could not keep this conversation: ${error?.message ?? 'no space is left'}.`);
     if (!this.#store.persistent) this.#notice('This browser keeps nothing: conversations last until the page is closed.');
     for (const conversation of await this.#store.all()) {
       markInterrupted(conversation);
@@ -178,6 +179,7 @@ export class App extends EventTarget {
     this.conversations.set(conversation.id, conversation);
     writeCurrent(conversation.id);
     this.#store.save(conversation);
+    this.#store.flush();
     this.#emit('list');
     this.#emit('thread');
     this.#emit('sent');
@@ -205,6 +207,7 @@ export class App extends EventTarget {
 
   // refresh takes over what another window did to a conversation.
   async #refresh(id) {
+    this.#store.flush(); // what changed here goes first, or it would be taken for older
     const stored = await this.#store.load(id);
     const here = this.conversations.get(id);
     if (!stored) {

@@ -28,8 +28,37 @@ const marked = new Marked({
 
 const purifier = DOMPurify(window);
 const allowed = {
-  ALLOWED_TAGS: ['a', 'blockquote', 'br', 'code', 'del', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'kbd', 'li', 'ol', 'p', 'pre', 'strong',
-    'sub', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul', '#text'],
+  ALLOWED_TAGS: [
+    'a',
+    'blockquote',
+    'br',
+    'code',
+    'del',
+    'em',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'hr',
+    'kbd',
+    'li',
+    'ol',
+    'p',
+    'pre',
+    'strong',
+    'sub',
+    'sup',
+    'table',
+    'tbody',
+    'td',
+    'th',
+    'thead',
+    'tr',
+    'ul',
+    '#text',
+  ],
   ALLOWED_ATTR: ['href', 'align', 'start', 'class'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
@@ -68,7 +97,11 @@ function dressCode(block) {
   const text = block.textContent;
   const button = h('button', { type: 'button', class: 'copy-code', 'aria-label': 'Copy the code' }, icon('copy'), 'Copy');
   // Only text comes over into the block that is shown: the model's own elements stay behind.
-  const code = h('pre', { tabindex: '0', role: 'region', 'aria-label': language ? `Code in ${language}` : 'Code' }, h('code', null, text));
+  const code = h(
+    'pre',
+    { tabindex: '0', role: 'region', 'aria-label': language ? `Code in ${language}` : 'Code' },
+    h('code', null, text),
+  );
   button.addEventListener('click', () => copyText(text, button));
   block.replaceWith(h('div', { class: 'code' }, h('div', { class: 'code-head' }, h('span', null, language || 'code'), button), code));
 }
@@ -82,7 +115,21 @@ function lowerHeading(heading) {
 }
 
 const longest = 400_000; // characters that are read as Markdown
+const longestParagraph = 20_000; // emphasis in one paragraph takes time that grows with the square of its length
 const slowest = 400; // milliseconds that one drawing may take
+
+// paragraphOf is how many characters the longest paragraph has. Blocks of code are none.
+function paragraphOf(text) {
+  let length = 0;
+  let most = 0;
+  let fenced = false;
+  for (const line of text.split('\n')) {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    length = fenced || line.trim() === '' ? 0 : length + line.length + 1;
+    most = Math.max(most, length);
+  }
+  return most;
+}
 
 // Prose draws a text that grows. Of the blocks that it is made of, only those are made anew that changed, so that a selection or a focus in what
 // stands already stays. A text on which Markdown takes too long, or fails, is shown as it is.
@@ -98,14 +145,13 @@ export class Prose {
   // look like, because the end of a text may say where a link in its beginning leads.
   draw(text, whole) {
     const start = performance.now();
-    if (!this.#plain && text.length <= longest) {
+    this.#plain ||= text.length > longest || paragraphOf(text) > longestParagraph;
+    if (!this.#plain) {
       try {
         this.#drawBlocks(text, whole);
       } catch {
         this.#plain = true; // too deeply nested, for example
       }
-    } else {
-      this.#plain = true;
     }
     const took = performance.now() - start;
     if (took > slowest && !whole) this.#plain = true;

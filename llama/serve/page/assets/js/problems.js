@@ -25,7 +25,8 @@ function textOf(body) {
 export function problemOf(error) {
   if (error instanceof ServerError) {
     if (error.status === 401 || error.status === 403) return { kind: 'key', message: error.message };
-    if (error.status === 429 || error.status === 503) return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
+    if (error.status === 429 || error.status === 503)
+      return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
     if (error.status >= 400 && error.status < 500) return { kind: 'refused', message: error.message, param: error.param };
     return { kind: 'server', message: error.message };
   }

@@ -23,11 +23,13 @@ const onWire = {
   assistant: (message, next) => {
     const calls = next?.role === 'results' ? message.calls : [];
     if (calls.length === 0) return message.content === '' ? [] : [{ role: 'assistant', content: message.content }];
-    return [{
-      role: 'assistant',
-      content: message.content,
-      tool_calls: calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
-    }];
+    return [
+      {
+        role: 'assistant',
+        content: message.content,
+        tool_calls: calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
+      },
+    ];
   },
   results: (message) => message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.content })),
 };

@@ -15,7 +15,10 @@ const whole = (least, most, what) => (text) => {
 // lines is one string a line; \n, \t and \\ stand for a line break, a tabulator and a backslash.
 function lines(text) {
   const escapes = { n: '\n', t: '\t', '\\': '\\' };
-  return text.split('\n').filter((line) => line !== '').map((line) => line.replace(/\\([nt\\])/g, (_, letter) => escapes[letter]));
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/\\([nt\\])/g, (_, letter) => escapes[letter]));
 }
 
 function toolsOf(text) {

@@ -46,8 +46,8 @@ class Store {
   constructor(database, channel) {
     this.#database = database;
     this.#channel = channel;
-    // The last chance to write: no event comes later that a browser is sure to send.
-    addEventListener('pagehide', () => this.flush());
+    // The last chances to write: no event comes later that a browser is sure to send.
+    addEventListener('pagehide', () => this.#flush(true));
     document.addEventListener('visibilitychange', () => document.hidden && this.flush());
   }
 
@@ -75,18 +75,28 @@ class Store {
 
   // flush writes now whatever waits.
   flush() {
+    this.#flush(false);
+  }
+
+  #flush(leaving) {
     clearTimeout(this.#timer);
     this.#timer = 0;
     const conversations = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const conversation of conversations) this.#write(conversation);
+    for (const conversation of conversations) this.#write(conversation, leaving);
   }
 
-  #write(conversation) {
+  // #write adds the conversation to what is stored. A page that is leaving gets no answers any more, so it cannot look at that first.
+  #write(conversation, leaving) {
     if (!this.#database) return;
     const copy = structuredClone(conversation);
     const transaction = this.#database.transaction(table, 'readwrite');
     const rows = transaction.objectStore(table);
+    if (leaving) {
+      rows.put(copy);
+      transaction.commit();
+      return;
+    }
     const mine = new Set(copy.messages.map((message) => message.id));
     const before = rows.get(copy.id);
     before.onsuccess = () => {

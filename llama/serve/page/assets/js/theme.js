@@ -11,7 +11,10 @@ const themes = [
 
 // attachTheme makes button go through the themes.
 export function attachTheme(button) {
-  let at = Math.max(0, themes.findIndex((theme) => theme.name === document.documentElement.dataset.theme));
+  let at = Math.max(
+    0,
+    themes.findIndex((theme) => theme.name === document.documentElement.dataset.theme),
+  );
   const draw = () => {
     const { picture, label } = themes[at];
     button.replaceChildren(icon(picture));

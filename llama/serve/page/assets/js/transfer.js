@@ -44,7 +44,8 @@ function readConversation(from) {
     messages.push(message);
   }
   for (const place of [from, ...messages]) {
-    if (!messages.some((child) => child.id === place.chosen && child.parent === (place === from ? null : place.id))) place.chosen = null;
+    if (!messages.some((child) => child.id === place.chosen && child.parent === (place === from ? null : place.id)))
+      place.chosen = null;
   }
   return {
     version: 1,
@@ -73,17 +74,23 @@ const readers = {
   user: (raw) => ({ content: text(raw.content, 'content') }),
   results: (raw) => ({
     results: list(raw.results, 'results').map((result) => ({
-      id: text(result?.id, 'id of a result'), name: text(result.name, 'name of a result'), content: text(result.content, 'content of a result'),
+      id: text(result?.id, 'id of a result'),
+      name: text(result.name, 'name of a result'),
+      content: text(result.content, 'content of a result'),
     })),
   }),
   assistant: (raw) => ({
     content: text(raw.content, 'content'),
     calls: list(raw.calls, 'calls').map((call) => ({
-      id: text(call?.id, 'id of a call'), name: text(call.name, 'name of a call'), arguments: text(call.arguments, 'arguments of a call'),
+      id: text(call?.id, 'id of a call'),
+      name: text(call.name, 'name of a call'),
+      arguments: text(call.arguments, 'arguments of a call'),
     })),
     state: ['done', 'stopped', 'failed'].includes(raw.state) ? raw.state : 'stopped',
     finish: optional(raw.finish, 'string'),
-    problem: raw.problem ? { kind: optional(raw.problem.kind, 'string') ?? 'server', message: optional(raw.problem.message, 'string') ?? '' } : undefined,
+    problem: raw.problem
+      ? { kind: optional(raw.problem.kind, 'string') ?? 'server', message: optional(raw.problem.message, 'string') ?? '' }
+      : undefined,
     model: optional(raw.model, 'string'),
     usage: numbers(raw.usage),
     stats: numbers(raw.stats),

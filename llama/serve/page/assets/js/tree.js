@@ -17,7 +17,16 @@ import { newID } from './identifiers.js';
 
 export function newConversation(settings) {
   const now = Date.now();
-  return { version: 1, id: newID(), title: '', created: now, updated: now, settings: structuredClone(settings), chosen: null, messages: [] };
+  return {
+    version: 1,
+    id: newID(),
+    title: '',
+    created: now,
+    updated: now,
+    settings: structuredClone(settings),
+    chosen: null,
+    messages: [],
+  };
 }
 
 // add puts a message after parent (null: as a first one) and shows it. It returns the message.
@@ -34,7 +43,7 @@ export function choose(conversation, message) {
   conversation.updated = Date.now();
 }
 
-export function messageOf(conversation, id) {
+function messageOf(conversation, id) {
   return conversation.messages.find((message) => message.id === id);
 }
 
@@ -69,7 +78,8 @@ export function merge(conversation, other, keep = () => false) {
   for (const message of other.messages) {
     const index = at.get(message.id);
     if (index === undefined) conversation.messages.push(message);
-    else if (!keep(message.id)) conversation.messages[index] = { ...message, chosen: conversation.messages[index].chosen ?? message.chosen };
+    else if (!keep(message.id))
+      conversation.messages[index] = { ...message, chosen: conversation.messages[index].chosen ?? message.chosen };
   }
   conversation.chosen ??= other.chosen;
 }
@@ -82,5 +92,10 @@ export function titleOf(conversation) {
   const first = conversation.messages.find((message) => message.role === 'user');
   const words = Array.from((first?.content ?? '').trim().replace(/\s+/g, ' '));
   if (words.length === 0) return 'New conversation';
-  return words.length <= titleLength ? words.join('') : words.slice(0, titleLength - 1).join('').trimEnd() + '…';
+  return words.length <= titleLength
+    ? words.join('')
+    : words
+        .slice(0, titleLength - 1)
+        .join('')
+        .trimEnd() + '…';
 }

@@ -22,26 +22,38 @@ export class AssistantView {
   constructor(app) {
     this.app = app;
     this.#cards = new CallCards(app);
-    this.element = h('li', { class: 'message assistant' }, this.#head, this.#prose.element, this.#dots, this.#cards.element, this.#end, this.#foot);
+    this.element = h(
+      'li',
+      { class: 'message assistant' },
+      this.#head,
+      this.#prose.element,
+      this.#dots,
+      this.#cards.element,
+      this.#end,
+      this.#foot,
+    );
   }
 
   // text is what is shown of the answer, without its form and its buttons.
   get text() {
     const copy = this.#prose.element.cloneNode(true);
     copy.querySelectorAll('.code-head').forEach((head) => head.remove());
-    return [...copy.children].map((block) => block.textContent).join('\n');
+    return [...copy.children].map((block) => block.textContent.trim()).join('\n');
   }
 
   // grow draws what has come, soon.
   grow(message) {
-    this.#next ||= setTimeout(() => {
-      this.#next = 0;
-      if (message.state !== 'coming') return;
-      this.#pause = 4 * this.#prose.draw(message.content, false);
-      this.#cards.draw(message, { open: false });
-      show(this.#dots, message.content === '' && message.calls.length === 0);
-      this.context?.scrolled();
-    }, Math.max(30, this.#pause));
+    this.#next ||= setTimeout(
+      () => {
+        this.#next = 0;
+        if (message.state !== 'coming') return;
+        this.#pause = 4 * this.#prose.draw(message.content, false);
+        this.#cards.draw(message, { open: false });
+        show(this.#dots, message.content === '' && message.calls.length === 0);
+        this.context?.scrolled();
+      },
+      Math.max(30, this.#pause),
+    );
   }
 
   draw(message, context) {
@@ -97,7 +109,11 @@ function costs(message) {
     message.firstMs !== undefined && [`first after ${seconds(message.firstMs)}`, 'Time until the first token was here'],
   ].filter(Boolean);
   if (parts.length === 0) return null;
-  return h('span', { class: 'costs' }, parts.map(([text, title]) => h('span', { title }, text)));
+  return h(
+    'span',
+    { class: 'costs' },
+    parts.map(([text, title]) => h('span', { title }, text)),
+  );
 }
 
 const seconds = (ms) => (ms < 1000 ? `${format(ms, 0)} ms` : `${format(ms / 1000, 1)} s`);

@@ -1,6 +1,6 @@
 // The functions that an answer calls, one card a call. Where the conversation waits for them, each card has a field for the result.
 
-import { find, h } from '../dom.js';
+import { h } from '../dom.js';
 import { icon } from '../icons.js';
 import { sampleResult } from '../sampletools.js';
 import { area } from './turn.js';
@@ -35,27 +35,37 @@ export class CallCards {
     calls.forEach((call, index) => {
       const field = area(`Result of ${call.name}`, sampleResult(call), { spellcheck: 'false' });
       this.#cards[index].result = field;
-      this.#cards[index].element.append(h('div', { class: 'result' }, h('span', { class: 'card-label', 'aria-hidden': 'true' }, 'Result'), field));
+      this.#cards[index].element.append(
+        h('div', { class: 'result' }, h('span', { class: 'card-label', 'aria-hidden': 'true' }, 'Result'), field),
+      );
     });
     const label = calls.length === 1 ? 'Send the result' : 'Send the results';
-    this.element.append(h('button', { type: 'button', class: 'button primary send-results', disabled: busy, onclick: () => this.#send() }, label));
+    this.element.append(
+      h('button', { type: 'button', class: 'button primary send-results', disabled: busy, onclick: () => this.#send() }, label),
+    );
   }
 
   #newCard() {
     const title = h('strong');
     const text = h('code');
-    const element = h('section', { class: 'card' },
+    const element = h(
+      'section',
+      { class: 'card' },
       h('header', null, icon('tool'), title),
       h('span', { class: 'card-label' }, 'Arguments'),
-      h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Arguments' }, text));
+      h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Arguments' }, text),
+    );
     this.element.append(element);
     return { element, title, arguments: text };
   }
 
   #send() {
-    const results = this.#open.calls.map((call, index) => ({ id: call.id, name: call.name, content: this.#cards[index].result.value }));
+    const results = this.#open.calls.map((call, index) => ({
+      id: call.id,
+      name: call.name,
+      content: this.#cards[index].result.value,
+    }));
     this.app.sendResults(this.#open, results);
-    find('prompt').focus();
   }
 }
 

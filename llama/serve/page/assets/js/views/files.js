@@ -18,7 +18,11 @@ export function attachFiles(app) {
   file.addEventListener('change', async () => {
     try {
       const added = app.importFile(await file.files[0].text());
-      say(added === 0 ? 'All of these conversations were here already.' : `${added} ${added === 1 ? 'conversation was' : 'conversations were'} added.`);
+      say(
+        added === 0
+          ? 'All of these conversations were here already.'
+          : `${added} ${added === 1 ? 'conversation was' : 'conversations were'} added.`,
+      );
     } catch (error) {
       say(error.message);
     }

@@ -26,7 +26,14 @@ export function attachSettings(app) {
     });
   }
   find('sample-tools').addEventListener('click', () => {
-    put('tools', sampleTools.map((tool) => JSON.stringify(tool)).join(',\n').replace(/^/, '[\n').replace(/$/, '\n]'));
+    put(
+      'tools',
+      sampleTools
+        .map((tool) => JSON.stringify(tool))
+        .join(',\n')
+        .replace(/^/, '[\n')
+        .replace(/$/, '\n]'),
+    );
   });
   find('no-tools').addEventListener('click', () => put('tools', ''));
   find('set-key').addEventListener('change', () => app.setKey(find('set-key').value.trim()));
@@ -70,7 +77,9 @@ export function attachSettings(app) {
   const models = find('model');
   models.addEventListener('change', () => app.set('model', models.value));
   const drawModels = () => {
-    const options = app.models.map(({ id, meta }) => h('option', { value: id }, meta?.context ? `${id} (${meta.context} tokens)` : id));
+    const options = app.models.map(({ id, meta }) =>
+      h('option', { value: id, title: meta?.context ? `A context of ${meta.context} tokens` : null }, id),
+    );
     models.replaceChildren(...options);
     models.value = app.model;
     models.disabled = app.models.length === 0;

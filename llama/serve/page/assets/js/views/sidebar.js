@@ -25,23 +25,40 @@ export function attachSidebar(app) {
     const { id } = conversation;
     const title = titleOf(conversation);
     const current = conversation === app.current;
-    const open = h('button', {
-      type: 'button', class: 'conversation', 'aria-current': current ? 'true' : null, 'data-focus': `open ${id}`, title,
-      onclick: () => {
-        app.open(id);
-        closeDrawer();
+    const open = h(
+      'button',
+      {
+        type: 'button',
+        class: 'conversation',
+        'aria-current': current ? 'true' : null,
+        'data-focus': `open ${id}`,
+        title,
+        onclick: () => {
+          app.open(id);
+          closeDrawer();
+        },
       },
-    }, h('span', { class: 'conversation-title' }, title), app.isAnswering(conversation) ? h('span', { class: 'pulse', role: 'img', 'aria-label': 'is being answered' }) : null);
-    return h('li', { class: current ? 'current' : null },
+      h('span', { class: 'conversation-title' }, title),
+      app.isAnswering(conversation) ? h('span', { class: 'pulse', role: 'img', 'aria-label': 'is being answered' }) : null,
+    );
+    return h(
+      'li',
+      { class: current ? 'current' : null },
       open,
       iconButton('edit', `Rename ${title}`, () => rename(conversation), { 'data-focus': `rename ${id}` }),
-      iconButton('trash', `Delete ${title}`, () => remove(conversation), { 'data-focus': `remove ${id}` }));
+      iconButton('trash', `Delete ${title}`, () => remove(conversation), { 'data-focus': `remove ${id}` }),
+    );
   };
 
   const rename = (conversation) => {
     renaming = conversation.id;
     const item = list.querySelector(`[data-focus="rename ${conversation.id}"]`).closest('li');
-    const field = h('input', { type: 'text', 'aria-label': 'Title of the conversation', maxlength: '200', value: titleOf(conversation) });
+    const field = h('input', {
+      type: 'text',
+      'aria-label': 'Title of the conversation',
+      maxlength: '200',
+      value: titleOf(conversation),
+    });
     const finish = (keep) => {
       if (renaming !== conversation.id) return;
       renaming = '';

@@ -1,9 +1,10 @@
 // The conversation that is shown: one view a message, kept while the message is shown.
 
 import { announce } from '../announcer.js';
-import { find, h, show } from '../dom.js';
+import { find, show } from '../dom.js';
 import { shown, titleOf, versionsOf } from '../tree.js';
 import { AssistantView } from './assistant.js';
+import { focusComposer } from './composer.js';
 import { ResultsView } from './results.js';
 import { UserView } from './user.js';
 import { problemNotice } from './problem.js';
@@ -87,6 +88,8 @@ export function attachThread(app) {
   app.addEventListener('sent', () => {
     following = true;
     toBottom();
+    // What was pressed to ask is often gone, and the focus with it.
+    if (document.activeElement === document.body) focusComposer();
   });
 }
 

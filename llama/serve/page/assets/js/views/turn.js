@@ -7,14 +7,23 @@ import { iconButton } from '../icons.js';
 export function versionSwitch(app, message, { versions, busy }) {
   if (versions.length < 2) return null;
   const at = versions.indexOf(message);
-  const step = (name, label, to) => iconButton(name, label, () => {
-    app.chooseVersion(versions[to]);
-    focusSwitch(label);
-  }, { disabled: busy || !versions[to], 'data-step': label });
-  return h('span', { class: 'versions', role: 'group', 'aria-label': `Version ${at + 1} of ${versions.length}` },
+  const step = (name, label, to) =>
+    iconButton(
+      name,
+      label,
+      () => {
+        app.chooseVersion(versions[to]);
+        focusSwitch(label);
+      },
+      { disabled: busy || !versions[to], 'data-step': label },
+    );
+  return h(
+    'span',
+    { class: 'versions', role: 'group', 'aria-label': `Version ${at + 1} of ${versions.length}` },
     step('back', 'Version before', at - 1),
     h('span', { 'aria-hidden': 'true' }, `${at + 1}/${versions.length}`),
-    step('forth', 'Version after', at + 1));
+    step('forth', 'Version after', at + 1),
+  );
 }
 
 // focusSwitch keeps the focus where the reader switches: the buttons of the version that went away are gone.

@@ -1,7 +1,7 @@
 // What the user said. Editing it says something else in its place and keeps the old version beside it.
 
 import { copyText } from '../clipboard.js';
-import { find, h } from '../dom.js';
+import { h } from '../dom.js';
 import { iconButton } from '../icons.js';
 import { area, versionSwitch } from './turn.js';
 
@@ -14,7 +14,8 @@ export class UserView {
   }
 
   draw(message, context) {
-    if (this.#editing) { // what is being typed stays
+    if (this.#editing) {
+      // what is being typed stays
       this.element.querySelector('.primary').disabled = context.busy;
       return;
     }
@@ -25,7 +26,8 @@ export class UserView {
     this.element.replaceChildren(
       h('h2', { class: 'visually-hidden' }, 'You'),
       h('div', { class: 'bubble' }, message.content),
-      h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit));
+      h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit),
+    );
   }
 
   #edit() {
@@ -40,7 +42,6 @@ export class UserView {
       if (field.value.trim() === '' || this.app.busy) return;
       this.#editing = false;
       this.app.edit(this.message, { content: field.value });
-      find('prompt').focus();
     };
     field.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') leave();
@@ -51,9 +52,18 @@ export class UserView {
     });
     this.element.replaceChildren(
       h('h2', { class: 'visually-hidden' }, 'Editing your message'),
-      h('div', { class: 'editor' }, field, h('div', { class: 'buttons' },
-        h('button', { type: 'button', class: 'button', onclick: leave }, 'Cancel'),
-        h('button', { type: 'button', class: 'button primary', onclick: send }, 'Send'))));
+      h(
+        'div',
+        { class: 'editor' },
+        field,
+        h(
+          'div',
+          { class: 'buttons' },
+          h('button', { type: 'button', class: 'button', onclick: leave }, 'Cancel'),
+          h('button', { type: 'button', class: 'button primary', onclick: send }, 'Save and send'),
+        ),
+      ),
+    );
     field.focus();
   }
 }
