@@ -62,8 +62,8 @@ type tab struct {
 	expected []string // parts of messages that are no fault
 }
 
-// open opens url in a profile of its own. When the test ends, the tab must have had no error on its console, no dialog, and no request to
-// anywhere but the server.
+// open opens url in a profile of its own. When the test ends, the tab must have had no error on its console, no dialog, and no request
+// to anywhere but the server.
 func open(t *testing.T, url string) *tab {
 	return openIn(t, url, chromedp.WithNewBrowserContext())
 }

@@ -1,8 +1,8 @@
-// Package page is the web page that people talk to models on. It is embedded in the program, loads nothing from anywhere else, and keeps its
-// conversations in the browser.
+// Package page is the web page that people talk to models on. It is embedded in the program, loads nothing from anywhere else, and
+// keeps its conversations in the browser.
 //
-// It speaks the interface that the server offers to everybody: it asks v1/models and v1/chat/completions, relative to its own address, so that a
-// program may mount page and interface under a prefix.
+// It speaks the interface that the server offers to everybody: it asks v1/models and v1/chat/completions, relative to its own address,
+// so that a program may mount page and interface under a prefix.
 package page
 
 import (
@@ -19,8 +19,8 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// policy lets the page run its own scripts and ask its own server, and nothing else. What a model writes is cleaned before it is shown; if
-// something slipped through, the browser would refuse to run or load it.
+// policy lets the page run its own scripts and ask its own server, and nothing else. What a model writes is cleaned before it is
+// shown; if something slipped through, the browser would refuse to run or load it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -42,8 +42,8 @@ type asset struct {
 	etag        string // a hash of the content
 }
 
-// Handler serves the page: its document at /, everything that the document needs below /page/. Anything else is not found, and only GET and HEAD
-// are allowed. It may be used by any number of goroutines at once.
+// Handler serves the page: its document at /, everything that the document needs below /page/. Anything else is not found, and only
+// GET and HEAD are allowed. It may be used by any number of goroutines at once.
 func Handler() http.Handler {
 	return handler(load())
 }

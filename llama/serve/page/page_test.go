@@ -105,7 +105,8 @@ func TestEveryFileHasAContentType(t *testing.T) {
 	}
 }
 
-// The page works without a network: nothing in it names another place, apart from the name of SVG's elements and where a rule is written down.
+// The page works without a network: nothing in it names another place, apart from the name of SVG's elements and where a rule is
+// written down.
 func TestNoFileNamesAnotherPlace(t *testing.T) {
 	address := regexp.MustCompile(`(?i)(?:https?:|wss?:)?//[\w-]+(?:\.[\w-]+)+[^\s'"]*`)
 	allowed := map[string]bool{"http://www.w3.org/2000/svg": true, "https://html.spec.whatwg.org/multipage/server-sent-events.html,": true}

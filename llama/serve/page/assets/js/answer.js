@@ -1,6 +1,7 @@
 // An answer that comes: chunks from the server become a message's content, calls and numbers.
 
-// receive adds the chunks to message until there are no more, and calls changed after each that showed something. It throws what chunks throws.
+// receive adds the chunks to message until there are no more, and calls changed after each that showed something. It throws what
+// chunks throws.
 export async function receive(message, chunks, changed) {
   const start = performance.now();
   for await (const chunk of chunks) {
@@ -42,8 +43,8 @@ export function settle(message) {
   });
 }
 
-// speed is the tokens per second of an answer: the server's own number or, of servers that tell none, what was seen here. It is undefined
-// where nobody knows.
+// speed is the tokens per second of an answer: the server's own number or, of servers that tell none, what was seen here. It is
+// undefined where nobody knows.
 export function speed(message) {
   if (message.stats?.tokens_per_second > 0) return message.stats.tokens_per_second;
   const tokens = message.usage?.completion_tokens;

@@ -11,8 +11,8 @@ export async function listModels() {
   return Array.isArray(data) ? data.filter((model) => typeof model?.id === 'string') : [];
 }
 
-// chunksOf asks for an answer and yields its chunks as they come. It throws a ServerError where the server refuses or fails, also within the
-// stream, a BrokenAnswer where the stream ends before the answer does, and a TypeError where the connection fails.
+// chunksOf asks for an answer and yields its chunks as they come. It throws a ServerError where the server refuses or fails, also
+// within the stream, a BrokenAnswer where the stream ends before the answer does, and a TypeError where the connection fails.
 export async function* chunksOf(body, signal) {
   const response = await request('v1/chat/completions', {
     method: 'POST',

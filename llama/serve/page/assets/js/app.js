@@ -58,7 +58,8 @@ export class App extends EventTarget {
     this.#emit('models');
   }
 
-  // model is the id of the model that the next answer comes from: the one that was chosen while the server has it, otherwise its first.
+  // model is the id of the model that the next answer comes from: the one that was chosen while the server has it, otherwise its
+  // first.
   get model() {
     const chosen = this.current.settings.model;
     return this.models.some((model) => model.id === chosen) ? chosen : (this.models[0]?.id ?? chosen);
@@ -153,7 +154,8 @@ export class App extends EventTarget {
     return exported([...this.conversations.values()]);
   }
 
-  // importFile adds the conversations of a file and returns how many. One that is here already stays; another with its id gets a new one.
+  // importFile adds the conversations of a file and returns how many. One that is here already stays; another with its id gets a new
+  // one.
   importFile(text) {
     let added = 0;
     for (const conversation of imported(text)) {

@@ -2,8 +2,8 @@
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
-// h makes an element. A function under a key like "onclick" listens to that event, true sets an attribute without a value, and false, null or
-// undefined leaves it out. Children are nodes or text; what is null, undefined or false is left out.
+// h makes an element. A function under a key like "onclick" listens to that event, true sets an attribute without a value, and false,
+// null or undefined leaves it out. Children are nodes or text; what is null, undefined or false is left out.
 export function h(tag, attributes, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }

@@ -1,7 +1,8 @@
 // What a model writes, as elements that cannot run, load or send anything.
 //
-// Two walls stand one behind the other. marked reads the Markdown with HTML switched off: a tag that a model writes is shown as the text that it
-// is. Then DOMPurify keeps, of what came out, only the elements and attributes below. The page's Content-Security-Policy is a third.
+// Two walls stand one behind the other. marked reads the Markdown with HTML switched off: a tag that a model writes is shown as the
+// text that it is. Then DOMPurify keeps, of what came out, only the elements and attributes below. The page's Content-Security-Policy
+// is a third.
 
 import { Marked } from '../vendor/marked/marked.esm.js';
 import DOMPurify from '../vendor/dompurify/purify.es.mjs';
@@ -131,8 +132,8 @@ function paragraphOf(text) {
   return most;
 }
 
-// Prose draws a text that grows. Of the blocks that it is made of, only those are made anew that changed, so that a selection or a focus in what
-// stands already stays. A text on which Markdown takes too long, or fails, is shown as it is.
+// Prose draws a text that grows. Of the blocks that it is made of, only those are made anew that changed, so that a selection or a
+// focus in what stands already stays. A text on which Markdown takes too long, or fails, is shown as it is.
 export class Prose {
   #blocks = []; // {raw, html, element}, in order
   #plain = false;
@@ -141,8 +142,8 @@ export class Prose {
     this.element = element;
   }
 
-  // draw shows the text and returns how many milliseconds that took. whole says that no more will come: then blocks are compared by what they
-  // look like, because the end of a text may say where a link in its beginning leads.
+  // draw shows the text and returns how many milliseconds that took. whole says that no more will come: then blocks are compared by
+  // what they look like, because the end of a text may say where a link in its beginning leads.
   draw(text, whole) {
     const start = performance.now();
     this.#plain ||= text.length > longest || paragraphOf(text) > longestParagraph;

@@ -1,11 +1,12 @@
 // What went wrong, in words: {kind, message, wait?, param?}. It is kept with the message that it ended.
 //
-// kind is what can be done about it: 'key' (the server wants another key), 'busy' (ask again later; wait is how many seconds, where the server
-// says), 'refused' (the request must change; param is the field, where the server says), 'lost' (the connection or the page went away),
-// 'server' (anything else).
+// kind is what can be done about it: 'key' (the server wants another key), 'busy' (ask again later; wait is how many seconds, where
+// the server says), 'refused' (the request must change; param is the field, where the server says), 'lost' (the connection or the page
+// went away), 'server' (anything else).
 
 export class ServerError extends Error {
-  // status is the HTTP status, or 0 within a stream; body is the parsed JSON of the answer, or null; retryAfter is that header, or null.
+  // status is the HTTP status, or 0 within a stream; body is the parsed JSON of the answer, or null; retryAfter is that header, or
+  // null.
   constructor(status, body, retryAfter) {
     super(textOf(body) || `The server answered with status ${status}.`);
     this.status = status;

@@ -2,8 +2,8 @@
 
 import { parametersOf } from './settings.js';
 
-// requestFor asks for what follows after these messages. Calls are sent only where their results are, since no model goes on from a call that
-// nobody answered; an answer of which nothing is left is not sent at all.
+// requestFor asks for what follows after these messages. Calls are sent only where their results are, since no model goes on from a
+// call that nobody answered; an answer of which nothing is left is not sent at all.
 export function requestFor(settings, model, messages) {
   return {
     model,

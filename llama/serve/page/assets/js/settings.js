@@ -66,7 +66,8 @@ export function complaint(name, text) {
   }
 }
 
-// parametersOf is the part of a request that the settings make. A text that cannot be read is left out; the form has told whoever typed it.
+// parametersOf is the part of a request that the settings make. A text that cannot be read is left out; the form has told whoever
+// typed it.
 export function parametersOf(settings) {
   const parameters = {};
   for (const [name, { read }] of Object.entries(fields)) {

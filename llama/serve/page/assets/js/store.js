@@ -5,8 +5,8 @@ import { merge } from './tree.js';
 const table = 'conversations';
 const pause = 300; // milliseconds from a change to its writing: an answer that comes changes with every token
 
-// openStore opens the database. Where the browser keeps nothing (some private windows), persistent is false and everything lasts until the
-// page is closed. changed(id) is called when another window has written or removed a conversation.
+// openStore opens the database. Where the browser keeps nothing (some private windows), persistent is false and everything lasts until
+// the page is closed. changed(id) is called when another window has written or removed a conversation.
 export async function openStore(changed) {
   const channel = new BroadcastChannel('antigravity.conversations');
   channel.addEventListener('message', (event) => changed(event.data));

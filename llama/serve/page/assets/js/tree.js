@@ -2,16 +2,17 @@
 //
 // {version: 1, id, title, created, updated, settings, chosen, messages: [{id, parent, chosen, role, …}]}
 //
-// parent is the id of the message before, or null for a first one. chosen is the id of the child that is shown, or null where there is none;
-// the conversation's own chosen is the first message's. A parent stands in messages before its children, so there are no circles.
-// title is empty until somebody names the conversation. Times are milliseconds since 1970.
+// parent is the id of the message before, or null for a first one. chosen is the id of the child that is shown, or null where there is
+// none; the conversation's own chosen is the first message's. A parent stands in messages before its children, so there are no
+// circles. title is empty until somebody names the conversation. Times are milliseconds since 1970.
 //
 // What a message has besides depends on its role:
 //   user       content
 //   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs
 //   results    results: [{id, name, content}], one for each call of the message before
 //
-// state is 'coming' while the answer comes, then 'done', 'stopped' (by the reader) or 'failed' (then problem says why; see problems.js).
+// state is 'coming' while the answer comes, then 'done', 'stopped' (by the reader) or 'failed' (then problem says why; see
+// problems.js).
 
 import { newID } from './identifiers.js';
 
@@ -71,8 +72,8 @@ export function until(conversation, message) {
   return path;
 }
 
-// merge adds to conversation the messages that only other has, and takes over the others' newer state, except for those that keep names:
-// two windows may write to one conversation, and neither may lose what the other has added.
+// merge adds to conversation the messages that only other has, and takes over the others' newer state, except for those that keep
+// names: two windows may write to one conversation, and neither may lose what the other has added.
 export function merge(conversation, other, keep = () => false) {
   const at = new Map(conversation.messages.map((message, index) => [message.id, index]));
   for (const message of other.messages) {
