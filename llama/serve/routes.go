@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/antigravity-go/antigravity/llama/serve/internal/anthropic"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -28,8 +30,12 @@ type route struct {
 // all lists what the server answers.
 func (s *Server) all() []route {
 	api := &openai.API{Desk: s.desk}
+	messages := &anthropic.API{Desk: s.desk}
 	return []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
+		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
+		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},
+		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
 		{"GET", "/health", openai.Shape, s.health, true},
 	}
 }
@@ -62,6 +68,9 @@ func nowhere(_ http.ResponseWriter, r *http.Request) error {
 
 // shapeOf returns the shape of errors at a path.
 func shapeOf(path string) func(*wire.Error) any {
+	if strings.HasPrefix(path, "/v1/messages") {
+		return anthropic.Shape
+	}
 	return openai.Shape
 }
 
@@ -83,7 +92,8 @@ func (s *Server) enclose(route route) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := "req_" + rand.Text()
-		w.Header().Set("X-Request-Id", id)
+		w.Header().Set(wire.RequestID, id)
+		w.Header().Set("Request-Id", id) // the name under which Anthropic's clients look for it
 		out := &response{ResponseWriter: w}
 		if refused := s.refuse(out, r); refused != nil {
 			_ = wire.WriteError(out, refused, route.shape)
@@ -139,7 +149,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request) *wire.Error {
 		h := w.Header()
 		h.Add("Vary", "Origin")
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After")
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Request-Id, Retry-After")
 		if r.Method == http.MethodOptions {
 			h.Set("Access-Control-Allow-Methods", "GET, POST")
 			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
