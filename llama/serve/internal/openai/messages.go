@@ -13,9 +13,10 @@ import (
 // messages are a conversation. "developer" is OpenAI's newer word for the role "system".
 type messages []llama.Message
 
-// messageMembers are the members of a message: true where they are read, false where they must be empty or change nothing.
+// messageMembers are the members of a message: true where they are read, or are known to change nothing, false where they must be empty.
+// "parsed" is what OpenAI's own client for JavaScript makes of an answer's content, and sends back with the conversation.
 var messageMembers = map[string]bool{
-	"role": true, "content": true, "tool_calls": true, "tool_call_id": true, "name": true,
+	"role": true, "content": true, "tool_calls": true, "tool_call_id": true, "name": true, "parsed": true,
 	"refusal": false, "audio": false, "function_call": false, "annotations": false,
 }
 
