@@ -68,6 +68,9 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Param: names["schema"], Message: trim(err), Err: err}
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
+		if e.Name == "" {
+			return wire.Bad("model", "model is missing; there are: %s", strings.Join(e.Known, ", "))
+		}
 		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
 			Message: fmt.Sprintf("there is no model %.80q; there are: %s", e.Name, strings.Join(e.Known, ", "))}
 	}
