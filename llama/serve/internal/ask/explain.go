@@ -64,8 +64,8 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 		return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
 			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room)}
 	}
-	if e, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
-		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Param: names["schema"], Message: trim(e), Err: err}
+	if _, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
+		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Message: trim(err), Err: err}
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
 		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
