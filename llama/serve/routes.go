@@ -15,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/tokens"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -31,6 +32,12 @@ func (s *Server) all() []route {
 	api := &openai.API{Desk: s.desk}
 	return []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
+		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
+		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
+		{"GET", "/v1/models", openai.Shape, api.Models, false},
+		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
+		{"POST", "/tokenize", openai.Shape, (&tokens.API{Desk: s.desk}).Tokenize, false},
+		{"POST", "/detokenize", openai.Shape, (&tokens.API{Desk: s.desk}).Detokenize, false},
 		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
 		{"GET", "/health", openai.Shape, s.health, true},
 	}
