@@ -37,7 +37,7 @@ type streamOptions struct {
 
 var chatRules = wire.Rules{
 	"user": wire.Harmless(), "metadata": wire.Harmless(), "safety_identifier": wire.Harmless(), "service_tier": wire.Harmless(),
-	"prompt_cache_key": wire.Harmless(), "prompt_cache_retention": wire.Harmless(),
+	"prompt_cache_key": wire.Harmless(), "prompt_cache_retention": wire.Harmless(), "prompt_cache_options": wire.Harmless(),
 	"store":              wire.Refused("nothing is stored", "false"),
 	"modalities":         wire.Refused("answers are text", `["text"]`),
 	"audio":              wire.Refused("answers are text"),
