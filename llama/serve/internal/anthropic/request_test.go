@@ -283,3 +283,28 @@ func TestShape(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a body has, the request is read or refused with a status that says that the client is at fault.
+func FuzzRequest(f *testing.F) {
+	for _, seed := range []string{
+		`{` + hello + `}`, `{` + hello + `,"tools":[` + weather + `],"tool_choice":{"type":"tool","name":"weather"},"system":[{"type":"text","text":"x"}]}`,
+		`{` + head + `"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[]}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}`,
+		`{` + hello + `,"output_config":{"format":{"type":"json_schema","schema":{}}},"thinking":{"type":"disabled"},"stop_sequences":["a"],"temperature":0.5}`,
+		`{"messages":[{"role":"user","content":[null,1,{"type":[]}]}],"tools":[null],"tool_choice":0}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		_, err := read(body)
+		if err == nil {
+			return
+		}
+		e, ok := errors.AsType[*wire.Error](err)
+		if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusRequestEntityTooLarge {
+			t.Fatalf("%v", err)
+		}
+		if told := Shape(e).(failure); !strings.Contains(told.Error.Message, e.Param) {
+			t.Fatalf("%+v", told)
+		}
+	})
+}
