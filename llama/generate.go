@@ -36,6 +36,8 @@ type Piece struct {
 	Logprobs []Logprobs
 	// Stop says, on the last piece, why the answer ended; it is 0 on the others.
 	Stop StopReason
+	// StopString says, where Stop is StopString, which of Params.Stop came up: the longest where several ended together.
+	StopString string
 	// Message is set on the last piece, and beside an error that ends an answer early: the whole answer as an assistant's turn, with the
 	// calls that are complete. Appended to the history, it is what the next Chat goes on from.
 	Message Message
@@ -143,7 +145,7 @@ func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {
 		text.WriteString(p.Text)
 		all.Calls = joinCalls(all.Calls, p.Calls)
 		all.Tokens, all.Logprobs = append(all.Tokens, p.Tokens...), append(all.Logprobs, p.Logprobs...)
-		all.Text, all.Stop, all.Message, all.Stats = text.String(), p.Stop, p.Message, p.Stats
+		all.Text, all.Stop, all.StopString, all.Message, all.Stats = text.String(), p.Stop, p.StopString, p.Message, p.Stats
 		if err != nil {
 			return all, err
 		}
@@ -439,7 +441,7 @@ func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) 
 	}
 	switch {
 	case s.answer.add(token, &piece):
-		piece.Stop = StopString
+		piece.Stop, piece.StopString = StopString, s.answer.filter.stopped
 	case s.sampler.MaxTokens > 0 && stats.GeneratedTokens == s.sampler.MaxTokens:
 		piece.Stop = MaxTokens
 	}

@@ -148,10 +148,10 @@ func TestSessionStopStrings(t *testing.T) {
 	whole, _ := chat(t, newSession(t, m, nil), story, llama.Params{MaxTokens: 60})
 	words := strings.Fields(whole)
 	for _, stop := range []string{words[3], words[5] + " " + words[6], ". ", whole[10:25]} {
-		got, last := chat(t, newSession(t, m, nil), story, llama.Params{MaxTokens: 60, Stop: []string{stop}})
+		got, last := chat(t, newSession(t, m, nil), story, llama.Params{MaxTokens: 60, Stop: []string{"never said", stop}})
 		want, _, _ := strings.Cut(whole, stop)
-		if got != want || last.Stop != llama.StopString {
-			t.Errorf("stop at %q: %q (%v), want %q", stop, got, last.Stop, want)
+		if got != want || last.Stop != llama.StopString || last.StopString != stop {
+			t.Errorf("stop at %q: %q (%v %q), want %q", stop, got, last.Stop, last.StopString, want)
 		}
 	}
 }

@@ -17,7 +17,8 @@ type textFilter struct {
 	stops     []stopString
 	raw       []byte
 	held      []byte
-	dropSpace bool // a space that comes first is the vocabulary's, not the text's
+	dropSpace bool   // a space that comes first is the vocabulary's, not the text's
+	stopped   string // the stop string that has been completed, "" if none has
 }
 
 // stopString finds one stop string in a text that comes byte by byte, by Knuth, Morris and Pratt's algorithm.
@@ -55,7 +56,7 @@ func (f *textFilter) start(stop []string, dropSpace bool) {
 	for _, text := range stop {
 		f.stops = append(f.stops, newStopString(text))
 	}
-	f.raw, f.held, f.dropSpace = f.raw[:0], f.held[:0], dropSpace
+	f.raw, f.held, f.dropSpace, f.stopped = f.raw[:0], f.held[:0], dropSpace, ""
 }
 
 // push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been completed. The
@@ -92,23 +93,26 @@ func (f *textFilter) push(b []byte) (text string, stopped bool) {
 	return text, false
 }
 
-// add adds a character to held. When the character completes a stop string, add takes the stop string off held and returns true.
+// add adds a character to held. When the character completes a stop string, add takes the stop string off held, notes which one it is,
+// and returns true.
 func (f *textFilter) add(r rune) bool {
 	from := len(f.held)
 	f.held = utf8.AppendRune(f.held, r)
-	longest := 0
+	longest := ""
 	for i := range f.stops {
 		s := &f.stops[i]
 		for _, c := range f.held[from:] {
 			s.matched = s.extend(s.matched, c)
 		}
 		if s.matched == len(s.text) {
-			longest = max(longest, len(s.text))
+			if len(s.text) > len(longest) {
+				longest = s.text
+			}
 			s.matched = s.shorter[s.matched-1]
 		}
 	}
-	f.held = f.held[:len(f.held)-longest]
-	return longest > 0
+	f.held, f.stopped = f.held[:len(f.held)-len(longest)], longest
+	return longest != ""
 }
 
 // flush returns what was held back, when no more will come, or nothing that goes on with it. A character that was begun becomes U+FFFD.

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -55,6 +56,11 @@ func TestTextFilter(t *testing.T) {
 			got, stopped, pieces := feed(f, c.text, n)
 			if got != c.want || stopped != c.stopped {
 				t.Errorf("%s in pieces of %d: %q, stopped %v; want %q, %v", c.name, n, got, stopped, c.want, c.stopped)
+			}
+			if want := c.text[min(len(c.text), len(got)):]; stopped && (!slices.Contains(c.stop, f.stopped) || utf8.ValidString(c.text) && !strings.HasPrefix(want, f.stopped)) {
+				t.Errorf("%s in pieces of %d: stopped by %q", c.name, n, f.stopped)
+			} else if !stopped && f.stopped != "" {
+				t.Errorf("%s in pieces of %d: not stopped, but by %q", c.name, n, f.stopped)
 			}
 			for _, p := range pieces {
 				if !utf8.ValidString(p) {

@@ -5,8 +5,10 @@ package ask
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -151,16 +153,25 @@ type Answers struct {
 // compute computes one answer.
 func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c *Choice) {
 	defer place.Leave()
+	over := false // the last event has been put
+	defer func() {
+		if p := recover(); p != nil && !over { // it ends this answer, and not the process
+			a.put(Event{Choice: choice, Err: wire.Of(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))})
+		}
+	}()
 	began := time.Now()
 	if err := place.Wait(ctx); err != nil {
 		a.put(Event{Choice: choice, Err: explain(ctx, err, a.names)})
 		return
 	}
 	a.tell(func(w Watcher) { w.Begin(choice, time.Since(began)) })
+	said := a.model.hear(choice, c.Prompt)
+	defer said.done()
 	for piece, err := range a.pieces(ctx, c) {
 		if n := len(piece.Tokens); n > 0 {
 			a.tell(func(w Watcher) { w.Tokens(choice, n) })
 		}
+		said.add(piece)
 		e := Event{Choice: choice, Piece: piece}
 		if err != nil {
 			e.Err = explain(ctx, err, a.names)
@@ -169,6 +180,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 			place.Leave() // whoever waits need not wait until this is read
 			a.tell(func(w Watcher) { w.End(choice, piece.Stop, piece.Stats) })
 		}
+		over = e.last()
 		a.put(e)
 	}
 }

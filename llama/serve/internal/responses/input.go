@@ -94,7 +94,7 @@ func (in *input) readMessage(item json.RawMessage, place string) error {
 		Role    string   `json:"role"`
 		Content *content `json:"content"`
 	}
-	if err := wire.Object(item, wire.Rules{
+	if err := wire.Object("", item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"phase": wire.Refused("the models' messages have no phases"),
 	}, &m); err != nil {
@@ -122,7 +122,7 @@ func (in *input) readCall(item json.RawMessage, place string) error {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	}
-	if err := wire.Object(item, wire.Rules{
+	if err := wire.Object("", item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"parsed_arguments": wire.Harmless(), // what OpenAI's client for JavaScript makes of the arguments
 		"namespace":        wire.Refused("functions have names alone"),
@@ -160,7 +160,7 @@ func (in *input) readResult(item json.RawMessage, place string) error {
 		Name   string   `json:"name"`
 		Output *content `json:"output"`
 	}
-	if err := wire.Object(item, wire.Rules{
+	if err := wire.Object("", item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"namespace": wire.Refused("functions have names alone"),
 		"caller":    wire.Refused("calls are the model's"),
@@ -180,7 +180,7 @@ func (in *input) readResult(item json.RawMessage, place string) error {
 // readReasoning passes over what a model thought aside, if that is nothing: the models here do not.
 func readReasoning(item json.RawMessage) error {
 	const why = "the models do not think aside"
-	return wire.Object(item, wire.Rules{
+	return wire.Object("", item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"summary": wire.Refused(why, "[]"), "content": wire.Refused(why, "[]"), "encrypted_content": wire.Refused(why, `""`),
 	}, &struct{}{})
@@ -232,7 +232,7 @@ func readPart(data json.RawMessage) (string, error) {
 	var part struct {
 		Text *string `json:"text"`
 	}
-	if err := wire.Object(data, wire.Rules{
+	if err := wire.Object("", data, wire.Rules{
 		"type": wire.Harmless(), "logprobs": wire.Harmless(), "prompt_cache_breakpoint": wire.Harmless(),
 		"parsed":      wire.Harmless(), // what OpenAI's client for JavaScript makes of the text
 		"annotations": wire.Refused("a text is all that the models see", "[]"),

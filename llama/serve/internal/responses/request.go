@@ -135,7 +135,7 @@ type reasoning struct {
 func (r *reasoning) UnmarshalJSON(data []byte) error {
 	const why = "the models do not think aside"
 	type plain reasoning
-	err := wire.Object(data, wire.Rules{
+	err := wire.Object("", data, wire.Rules{
 		"summary": wire.Refused(why), "generate_summary": wire.Refused(why), "context": wire.Refused(why), "mode": wire.Refused(why),
 	}, (*plain)(r))
 	if err == nil && r.Effort != "" && r.Effort != "none" {
@@ -157,5 +157,5 @@ type streamOptions struct{}
 
 // UnmarshalJSON reads the options: OpenAI has one, which pads events so that their lengths tell nothing of the text.
 func (*streamOptions) UnmarshalJSON(data []byte) error {
-	return wire.Object(data, wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}, &struct{}{})
+	return wire.Object("", data, wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}, &struct{}{})
 }

@@ -15,7 +15,7 @@ type text struct {
 // UnmarshalJSON reads it.
 func (t *text) UnmarshalJSON(data []byte) error {
 	type plain text
-	return wire.Object(data, wire.Rules{"verbosity": wire.Refused("say it in the instructions", `"medium"`)}, (*plain)(t))
+	return wire.Object("", data, wire.Rules{"verbosity": wire.Refused("say it in the instructions", `"medium"`)}, (*plain)(t))
 }
 
 // format is a form, as this interface writes it, in requests and in responses. The zero value is that of any text.
@@ -30,7 +30,7 @@ type format struct {
 // UnmarshalJSON reads it.
 func (f *format) UnmarshalJSON(data []byte) error {
 	type plain format
-	if err := wire.Object(data, nil, (*plain)(f)); err != nil {
+	if err := wire.Object("", data, nil, (*plain)(f)); err != nil {
 		return err
 	}
 	schema := f.Type == "json_schema"

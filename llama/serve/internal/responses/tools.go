@@ -50,7 +50,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 		return wire.Unsupported("type", `it is %.40q; it must be "function": the server has no tools of its own`, head.Type)
 	}
 	type plain tool
-	if err := wire.Object(data, wire.Rules{
+	if err := wire.Object("", data, wire.Rules{
 		"output_schema":   wire.Refused("describe what the function returns in its description"),
 		"allowed_callers": wire.Refused("calls are the model's"),
 		"defer_loading":   wire.Refused("all functions are shown to the model", "false"),
@@ -133,7 +133,7 @@ func (t *toolChoice) readAllowed(data []byte) error {
 		Mode  json.RawMessage   `json:"mode"`
 		Tools []json.RawMessage `json:"tools"`
 	}
-	if err := wire.Object(data, wire.Rules{"type": wire.Harmless()}, &in); err != nil {
+	if err := wire.Object("", data, wire.Rules{"type": wire.Harmless()}, &in); err != nil {
 		return err
 	}
 	const want = `it must be "auto" or "required"`
@@ -166,7 +166,7 @@ func functionName(data []byte) (string, error) {
 		Type string `json:"type"`
 		Name string `json:"name"`
 	}
-	if err := wire.Object(data, nil, &f); err != nil {
+	if err := wire.Object("", data, nil, &f); err != nil {
 		return "", err
 	}
 	switch {

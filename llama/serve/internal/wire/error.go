@@ -18,6 +18,7 @@ type Error struct {
 	Message    string        // what is wrong, and what would be right
 	RetryAfter time.Duration // when to try again; 0: not told
 	Err        error         // what happened, for the log; may be nil
+	Request    string        // the request's id, for interfaces whose errors tell it; WriteError fills it in
 }
 
 // Error returns the message.
@@ -45,6 +46,12 @@ func (e *Error) Within(place string) *Error {
 // Bad returns the error of a parameter that is wrong: status 400.
 func Bad(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
+}
+
+// Missing returns the error of a parameter that has to be there, and is not: status 400. want says what it must be: "a string".
+func Missing(param, want string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "missing_required_parameter", Param: param,
+		Message: fmt.Sprintf("%s is missing; it must be %s", param, want)}
 }
 
 // Unsupported returns the error of a parameter, or of a value, that means something which this server does not do: status 400.

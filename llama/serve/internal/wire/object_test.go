@@ -23,12 +23,12 @@ type coverPage struct {
 
 func (l *letter) UnmarshalJSON(data []byte) error {
 	type plain letter
-	return Object(data, Rules{"stamp": Harmless(), "seal": Refused("there is no wax", `"none"`)}, (*plain)(l))
+	return Object("", data, Rules{"stamp": Harmless(), "seal": Refused("there is no wax", `"none"`)}, (*plain)(l))
 }
 
 func (c *coverPage) UnmarshalJSON(data []byte) error {
 	type plain coverPage
-	if err := Object(data, nil, (*plain)(c)); err != nil {
+	if err := Object("", data, nil, (*plain)(c)); err != nil {
 		return err
 	}
 	if c.Colour != "red" {
@@ -40,13 +40,13 @@ func (c *coverPage) UnmarshalJSON(data []byte) error {
 func TestObject(t *testing.T) {
 	for _, c := range []struct{ value, param, message string }{
 		{`{"to":"Ann","pages":[{"words":3}],"stamp":{"any":1},"seal":"none","cover":null}`, "", ""},
-		{`7`, "letter", "letter: it must be an object"},
+		{`7`, "letter", "letter: it must be an object, not a number"},
 		{`{"to":7}`, "letter.to", "letter.to must be a string, not a number"},
 		{`{"To":"Ann"}`, "letter.To", `letter.To: there is no parameter "To"`},
-		{`{"to":"Ann","to":"Bob"}`, "letter.to", `letter.to: "to" is given twice`},
+		{`{"to":"Ann","to":"Bob"}`, "letter.to", "letter.to is given twice"},
 		{`{"seal":"red"}`, "letter.seal", "letter.seal is not supported: there is no wax"},
-		{`{"pages":[{"words":"many"}]}`, "letter.pages.words", "letter.pages.words must be a whole number, not a string"},
-		{`{"cover":[]}`, "letter.cover", "letter.cover: it must be an object"},
+		{`{"pages":[{"words":"many"}]}`, "letter.pages[0].words", "letter.pages[0].words must be a whole number, not a string"},
+		{`{"cover":[]}`, "letter.cover", "letter.cover: it must be an object, not an array"},
 		{`{"cover":{"colour":"blue"}}`, "letter.cover.colour", "letter.cover.colour: it must be red"},
 		{`{"cover":{"colour":7}}`, "letter.cover.colour", "letter.cover.colour must be a string, not a number"},
 	} {

@@ -40,12 +40,17 @@ func Write(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
+// RequestID is the header of an answer that has the request's id.
+const RequestID = "X-Request-Id"
+
 // WriteError answers with an error, which shape puts into an interface's form.
 func WriteError(w http.ResponseWriter, e *Error, shape func(*Error) any) error {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
-	return Write(w, e.Status, shape(e))
+	told := *e
+	told.Request = w.Header().Get(RequestID)
+	return Write(w, e.Status, shape(&told))
 }
 
 // Handler serves requests by a function that returns why there is no answer. The error is written in an interface's shape, unless the

@@ -1,0 +1,38 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrClosed tells that the registry was closed.
+var ErrClosed = errors.New("models: closed")
+
+// UnknownError tells that no model has a name.
+type UnknownError struct {
+	Name  string   // what was asked for
+	Known []string // the names that there are, without aliases, in the order of the specs
+}
+
+// Error says what was asked for, and what there is.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("models: there is no model %q: known are %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// TooLargeError tells that a model does not fit into the budget, even if no other model were loaded that can be given back.
+type TooLargeError struct {
+	Name   string
+	Bytes  int64 // what the model takes, or is said to take
+	Budget int64 // Options.Budget
+	Fixed  int64 // how much of the budget is taken by models that are never given back
+}
+
+// Error says what the model takes, and what there is.
+func (e *TooLargeError) Error() string {
+	text := fmt.Sprintf("models: %q takes %d bytes, more than the budget of %d", e.Name, e.Bytes, e.Budget)
+	if e.Fixed > 0 {
+		text += fmt.Sprintf(", of which models that are never given back take %d", e.Fixed)
+	}
+	return text
+}

@@ -1,0 +1,87 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// model is a model that is loaded, with what the registry makes of it. It never changes.
+type model struct {
+	model       *llama.Model
+	pool        *llama.Pool
+	fingerprint string
+	context     int  // tokens that a conversation may have; 0: no bound
+	keep        bool // the model is the caller's, who closes it
+}
+
+// bytes returns the memory of the model, its conversations and its activations, which changes while it answers.
+func (m *model) bytes() int64 { return usage(m.model) }
+
+// usage returns the part of a model's memory that counts against the budget. The scratch of the backend does not: models share it.
+func usage(m *llama.Model) int64 {
+	u := m.MemoryUsage()
+	return u.Weights + u.Caches + u.Workspaces
+}
+
+// close gives back whatever the registry made. Answers that are being computed end with an error.
+func (m *model) close() error {
+	err := m.pool.Close()
+	if m.keep {
+		return err
+	}
+	return errors.Join(err, m.model.Close())
+}
+
+// loader returns what loads the model of a spec. Where there is a budget, the pool's caches take at most what it leaves beside
+// the weights.
+func loader(spec Spec, places int, budget int64) func(context.Context) (thing, error) {
+	return func(ctx context.Context) (thing, error) {
+		m, err := spec.Load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			return nil, errors.New("Spec.Load returned no model and no error")
+		}
+		spec := spec
+		if budget > 0 {
+			most := max(budget-usage(m), 1)
+			spec.Pool.MaxBytes = min(cmp.Or(spec.Pool.MaxBytes, most), most)
+		}
+		made, err := prepare(spec, m, places)
+		if err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
+		return made, nil
+	}
+}
+
+// prepare makes the pool of a model, and finds out what its Status tells.
+func prepare(spec Spec, m *llama.Model, places int) (*model, error) {
+	fingerprint, err := m.Fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.NewSession(&spec.Pool.Session) // takes memory only for tokens, and will have none
+	if err != nil {
+		return nil, fmt.Errorf("a session as Spec.Pool describes it: %w", err)
+	}
+	capacity := s.Capacity()
+	if capacity == math.MaxInt {
+		capacity = 0
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	spec.Pool.MaxSessions = cmp.Or(spec.Pool.MaxSessions, places)
+	pool, err := m.NewPool(&spec.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("a pool as Spec.Pool describes it: %w", err)
+	}
+	return &model{model: m, pool: pool, fingerprint: fingerprint, context: capacity, keep: spec.Model != nil}, nil
+}

@@ -1,0 +1,261 @@
+// Package models keeps the models of a server by name: it loads them when they are asked for, and gives back those that are not used
+// where a budget of memory needs it.
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
+)
+
+// Spec describes one model.
+type Spec struct {
+	// Name is how requests call the model, and Aliases are further names. No two models share one.
+	Name    string
+	Aliases []string
+	// Load loads the model when it is asked for; it should return soon after ctx has ended, which happens when nobody waits for the model
+	// any more. The registry closes the model. It may be called again after the model was given back, but never while an
+	// earlier call runs or the model of an earlier call is open.
+	Load func(ctx context.Context) (*llama.Model, error)
+	// Model is a model that is loaded already, in place of Load. It is never given back, and the caller closes it, after the registry.
+	Model *llama.Model
+	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
+	// loaded once; if there was no room then, the model is given back and loaded again when there is.
+	Bytes int64
+	// Pool are the options of the model's pool. MaxSessions that is 0 becomes the number of places of the queue. With a budget,
+	// MaxBytes is at most what the budget leaves beside the weights.
+	Pool llama.PoolOptions
+	// Draft is handed on with the model; nil: none.
+	Draft llama.Drafter
+}
+
+// Options describe a registry.
+type Options struct {
+	// Budget bounds the memory of all loaded models together, in bytes: their weights, caches and workspaces, see llama.Model.MemoryUsage.
+	// It is looked at when a model is to be loaded and whenever one is leased or given back; what answers take meanwhile is bounded by
+	// the pools. Models that were given loaded count with what they take when New is called. 0: no bound.
+	Budget int64
+	// Places is how many answers of one model are computed at once: the places of its queue. 0: the MaxSessions of the spec's pool, or
+	// where that is 0 too, 32, which is how many rows one pass through a model computes unless llama.LoadOptions.MaxBatch says otherwise.
+	Places int
+	// Waiting is how many answers of one model may wait for a place. 0: 8 for each place, but at least 64.
+	Waiting int
+	// Logger is told what is loaded and given back; nil: silent.
+	Logger *slog.Logger
+}
+
+// The defaults of Options.
+const (
+	defaultPlaces    = 32
+	waitingPerPlace  = 8
+	leastWaitingRoom = 64
+)
+
+// Registry keeps models by name. The methods are safe for any number of goroutines.
+type Registry struct {
+	// None of these changes after New.
+	shelf   *shelf
+	created time.Time
+	entries []*entry // in the order of the specs
+	byName  map[string]*entry
+}
+
+// entry is one model of a registry. It never changes.
+type entry struct {
+	spec  Spec
+	slot  *slot
+	queue *queue.Queue
+
+	context atomic.Int64 // Status.Context, as soon as it is known
+}
+
+// New makes a registry. It loads nothing. It is an error where there is no spec, where one has no name, a name that another one has too, or
+// not exactly one of Load and Model, where a figure is negative, and where the models that are loaded already take more than the budget.
+func New(specs []Spec, o Options) (*Registry, error) {
+	switch {
+	case len(specs) == 0:
+		return nil, errors.New("models: no model is given: at least one is needed")
+	case o.Budget < 0 || o.Places < 0 || o.Waiting < 0:
+		return nil, fmt.Errorf("models: Budget is %d, Places %d, Waiting %d: none may be negative", o.Budget, o.Places, o.Waiting)
+	}
+	r := &Registry{created: time.Now(), byName: make(map[string]*entry)}
+	for i, spec := range specs {
+		if err := r.add(i, spec, o); err != nil {
+			return nil, errors.Join(err, r.closePools())
+		}
+	}
+	slots := make([]*slot, len(r.entries))
+	for i, e := range r.entries {
+		slots[i] = e.slot
+	}
+	var err error
+	if r.shelf, err = newShelf(o.Budget, slots, cmp.Or(o.Logger, slog.New(slog.DiscardHandler))); err != nil {
+		return nil, errors.Join(err, r.closePools())
+	}
+	return r, nil
+}
+
+// add adds the model of a spec, the i-th one.
+func (r *Registry) add(i int, spec Spec, o Options) error {
+	spec.Aliases = slices.Clone(spec.Aliases)
+	e := &entry{spec: spec}
+	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
+		switch other := r.byName[name]; {
+		case name == "" && name == spec.Name:
+			return fmt.Errorf("models: the model at %d has no name", i)
+		case name == "":
+			return fmt.Errorf("models: an alias of %q is empty", spec.Name)
+		case other == e:
+			return fmt.Errorf("models: %q has the name %q twice", spec.Name, name)
+		case other != nil:
+			return fmt.Errorf("models: %q and %q have the name %q both", other.spec.Name, spec.Name, name)
+		}
+		r.byName[name] = e
+	}
+	switch {
+	case spec.Load == nil && spec.Model == nil:
+		return fmt.Errorf("models: %q has neither Load nor Model", spec.Name)
+	case spec.Load != nil && spec.Model != nil:
+		return fmt.Errorf("models: %q has both Load and Model", spec.Name)
+	case spec.Bytes < 0:
+		return fmt.Errorf("models: %q takes %d bytes: that must not be negative", spec.Name, spec.Bytes)
+	}
+	places := cmp.Or(o.Places, spec.Pool.MaxSessions, defaultPlaces)
+	e.queue = queue.New(places, cmp.Or(o.Waiting, max(waitingPerPlace*places, leastWaitingRoom)))
+	e.slot = &slot{name: spec.Name, size: spec.Bytes}
+	if spec.Model == nil {
+		e.slot.load = e.noting(loader(spec, places, o.Budget))
+	} else {
+		m, err := prepare(spec, spec.Model, places)
+		if err != nil {
+			return fmt.Errorf("models: %q: %w", spec.Name, err)
+		}
+		e.slot.thing = m
+		e.context.Store(int64(m.context))
+	}
+	r.entries = append(r.entries, e)
+	return nil
+}
+
+// noting returns load with a note of what List tells also while the model is not loaded.
+func (e *entry) noting(load func(context.Context) (thing, error)) func(context.Context) (thing, error) {
+	return func(ctx context.Context) (thing, error) {
+		t, err := load(ctx)
+		if err == nil {
+			e.context.Store(int64(t.(*model).context))
+		}
+		return t, err
+	}
+}
+
+// closePools gives back what a New that failed has made.
+func (r *Registry) closePools() error {
+	var errs []error
+	for _, e := range r.entries {
+		if e.slot.thing != nil {
+			errs = append(errs, e.slot.thing.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Lease is a model that somebody uses: it is not given back before Close.
+type Lease struct {
+	Name        string // the spec's, whichever of its names was asked for
+	Model       *llama.Model
+	Pool        *llama.Pool
+	Queue       *queue.Queue  // who may compute when; it outlives the lease, and counts what all leases of the model did
+	Draft       llama.Drafter // nil: none
+	Fingerprint string        // llama.Model.Fingerprint's
+	Context     int           // tokens that a conversation may have; 0: no bound
+
+	shelf *shelf
+	slot  *slot
+	done  atomic.Bool
+}
+
+// Close gives the model back. It is idempotent, and may be called from any goroutine.
+func (l *Lease) Close() {
+	if l.done.CompareAndSwap(false, true) {
+		l.shelf.release(l.slot)
+	}
+}
+
+// Lease returns the model that has a name or an alias, and loads it where it is not loaded. The caller closes the lease as soon as the
+// model is not needed any more, and does not ask for another one before that: two who wait for what the other one holds would wait
+// for ever.
+//
+// However many ask at the same time, a model is loaded once; whoever's context ends stops waiting with its cause, and when nobody waits any
+// more the load is cancelled. The error of a load that failed goes to all who waited for it, and the next request tries again. Other
+// errors are *UnknownError, *TooLargeError, and ErrClosed after Close.
+func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
+	e := r.byName[name]
+	if e == nil {
+		known := make([]string, len(r.entries))
+		for i, e := range r.entries {
+			known[i] = e.spec.Name
+		}
+		return nil, &UnknownError{name, known}
+	}
+	t, err := r.shelf.acquire(ctx, e.slot)
+	if err != nil {
+		return nil, err
+	}
+	m := t.(*model)
+	return &Lease{
+		Name: e.spec.Name, Model: m.model, Pool: m.pool, Queue: e.queue, Draft: e.spec.Draft, Fingerprint: m.fingerprint, Context: m.context,
+		shelf: r.shelf, slot: e.slot,
+	}, nil
+}
+
+// Status tells about one model of a registry.
+type Status struct {
+	Name    string
+	Aliases []string
+	Loaded  bool
+	Created time.Time       // when the registry was made
+	InUse   int             // leases that are open
+	Bytes   int64           // the memory of its weights, caches and workspaces; 0 while it is not loaded
+	Context int             // tokens that a conversation may have; 0 where there is no bound, and until the model was loaded once
+	Pool    llama.PoolStats // of the pool since the model was loaded; zero while it is not
+	Queue   queue.Stats     // since the registry was made
+}
+
+// List tells about all models, in the order of the specs.
+func (r *Registry) List() []Status {
+	list := make([]Status, len(r.entries))
+	for i, e := range r.entries {
+		list[i] = Status{
+			Name: e.spec.Name, Aliases: slices.Clone(e.spec.Aliases), Created: r.created, Context: int(e.context.Load()), Queue: e.queue.Stats(),
+		}
+		var t thing
+		t, list[i].InUse = r.shelf.look(e.slot)
+		if m, ok := t.(*model); ok { // it may be closed meanwhile, and then tells what it did last
+			list[i].Loaded, list[i].Bytes, list[i].Pool = true, m.bytes(), m.pool.Stats()
+		}
+	}
+	return list
+}
+
+// Close closes the registry. Whoever waits for a model, and whoever asks from then on, gets ErrClosed. It waits until all leases are
+// closed; when ctx ends before that, it sends away who waits in the queues, and closes pools and models even so: answers that are being
+// computed end with an error, and Close returns one that wraps the context's cause. Models that were given loaded stay open. Close is
+// idempotent.
+func (r *Registry) Close(ctx context.Context) error {
+	err := r.shelf.drain(ctx)
+	if err != nil {
+		err = fmt.Errorf("models: closed while some were in use: %w", err)
+	}
+	for _, e := range r.entries {
+		e.queue.Close()
+	}
+	return errors.Join(err, r.shelf.clear())
+}

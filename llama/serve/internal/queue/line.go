@@ -1,0 +1,81 @@
+package queue
+
+import "container/heap"
+
+// line is the positions of one client that wait, in the order in which they came. A Place is its own link, so that one that waits
+// takes no further memory and leaves in constant time.
+//
+// Invariants: first and last are nil together, and exactly when len is 0; len counts the places from first along next.
+type line struct {
+	first, last *Place
+	len         int
+}
+
+// push adds p at the end.
+func (l *line) push(p *Place) {
+	p.prev = l.last
+	if l.last == nil {
+		l.first = p
+	} else {
+		l.last.next = p
+	}
+	l.last = p
+	l.len++
+}
+
+// remove takes p out, which is in the line.
+func (l *line) remove(p *Place) {
+	if p.prev == nil {
+		l.first = p.next
+	} else {
+		p.prev.next = p.next
+	}
+	if p.next == nil {
+		l.last = p.prev
+	} else {
+		p.next.prev = p.prev
+	}
+	p.prev, p.next = nil, nil
+	l.len--
+}
+
+// order is the clients that wait, as a heap of package container/heap: the one that gets the next free place stands first.
+type order []*client
+
+// moved puts a client where it belongs after its places or its turn changed. A client that does not wait is not in the heap.
+func (o *order) moved(c *client) {
+	if c.line.len > 0 {
+		heap.Fix(o, c.rank)
+	}
+}
+
+// Len is part of heap.Interface.
+func (o order) Len() int { return len(o) }
+
+// Less tells whether the client at i gets a place before the one at j. No two clients have had the same turn.
+func (o order) Less(i, j int) bool {
+	a, b := o[i], o[j]
+	return a.held < b.held || a.held == b.held && a.last < b.last
+}
+
+// Swap is part of heap.Interface.
+func (o order) Swap(i, j int) {
+	o[i], o[j] = o[j], o[i]
+	o[i].rank, o[j].rank = i, j
+}
+
+// Push is part of heap.Interface.
+func (o *order) Push(x any) {
+	c := x.(*client)
+	c.rank = len(*o)
+	*o = append(*o, c)
+}
+
+// Pop is part of heap.Interface.
+func (o *order) Pop() any {
+	last := len(*o) - 1
+	c := (*o)[last]
+	(*o)[last] = nil
+	*o = (*o)[:last]
+	return c
+}

@@ -1,0 +1,31 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// Object reads an object that lies within a request into a struct, as Read reads the whole. at is its place, "messages[2]", with which the
+// names in errors begin; where it is "" they are told from the object on, for a type that reads itself: see Error.Within.
+func Object(at string, value json.RawMessage, rules Rules, into any) error {
+	return members(at, bytes.TrimSpace(value), reflect.ValueOf(into).Elem(), rules)
+}
+
+// List returns the elements of an array that lies within a request, at a place.
+func List(at string, value json.RawMessage) (list []json.RawMessage, err error) {
+	value = bytes.TrimSpace(value)
+	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &list) != nil {
+		return nil, mistyped(at, value, reflect.TypeFor[[]json.RawMessage]())
+	}
+	return list, nil
+}
+
+// String returns a string that lies within a request, at a place.
+func String(at string, value json.RawMessage) (text string, err error) {
+	value = bytes.TrimSpace(value)
+	if len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil {
+		return "", mistyped(at, value, reflect.TypeFor[string]())
+	}
+	return text, nil
+}
