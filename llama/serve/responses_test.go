@@ -131,7 +131,7 @@ func TestResponses(t *testing.T) {
 			"completed", `get_time{"city":"Nairobi"}`},
 		{"the functions that may be called", weather[:len(weather)-1] + `,` + timeTool + `],"parallel_tool_calls":false,
 			"tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"get_time"}]}`, "completed", `get_time{"city":"Nairobi"}`},
-		{"a call that is cut off", weather + `,"max_output_tokens":14`, "incomplete", "…"},
+		{"a call that is cut off", weather + `,"max_output_tokens":14`, "incomplete", `get_weather{"city":"`},
 		{"a schema", `"temperature":0,"input":"Sam is 18 years old.","text":{"format":{"type":"json_schema","name":"person","strict":true,
 			"schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"],"additionalProperties":false}}}`, "completed", "…"},
 		{"an object", `"temperature":0,"input":"Sam is 18 years old.","max_output_tokens":50,"text":{"format":{"type":"json_object"}}`, "", "…"},

@@ -193,7 +193,6 @@ func TestRefused(t *testing.T) {
 		{`"input":[{"type":"function_call","call_id":"1","name":"f","arguments":"null"}]`, "input[0].arguments", value},
 		{`"input":[{"type":"function_call","call_id":"1","name":"f","arguments":{}}]`, "input[0].arguments", kind},
 		{`"input":[{"type":"function_call","call_id":"1","name":"f","namespace":"n"}]`, "input[0].namespace", unsupported},
-		{`"input":[{"type":"function_call","call_id":"1","name":"f"},{"type":"function_call","call_id":"1","name":"f"}]`, "input[1].call_id", value},
 		{`"input":[{"type":"function_call_output","call_id":"1","output":"a"}]`, "input[0].call_id", value},
 		{`"input":[{"type":"function_call","call_id":"1","name":"f"},{"type":"function_call_output","call_id":"1"}]`, "input[1].output", value},
 		{`"input":[{"type":"function_call","call_id":"1","name":"f"},{"type":"function_call_output","call_id":"1","output":[{"type":"input_image"}]}]`, "input[1].output[0].type", unsupported},
