@@ -98,7 +98,7 @@ func together(t *testing.T, body string) (put, final object, names []string) {
 	return object{"output": output}, final, names
 }
 
-const weatherTool = `{"type":"function","name":"get_weather","description":"Tells the weather in a city.","strict":false,
+const flatWeatherTool = `{"type":"function","name":"get_weather","description":"Tells the weather in a city.","strict":false,
 	"parameters":{"type":"object","properties":{"city":{"type":"string","description":"name of the city"}},"required":["city"]}}`
 
 const timeTool = `{"type":"function","name":"get_time","description":"Tells the time in a city.","strict":true,
@@ -107,7 +107,7 @@ const timeTool = `{"type":"function","name":"get_time","description":"Tells the 
 // TestResponses asks for whole and for streamed answers.
 func TestResponses(t *testing.T) {
 	h := start(t, nil)
-	weather := `"temperature":0,"input":"How warm is it in Nairobi?","tools":[` + weatherTool + `]`
+	weather := `"temperature":0,"input":"How warm is it in Nairobi?","tools":[` + flatWeatherTool + `]`
 	const france = `"temperature":0,"input":"What is the capital of France?"`
 	for _, c := range []struct {
 		name, members string
@@ -126,7 +126,7 @@ func TestResponses(t *testing.T) {
 		{"a stop string", france + `,"stop":" France"`, "completed", "The capital of"},
 		{"a call", weather, "completed", `get_weather{"city":"Nairobi"}`},
 		{"no call", weather + `,"tool_choice":"none"`, "completed", "…"},
-		{"a call that must be", france + `,"tools":[` + weatherTool + `],"tool_choice":"required","parallel_tool_calls":false`, "completed", "…"},
+		{"a call that must be", france + `,"tools":[` + flatWeatherTool + `],"tool_choice":"required","parallel_tool_calls":false`, "completed", "…"},
 		{"the function that must be called", weather[:len(weather)-1] + `,` + timeTool + `],"tool_choice":{"type":"function","name":"get_time"},"parallel_tool_calls":false`,
 			"completed", `get_time{"city":"Nairobi"}`},
 		{"the functions that may be called", weather[:len(weather)-1] + `,` + timeTool + `],"parallel_tool_calls":false,
@@ -192,13 +192,13 @@ func inLine(response object) string {
 func TestResponsesEcho(t *testing.T) {
 	h := start(t, nil)
 	_, body := post(t, h, "/v1/responses", `{"model":"default","input":"Hello","temperature":0,"max_output_tokens":1,"metadata":{"a":"b"},"user":"u",
-		"instructions":"Be brief.","tools":[`+weatherTool+`],"tool_choice":"none","parallel_tool_calls":false,"top_p":0.5,"include":["message.output_text.logprobs"]}`)
+		"instructions":"Be brief.","tools":[`+flatWeatherTool+`],"tool_choice":"none","parallel_tool_calls":false,"top_p":0.5,"include":["message.output_text.logprobs"]}`)
 	r := parseObject(t, body)
 	for name, want := range map[string]any{
 		"model": "flint", "metadata": object{"a": "b"}, "user": "u", "instructions": "Be brief.", "tool_choice": "none", "parallel_tool_calls": false,
 		"top_p": 0.5, "temperature": 0.0, "max_output_tokens": 1.0, "store": false, "truncation": "disabled", "previous_response_id": nil, "object": "response",
 		"error": nil, "top_logprobs": 0.0, "text": object{"format": object{"type": "text"}, "verbosity": "medium"},
-		"tools": []any{parseObject(t, weatherTool)},
+		"tools": []any{parseObject(t, flatWeatherTool)},
 	} {
 		if got, ok := r[name]; !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -215,7 +215,7 @@ func TestResponsesTools(t *testing.T) {
 	h := start(t, nil)
 	const question = `{"role":"user","content":"How warm is it in Nairobi?"}`
 	ask := func(input string) object {
-		status, body := post(t, h, "/v1/responses", `{"model":"flint","temperature":0,"tools":[`+weatherTool+`],"input":[`+input+`]}`)
+		status, body := post(t, h, "/v1/responses", `{"model":"flint","temperature":0,"tools":[`+flatWeatherTool+`],"input":[`+input+`]}`)
 		if status != 200 {
 			t.Fatalf("status %d: %s", status, body)
 		}
