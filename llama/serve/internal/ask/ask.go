@@ -165,10 +165,13 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 		return
 	}
 	a.tell(func(w Watcher) { w.Begin(choice, time.Since(began)) })
+	said := a.model.hear(choice, c.Prompt)
+	defer said.done()
 	for piece, err := range a.pieces(ctx, c) {
 		if n := len(piece.Tokens); n > 0 {
 			a.tell(func(w Watcher) { w.Tokens(choice, n) })
 		}
+		said.add(piece)
 		e := Event{Choice: choice, Piece: piece}
 		if err != nil {
 			e.Err = explain(ctx, err, a.names)

@@ -61,7 +61,10 @@ func AnyObject() Form { return Form{Schema: anyObject} }
 // Constrain sets the tools and the constraint of an answer's parameters.
 func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
 	t := m.Model.Tokenizer()
-	offered := len(tools.List) > 0 && tools.Options.Choice != constrain.ToolNone
+	if tools.Options.Choice == constrain.ToolNone {
+		tools = Tools{} // a model that is shown functions and may not call them has little else to say
+	}
+	offered := len(tools.List) > 0
 	switch {
 	case form.Schema != nil && offered:
 		return wire.Unsupported(names["schema"], "an answer of a form cannot call tools: leave %s out, or tools", names["schema"])
@@ -71,8 +74,7 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 			return bad(ctx, err, names, "schema")
 		}
 		p.Constraint = c
-		p.Template.Tools = tools.List
-	case len(tools.List) > 0:
+	case offered:
 		p.Template.Tools = tools.List
 		c, err := tools.constraint(t)
 		switch {

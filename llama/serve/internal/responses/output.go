@@ -48,7 +48,8 @@ type call struct {
 
 // output puts the items of an answer together from its pieces, and sends an event of each thing that happens to them.
 //
-// Within a piece, what belongs to the call that was open comes first, then the text, then new calls.
+// Within a piece, what belongs to the call that was open comes first, then the text, then new calls. A call that the answer's end cuts off is
+// an item that is incomplete; its text, which the last piece then has, is no item once more.
 //
 // Invariants: at most one of message and call is not nil; it is the item that is open, and the last of items. written and logs are what has
 // come of it: they become part of the item when it is closed.
@@ -68,6 +69,9 @@ func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
 	o.pending = append(o.pending, logs...)
 	calls := p.Calls
 	for ; len(calls) > 0 && o.call != nil && calls[0].Index == o.index; calls = calls[1:] {
+		if calls[0].Broken && cut(p.Stop) {
+			return o.close(true)
+		}
 		if err := o.goOn(calls[0]); err != nil {
 			return err
 		}
@@ -77,10 +81,9 @@ func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
 			return err
 		}
 	}
-	for i, c := range calls {
-		broken := slices.ContainsFunc(calls[i:], func(other llama.CallPiece) bool { return other.Index == c.Index && other.Broken })
-		if broken { // before anything was told of it
-			continue
+	for _, c := range calls {
+		if slices.ContainsFunc(calls, func(other llama.CallPiece) bool { return other.Index == c.Index && other.Broken }) {
+			continue // nothing has been told of it
 		}
 		if c.Name != "" {
 			if err := o.begin(c); err != nil {
@@ -99,7 +102,7 @@ func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
 			return err
 		}
 	}
-	return o.close(cut(p.Stop))
+	return o.close(cut(p.Stop) && o.call == nil) // a call that is not broken is complete
 }
 
 // open begins a message.
@@ -153,16 +156,16 @@ func (o *output) goOn(c llama.CallPiece) error {
 	return o.send(&argumentsDelta{o.head("response.function_call_arguments.delta"), o.call.ID, c.Arguments})
 }
 
-// close ends the item that is open, if any: as one that is not complete where the answer is cut. A call that is open and was not
-// taken back is complete.
+// close ends the item that is open, if any: as one that is complete unless it is cut off.
 func (o *output) close(cut bool) error {
+	status := completed
+	if cut {
+		status = incomplete
+	}
 	var events []event
 	switch {
 	case o.message != nil:
-		o.fill(completed)
-		if cut {
-			o.message.Status = incomplete
-		}
+		o.fill(status)
 		p := o.message.Content[0]
 		events = []event{
 			&textDone{o.head("response.output_text.done"), o.place(), p.Text, p.Logprobs},
@@ -170,7 +173,7 @@ func (o *output) close(cut bool) error {
 			&itemEvent{o.head("response.output_item.done"), o.message},
 		}
 	case o.call != nil:
-		o.fill(completed)
+		o.fill(status)
 		events = []event{
 			&argumentsDone{o.head("response.function_call_arguments.done"), o.call.ID, o.call.Name, o.call.Arguments},
 			&itemEvent{o.head("response.output_item.done"), o.call},
@@ -195,12 +198,9 @@ func (o *output) fill(status string) {
 	}
 }
 
-// breakOff ends the answer in its middle. An open call is no item: nobody is to act on it.
+// breakOff ends the answer in its middle, without a word: an open item is not complete, and nobody is to act on it.
 func (o *output) breakOff() {
 	o.fill(incomplete)
-	if o.call != nil {
-		o.items = o.items[:len(o.items)-1]
-	}
 	o.message, o.call = nil, nil
 }
 

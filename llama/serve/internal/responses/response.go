@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -30,9 +31,10 @@ type response struct {
 	Error             *responseError    `json:"error"`
 	IncompleteDetails *reason           `json:"incomplete_details"`
 	Model             string            `json:"model"`
-	Fingerprint       string            `json:"system_fingerprint"` // ours: which weights the answer is of
-	Output            []any             `json:"output"`             // *message and *call
-	Usage             *usage            `json:"usage,omitempty"`    // nil until the answer is over
+	Fingerprint       string            `json:"system_fingerprint"`    // ours: which weights the answer is of
+	Output            []any             `json:"output"`                // *message and *call
+	OutputText        *string           `json:"output_text,omitempty"` // the texts of the output together; nil until the answer is over
+	Usage             *usage            `json:"usage,omitempty"`       // likewise
 	Instructions      *string           `json:"instructions"`
 	MaxOutputTokens   *int              `json:"max_output_tokens"`
 	MaxToolCalls      *int              `json:"max_tool_calls"`
@@ -119,7 +121,8 @@ func newResponse(in *request, m *ask.Model) *response {
 
 // end notes the answer, which has these items, and ends with this piece.
 func (r *response) end(items []any, last llama.Piece) {
-	r.Output, r.Status = items, completed
+	r.Status = completed
+	r.put(items)
 	if cut(last.Stop) {
 		r.Status, r.IncompleteDetails = incomplete, &reason{"max_output_tokens"}
 	} else {
@@ -137,7 +140,21 @@ func (r *response) fail(items []any, e *wire.Error) {
 	if e.Status == http.StatusBadRequest {
 		code = "invalid_prompt"
 	}
-	r.Output, r.Status, r.Error = items, failed, &responseError{code, e.Message}
+	r.Status, r.Error = failed, &responseError{code, e.Message}
+	r.put(items)
+}
+
+// put notes what the answer is.
+func (r *response) put(items []any) {
+	r.Output = items
+	var text strings.Builder
+	for _, item := range items {
+		if m, ok := item.(*message); ok {
+			text.WriteString(m.Content[0].Text)
+		}
+	}
+	whole := text.String()
+	r.OutputText = &whole
 }
 
 // cut tells whether an answer ended because it may not be longer.

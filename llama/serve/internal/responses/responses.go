@@ -9,11 +9,13 @@
 //
 // # A stream
 //
-// The events are OpenAI's, in its order; each has its name in the line "event:" too. Items are told of one after the other, and
-// what is told of an item adds up to the item in the final event, which is what the same request without a stream is answered with but for
-// the ids and times. There is one exception. A call that has begun to come may turn out to be none, since the answer ended in its middle or,
-// with models whose calls cannot be constrained, since it has a mistake. It then never comes to a response.output_item.done, so that nobody
-// acts on it, and another item takes its output_index: a message with the call's text.
+// The events are OpenAI's, in its order; each has its name in the line "event:" too. Items are told of one after the other, and what is told of
+// an item adds up to the item in the final event, whose response is what the same request without a stream is answered with, but for ids
+// and times.
+//
+// A call that the answer's end cuts off is a function_call whose status is "incomplete": its arguments are no JSON. There is one case in which
+// something is taken back: a model whose way of writing calls cannot be constrained may make a mistake in a call that has begun to come.
+// That call never comes to a response.output_item.done, so that nobody acts on it, and its output_index is taken by a message with its text.
 package responses
 
 import (

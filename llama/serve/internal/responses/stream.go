@@ -110,8 +110,10 @@ func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs log
 	}
 	items := output{send: send}
 	for ; ok; e, ok, err = answers.Next(events.Flush) {
-		if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {
-			return err
+		if e.Err == nil || items.call == nil { // the text of an error's piece may be that of a call that is cut off
+			if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {
+				return err
+			}
 		}
 		if e.Err != nil {
 			items.breakOff()
