@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -103,7 +104,7 @@ func bad(ctx context.Context, err error, names Names, what string) error {
 		}
 		return e
 	}
-	return wire.Bad(names[what], "%s: %s", names[what], trim(err))
+	return wire.Bad(names[what], "%s: %s", names[what], strings.TrimPrefix(trim(err), what+": "))
 }
 
 // Prompt renders a conversation with the model's chat template.
