@@ -117,7 +117,8 @@ func (r *Arena) addRow(e Expr) {
 	}
 	r.begin()
 	id := r.partOf(e)
-	r.nodes[e].row = int32(len(r.rows) + 1)
+	n := &r.nodes[e]
+	n.row, n.part = int32(len(r.rows)+1), id // partOf does not note a part that it was too tired to find
 	for range r.parts[id-1].count {
 		r.rows = append(r.rows, notYet)
 	}
@@ -207,16 +208,20 @@ func (r *Arena) common(a, b int32) int32 {
 	return id
 }
 
-// split makes p fine enough that the bytes of a part lead from e to the same state. Single bytes that literals begin with are only
-// noted in singles.
+// split makes p fine enough that the bytes of a part lead from e to the same state. Single bytes, which literals begin with too, are
+// only noted in singles.
 func (r *Arena) split(e Expr, p *partition, singles *Class) {
 	if r.tired() {
 		return
 	}
 	switch n := &r.nodes[e]; n.kind {
 	case class:
-		r.effort += 10 // it takes as much time as that
-		p.refine(r.classes[n.a])
+		if c := r.classes[n.a]; c.Len() > 1 {
+			r.effort += 10 // it takes as much time as that
+			p.refine(c)
+		} else {
+			*singles = singles.Or(c)
+		}
 	case literal:
 		singles.Add(r.text[n.a])
 	case concat:

@@ -122,7 +122,7 @@ func (m *Matcher) Accept(id int32) error {
 }
 
 // maxForced is up to how many bytes are looked ahead for.
-const maxForced = 512
+const maxForced = 64
 
 // Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst. It
 // leaves out the last of them where a longer token, of which it is the beginning, could come in its place.

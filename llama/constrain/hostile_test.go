@@ -171,7 +171,8 @@ var hostileGrammars = []hostile{
 
 var hostileRegexps = append([]hostile{
 	{"nested counts of Go", `(a{1000}){1000}{1000}`}, {"no UTF-8", "a\xff"}, {"unclosed class", `[a`}, {"nothing", ``}, {"only an end", `$^`},
-	{"a class of nothing", `[^\x00-\x{10FFFF}]`}, {"lines", `(?m)(^a$\n)*`}, {"all cases", `(?i)(k|ſ|ß|ı){1,900}`},
+	{"a class of nothing", `[^\x00-\x{10FFFF}]`}, {"lines", `(?m)(^a$\n)*`}, {"counts that overlap", `^(a|aa){0,1000}(a|aa){1000}0`},
+	{"no boundary there", ` \b `}, {"all cases", `(?i)(k|ſ|ß|ı){1,900}`},
 }, hostilePatterns...)
 
 // TestHostile gives inputs that ask for too much: each has to end in an error or in a constraint with which a few tokens can be

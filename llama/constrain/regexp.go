@@ -4,6 +4,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/pattern"
+	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -14,6 +15,9 @@ import (
 func Regexp(t *llama.Tokenizer, expr string) (llama.Constraint, error) {
 	return made(compile(t, "regular expression", []byte(expr), func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
 		e, err := pattern.RE2(l.Arena, pattern.Raw, expr)
+		if err == nil && !l.Arena.Alive(e) { // assertions that contradict each other: nothing matches
+			e = regular.None
+		}
 		return grammar.Text(e), err
 	}))
 }

@@ -5,8 +5,10 @@ package ask
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -117,7 +119,7 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 		return nil, explain(ctx, err, names)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	a := &Answers{model: m, names: names, cancel: cancel, open: len(choices), more: make(chan struct{}, 1)}
+	a := &Answers{model: m, names: names, cancel: cancel, count: len(choices), open: len(choices), more: make(chan struct{}, 1)}
 	for i, place := range places {
 		a.running.Go(func() { a.compute(ctx, i, place, &choices[i]) })
 	}
@@ -140,6 +142,7 @@ type Answers struct {
 	model   *Model
 	names   Names
 	cancel  context.CancelCauseFunc
+	count   int // of answers
 	running sync.WaitGroup
 
 	mu     sync.Mutex
@@ -151,6 +154,12 @@ type Answers struct {
 // compute computes one answer.
 func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c *Choice) {
 	defer place.Leave()
+	over := false // the last event has been put
+	defer func() {
+		if p := recover(); p != nil && !over { // it ends this answer, and not the process
+			a.put(Event{Choice: choice, Err: wire.Of(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))})
+		}
+	}()
 	began := time.Now()
 	if err := place.Wait(ctx); err != nil {
 		a.put(Event{Choice: choice, Err: explain(ctx, err, a.names)})
@@ -172,6 +181,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 			place.Leave() // whoever waits need not wait until this is read
 			a.tell(func(w Watcher) { w.End(choice, piece.Stop, piece.Stats) })
 		}
+		over = e.last()
 		a.put(e)
 	}
 }
@@ -232,9 +242,7 @@ func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
 
 // Collect returns the whole answers, each as one piece. Where one fails, the error is its.
 func (a *Answers) Collect() ([]llama.Piece, error) {
-	a.mu.Lock()
-	all := make([][]llama.Piece, a.open)
-	a.mu.Unlock()
+	all := make([][]llama.Piece, a.count)
 	for {
 		e, ok, err := a.Next(nil)
 		if err != nil || !ok {

@@ -64,10 +64,13 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 		return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
 			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room)}
 	}
-	if e, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
-		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Param: names["schema"], Message: trim(e), Err: err}
+	if _, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
+		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Message: trim(err), Err: err}
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
+		if e.Name == "" {
+			return wire.Bad("model", "model is missing; there are: %s", strings.Join(e.Known, ", "))
+		}
 		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
 			Message: fmt.Sprintf("there is no model %.80q; there are: %s", e.Name, strings.Join(e.Known, ", "))}
 	}
@@ -76,11 +79,11 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 			Message: fmt.Sprintf("too many requests wait already (%d); try again in %v", e.Waiting, e.RetryAfter.Round(time.Second))}
 	}
 	if e, ok := errors.AsType[*queue.TooManyError](err); ok {
-		return wire.Bad("n", "the request asks for %d answers at once, and may ask for %d", e.N, e.Most)
+		return wire.Bad("n", "the request asks for %d answers at once, and this server computes and queues at most %d", e.N, e.Most)
 	}
 	if e, ok := errors.AsType[*models.TooLargeError](err); ok {
 		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "model_too_large", Param: "model", Err: err,
-			Message: fmt.Sprintf("the model %.80q takes more memory than the server gives to models", e.Name)}
+			Message: fmt.Sprintf("the model %.80q does not fit into the memory that this server gives to models", e.Name)}
 	}
 	switch {
 	case errors.Is(err, ErrTimeout):

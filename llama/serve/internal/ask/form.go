@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -16,6 +17,33 @@ import (
 type Tools struct {
 	List    []json.RawMessage // each {"type":"function","function":{…}}
 	Options constrain.ToolOptions
+	// Strict are the functions whose schemas are kept as a whole, or refused, though Options.Lossy says otherwise for the rest; by name.
+	Strict []string
+	// Allowed are the only functions that may be called, by name; nil: all. The model is shown the others, too.
+	Allowed []string
+}
+
+// named returns those functions that have one of these names.
+func (t *Tools) named(names []string) []json.RawMessage {
+	return slices.DeleteFunc(slices.Clone(t.List), func(tool json.RawMessage) bool {
+		var f struct{ Function struct{ Name string } }
+		return json.Unmarshal(tool, &f) == nil && !slices.Contains(names, f.Function.Name)
+	})
+}
+
+// constraint returns what the tools allow an answer to be.
+func (t *Tools) constraint(tokenizer *llama.Tokenizer) (llama.Constraint, error) {
+	if t.Options.Lossy && len(t.Strict) > 0 {
+		// A schema that passes here loses nothing below.
+		if _, err := constrain.Tools(tokenizer, t.named(t.Strict), constrain.ToolOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	list := t.List
+	if t.Allowed != nil {
+		list = t.named(t.Allowed)
+	}
+	return constrain.Tools(tokenizer, list, t.Options)
 }
 
 // Form is the form that a request asks of an answer. The zero value is free text.
@@ -46,11 +74,11 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		p.Template.Tools = tools.List
 	case len(tools.List) > 0:
 		p.Template.Tools = tools.List
-		c, err := constrain.Tools(t, tools.List, tools.Options)
+		c, err := tools.constraint(t)
 		switch {
 		case err == nil:
 			p.Constraint = c
-		case errors.Is(err, llama.ErrUnsupported) && !must(tools.Options):
+		case errors.Is(err, llama.ErrUnsupported) && !tools.must():
 			// The model's way of writing calls cannot be constrained: they are looked for in its answer all the same.
 		default:
 			return bad(ctx, err, names, "tools")
@@ -59,15 +87,16 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 	return nil
 }
 
-// must tells whether what the options say of calls has to be kept by a constraint.
-func must(o constrain.ToolOptions) bool {
-	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single
+// must tells whether what is said of calls has to be kept by a constraint.
+func (t *Tools) must() bool {
+	o := &t.Options
+	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single || t.Allowed != nil
 }
 
 // bad says that a constraint cannot be made of what a request has under a name: that is the request's fault.
 func bad(ctx context.Context, err error, names Names, what string) error {
 	if e := explain(ctx, err, names); e.Status != http.StatusInternalServerError {
-		if e.Param == "" {
+		if e.Param == "" || e.Code == "unsupported_schema" { // which schema it is is known here
 			e.Param = names[what]
 		}
 		return e

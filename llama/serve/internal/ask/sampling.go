@@ -75,13 +75,8 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	if p.Temperature > maxTemperature {
 		return p, wire.Bad("temperature", "temperature is %v; it must be 0 to %d", p.Temperature, maxTemperature)
 	}
-	if len(s.Stop) > maxStops {
-		return p, wire.Bad("stop", "stop has %d strings; it may have %d", len(s.Stop), maxStops)
-	}
-	for i, stop := range s.Stop {
-		if stop == "" || len(stop) > maxStopLength {
-			return p, wire.Bad(fmt.Sprintf("stop[%d]", i), "a stop string has %d bytes; it must have 1 to %d", len(stop), maxStopLength)
-		}
+	if err := Stops("stop", s.Stop); err != nil {
+		return p, err
 	}
 	if s.Seed != nil {
 		p.Seed = uint64(*s.Seed)
@@ -90,6 +85,19 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 		Of(ctx).Log.Debug("the request has no seed", slog.Uint64("seed", p.Seed))
 	}
 	return p, nil
+}
+
+// Stops judges stop strings, which an interface calls param.
+func Stops(param string, stops []string) error {
+	if len(stops) > maxStops {
+		return wire.Bad(param, "%s has %d strings; it may have %d", param, len(stops), maxStops)
+	}
+	for i, stop := range stops {
+		if stop == "" || len(stop) > maxStopLength {
+			return wire.Bad(fmt.Sprintf("%s[%d]", param, i), "%s[%d] has %d bytes; it must have 1 to %d", param, i, len(stop), maxStopLength)
+		}
+	}
+	return nil
 }
 
 // SamplingNames are the names of Sampling's parameters, and of those that OpenAI's interfaces have in common.

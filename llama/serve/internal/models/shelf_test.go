@@ -70,7 +70,7 @@ type kind struct {
 	said  int64         // what the shelf is told before
 	size  int64         // what it takes
 	load  time.Duration // how long loading takes
-	shut  time.Duration // how long closing takes
+	shut  time.Duration // how long closing takes, and giving up a load
 	fails func() error  // called by each load; nil: it never fails
 	deaf  bool          // loading does not look at its context
 
@@ -87,6 +87,7 @@ func (k *kind) slot(f *fakes) *slot {
 		}
 		f.take(k.size)
 		undo := func(err error) (thing, error) {
+			time.Sleep(k.shut)
 			f.take(-k.size)
 			k.open.Add(-1)
 			return nil, err
@@ -193,20 +194,22 @@ func TestWhoLeavesDoesNotSpoilIt(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		patience []time.Duration // of those who ask, one second apart; loading takes ten seconds
-		deaf     bool
-		want     []bool // who gets it
+		shut     time.Duration   // how long it takes to give up the load
+		deaf     bool            // it is not given up at all
+		want     []bool          // who gets it
 		loads    int32
 	}{
-		{"one of two leaves", []time.Duration{5 * time.Second, time.Hour}, false, []bool{false, true}, 1},
-		{"all leave", []time.Duration{3 * time.Second, 3 * time.Second}, false, []bool{false, false}, 1},
-		{"one comes after all have left", []time.Duration{500 * time.Millisecond, time.Hour}, false, []bool{false, true}, 2},
-		{"one comes after all have left, while the load goes on", []time.Duration{500 * time.Millisecond, time.Hour}, true, []bool{false, true}, 1},
-		{"no time at all", []time.Duration{0}, false, []bool{false}, 0},
+		{"one of two leaves", []time.Duration{5 * time.Second, time.Hour}, 0, false, []bool{false, true}, 1},
+		{"all leave", []time.Duration{3 * time.Second, 3 * time.Second}, 0, false, []bool{false, false}, 1},
+		{"one comes after all have left", []time.Duration{500 * time.Millisecond, time.Hour}, 0, false, []bool{false, true}, 2},
+		{"one comes while the load is given up", []time.Duration{500 * time.Millisecond, time.Hour}, time.Second, false, []bool{false, true}, 2},
+		{"one comes after all have left, while the load goes on", []time.Duration{500 * time.Millisecond, time.Hour}, 0, true, []bool{false, true}, 1},
+		{"no time at all", []time.Duration{0}, 0, false, []bool{false}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakes{t: t}
-				k := &kind{name: "a", load: 10 * time.Second, deaf: c.deaf, size: 1}
+				k := &kind{name: "a", load: 10 * time.Second, shut: c.shut, deaf: c.deaf, size: 1}
 				s := shelfOf(t, 0, f, k)
 				var all sync.WaitGroup
 				left := errors.New("left")
@@ -342,59 +345,65 @@ type fixedThing struct{ size int64 }
 func (f *fixedThing) bytes() int64 { return f.size }
 func (f *fixedThing) close() error { return nil }
 
+// TestAStreamOfRequestsKeepsNobodyWaiting keeps two models in use without a pause, and asks for a third one, which needs the room of
+// one of them or of both.
 func TestAStreamOfRequestsKeepsNobodyWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakes{t: t, budget: 25}
-		a := &kind{name: "a", said: 10, size: 10, load: time.Second, shut: time.Second}
-		b := &kind{name: "b", said: 10, size: 10, load: time.Second, shut: time.Second}
-		c := &kind{name: "c", said: 20, size: 20, load: time.Second, shut: time.Second}
-		s := shelfOf(t, f.budget, f, a, b, c)
-		stop := make(chan struct{})
-		var served [2]atomic.Int32
-		var all sync.WaitGroup
-		for i := range 6 { // each of a and b always has two or three leases that overlap
-			all.Go(func() {
-				o := s.slots[i%2]
-				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
-				for {
-					select {
-					case <-stop:
-						return
-					default:
+	for _, size := range []int64{10, 20} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fakes{t: t, budget: 25}
+			a := &kind{name: "a", said: 10, size: 10, load: time.Second, shut: time.Second}
+			b := &kind{name: "b", said: 10, size: 10, load: time.Second, shut: time.Second}
+			c := &kind{name: "c", said: size, size: size, load: time.Second, shut: time.Second}
+			s := shelfOf(t, f.budget, f, a, b, c)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // otherwise a test that fails would not end
+			defer cancel()
+			stop := make(chan struct{})
+			var served [2]atomic.Int32
+			var all sync.WaitGroup
+			for i := range 6 { // of each of the two there are always two or three leases
+				all.Go(func() {
+					o := s.slots[i%2]
+					time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						if _, err := s.acquire(ctx, o); err != nil {
+							t.Error(err)
+							return
+						}
+						time.Sleep(2 * time.Second)
+						s.release(o)
+						served[i%2].Add(1)
 					}
-					if _, err := s.acquire(t.Context(), o); err != nil {
-						t.Error(err)
-						return
+				})
+			}
+			for range 5 {
+				before := [2]int32{served[0].Load(), served[1].Load()}
+				time.Sleep(time.Minute)
+				for i := range served {
+					if n := served[i].Load() - before[i]; n < 30 {
+						t.Errorf("while the third was not wanted, model %d served %d requests in a minute", i, n)
 					}
-					time.Sleep(2 * time.Second)
-					s.release(o)
-					served[i%2].Add(1)
 				}
-			})
-		}
-		time.Sleep(time.Minute)
-		for range 5 {
-			began := time.Now()
-			if _, err := s.acquire(t.Context(), s.slots[2]); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(began); took > 12*time.Second {
-				t.Errorf("the third model came after %v", took)
-			}
-			before := [2]int32{served[0].Load(), served[1].Load()}
-			checkShelf(t, s)
-			s.release(s.slots[2])
-			time.Sleep(time.Minute)
-			for i := range served {
-				if n := served[i].Load() - before[i]; n < 30 {
-					t.Errorf("afterwards model %d served %d requests in a minute", i, n)
+				began := time.Now()
+				if _, err := s.acquire(ctx, s.slots[2]); err != nil {
+					t.Error(err)
+					break
 				}
+				if took := time.Since(began); took > 5*time.Second { // the leases that there are, closing, and loading
+					t.Errorf("the third one, of %d bytes, came after %v", size, took)
+				}
+				checkShelf(t, s)
+				s.release(s.slots[2])
 			}
-		}
-		close(stop)
-		all.Wait()
-		end(t, s, f)
-	})
+			close(stop)
+			all.Wait()
+			end(t, s, f)
+		})
+	}
 }
 
 func TestWhatStopsBeingNeededStays(t *testing.T) {
@@ -430,6 +439,37 @@ func TestWhatStopsBeingNeededStays(t *testing.T) {
 			t.Errorf("%d and %d loads, want 1 and 0", a.loads.Load(), b.loads.Load())
 		}
 		s.release(s.slots[0])
+		end(t, s, f)
+	})
+}
+
+func TestWhatShrinksInTimeStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakes{t: t}
+		a, b := &kind{name: "a", said: 10, size: 10}, &kind{name: "b", said: 10, size: 10}
+		s := shelfOf(t, 15, f, a, b)
+		got, err := s.acquire(t.Context(), s.slots[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for _, i := range []int{1, 0} { // there is no room for the first, and the second waits behind it
+			all.Go(func() {
+				if _, err := s.acquire(t.Context(), s.slots[i]); err != nil {
+					t.Error(err)
+					return
+				}
+				s.release(s.slots[i])
+			})
+			synctest.Wait()
+		}
+		got.(*fake).size.Store(5)
+		f.take(-5)
+		s.release(s.slots[0])
+		all.Wait()
+		if a.loads.Load() != 1 {
+			t.Error("what had become small enough was given back")
+		}
 		end(t, s, f)
 	})
 }
@@ -597,11 +637,11 @@ func TestNothingDeadlocks(t *testing.T) {
 				all.Go(func() {
 					r := rand.New(rand.NewPCG(seed, uint64(i)))
 					for range 15 {
-						ctx, cancel := t.Context(), func() {}
-						impatient := r.IntN(3) == 0
+						patience, impatient := time.Hour, r.IntN(3) == 0
 						if impatient {
-							ctx, cancel = context.WithTimeout(ctx, time.Duration(r.IntN(150))*time.Millisecond)
+							patience = time.Duration(r.IntN(150)) * time.Millisecond
 						}
+						ctx, cancel := context.WithTimeout(t.Context(), patience)
 						o := s.slots[r.IntN(len(s.slots))]
 						got, err := s.acquire(ctx, o)
 						switch {

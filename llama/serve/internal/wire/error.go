@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -26,9 +27,31 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns what happened.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Within returns the error of something at a place: its Param begins with the place, and its Message with its Param. Within("input[2]") of an
+// error at "role" is one at "input[2].role".
+func (e *Error) Within(place string) *Error {
+	outer := *e
+	outer.Param = place + e.Param
+	if e.Param != "" && e.Param[0] != '[' {
+		outer.Param = place + "." + e.Param
+	}
+	rest, told := strings.CutPrefix(e.Message, e.Param)
+	if told = told && e.Param != "" && (strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, ":")); !told {
+		rest = ": " + e.Message
+	}
+	outer.Message = outer.Param + rest
+	return &outer
+}
+
 // Bad returns the error of a parameter that is wrong: status 400.
 func Bad(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
+}
+
+// Missing returns the error of a parameter that has to be there, and is not: status 400. want says what it must be: "a string".
+func Missing(param, want string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "missing_required_parameter", Param: param,
+		Message: fmt.Sprintf("%s is missing; it must be %s", param, want)}
 }
 
 // Unsupported returns the error of a parameter, or of a value, that means something which this server does not do: status 400.

@@ -1,0 +1,58 @@
+package clients
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// leaves checks that an answer whose client leaves ends. begin starts an answer of longSchema's form at the small server and returns, once the
+// first piece of it has come, a function that reads the rest. ask asks the same server for something short. That server computes one
+// answer at a time, so that the short one comes soon only if nobody computes the long one any more.
+func leaves(t *testing.T, begin func(context.Context) (rest func()), ask func()) {
+	t.Helper()
+	started := time.Now()
+	begin(t.Context())()
+	long := time.Since(started)
+
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	rest := begin(ctx)
+	leave()
+	rest()
+	left := time.Now()
+	ask()
+	if waited := time.Since(left); waited > long/2 {
+		t.Errorf("after its client left, the answer kept another waiting for %v; all of it takes %v", waited, long)
+	}
+}
+
+// crowd checks what a client is told when too many ask at once. begin and ask are as for leaves, but that ask returns whether it was refused:
+// eight are asked while a long answer is computed, of which the server lets one wait.
+func crowd(t *testing.T, begin func(context.Context) (rest func()), ask func() (refused bool)) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	rest := begin(ctx)
+	outcomes := make(chan bool)
+	const asked = 8
+	for range asked {
+		go func() { outcomes <- ask() }()
+	}
+	refused := 0
+	for i := range asked {
+		if <-outcomes {
+			refused++
+		}
+		if i == 0 {
+			if refused == 0 {
+				t.Error("the first that came back was answered, and not refused")
+			}
+			leave() // who waits is answered now
+		}
+	}
+	rest()
+	if refused == asked {
+		t.Error("nobody was let wait")
+	}
+}

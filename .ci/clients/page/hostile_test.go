@@ -1,0 +1,155 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// hostile is what a model may write to reach out of its answer. Each would set the property hacked of the window, ask some server for
+// something, or change the page around it.
+var hostile = []string{
+	`<img src=x onerror="window.hacked=1">`,
+	`<img src="http://127.0.0.1:9/pixel.png">`,
+	`![a picture](http://127.0.0.1:9/pixel.png)`,
+	`![a picture][p]` + "\n\n[p]: http://127.0.0.1:9/pixel.png",
+	`<script>window.hacked=1</script>`,
+	`<script src="http://127.0.0.1:9/a.js"></script>`,
+	`[click](javascript:window.hacked=1)`,
+	`[click](JaVaScRiPt:window.hacked=1)`,
+	"[click](java\tscript:window.hacked=1)",
+	`[click](&#106;avascript:window.hacked=1)`,
+	`[click](data:text/html,<script>window.hacked=1</script>)`,
+	`[click](vbscript:hacked)`,
+	`[click](blob:http://127.0.0.1/x)`,
+	`[click](file:///etc/passwd)`,
+	`<javascript:window.hacked=1>`,
+	`<a href="javascript:window.hacked=1" id="prompt" name="app">click</a>`,
+	`<iframe src="http://127.0.0.1:9/"></iframe>`,
+	`<iframe srcdoc="<script>parent.hacked=1</script>"></iframe>`,
+	`<form action="http://127.0.0.1:9/"><input name=a autofocus onfocus="window.hacked=1"><button>go</button></form>`,
+	`<svg onload="window.hacked=1"><a xlink:href="javascript:window.hacked=1"><text y=20>x</text></a></svg>`,
+	`<svg><animate onbegin="window.hacked=1" attributeName=x dur=1s></svg>`,
+	`<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=x onerror=window.hacked=1&gt;">`,
+	`<math><mtext><h1><a><mglyph><svg><mtext><textarea><a title="</textarea><img src=x onerror=window.hacked=1>">`,
+	`<svg></p><style><a id="</style><img src=1 onerror=window.hacked=1>">`,
+	`<noscript><p title="</noscript><img src=x onerror=window.hacked=1>">`,
+	`<form><math><mtext></form><form><mglyph><style></math><img src onerror=window.hacked=1>`,
+	`<template><img src=x onerror=window.hacked=1></template>`,
+	`<div style="position:fixed;inset:0;background:url(http://127.0.0.1:9/)">covering</div>`,
+	`<style>body{display:none}@import "http://127.0.0.1:9/a.css";</style>`,
+	`<link rel=stylesheet href="http://127.0.0.1:9/a.css">`,
+	`<base href="http://127.0.0.1:9/">`,
+	`<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/">`,
+	`<object data="http://127.0.0.1:9/"></object><embed src="http://127.0.0.1:9/">`,
+	`<video src="http://127.0.0.1:9/" onerror="window.hacked=1" autoplay></video>`,
+	`<details open ontoggle="window.hacked=1">x</details>`,
+	`<dialog open>over everything</dialog>`,
+	`<p id="send" class="visually-hidden" onclick="window.hacked=1" slot=x popover>text</p>`,
+	"```html\"><img src=x onerror=window.hacked=1>\n<img src=x onerror=window.hacked=1>\n```",
+	"`<img src=x onerror=window.hacked=1>`",
+	`| <img src=x onerror=window.hacked=1> |` + "\n|---|\n| <svg onload=window.hacked=1> |",
+	`- [ ] <input type=image src=http://127.0.0.1:9/ onerror=window.hacked=1>`,
+	`<br onmouseover="window.hacked=1"><sub onclick="window.hacked=1">x</sub>`,
+	"<br\u00a0/onload=window.hacked=1>",
+	`<!--><img src=x onerror=window.hacked=1>-->`,
+	`<![CDATA[><img src=x onerror=window.hacked=1>]]>`,
+	`<?xml version="1.0"?><img src=x onerror=window.hacked=1>`,
+	`# Heading <img src=x onerror=window.hacked=1> {#prompt}`,
+	`[link](https://example.org "a title onmouseover=window.hacked=1 \" onmouseover=\"window.hacked=1")`,
+	"http://127.0.0.1:9/\"onmouseover=\"window.hacked=1",
+}
+
+// harmless is whether, of what the model wrote, nothing is there but what may be: it is ” or says what is there.
+const harmless = `(() => {
+	const tags = new Set('A BLOCKQUOTE BR CODE DEL EM H3 H4 H5 H6 HR KBD LI OL P PRE STRONG SUB SUP TABLE TBODY TD TH THEAD TR UL'.split(' '));
+	const attributes = new Set(['href', 'rel', 'target', 'align', 'start', 'tabindex', 'role', 'aria-label', 'class']);
+	for (const element of document.querySelectorAll('.prose *')) {
+		if (element.closest('.code-head') || element.matches('.block, .code, .table')) continue;
+		if (!tags.has(element.tagName)) return 'an element ' + element.outerHTML;
+		for (const { name } of element.attributes) if (!attributes.has(name)) return 'an attribute of ' + element.outerHTML;
+		if (element.className && !/^(as-h[1-6]|plain)$/.test(element.className)) return 'a class: ' + element.outerHTML;
+		if (element.tagName === 'A' && !(/^(https?|mailto):$/.test(element.protocol) && element.rel === 'noopener noreferrer' && element.target === '_blank')) return 'a link ' + element.outerHTML;
+	}
+	return 'hacked' in window ? 'window.hacked' : '';
+})()`
+
+func TestHostileAnswersChangeNothing(t *testing.T) {
+	f := start(t, func(r request, a *answer) {
+		if r.last() == "all at once" {
+			a.say(strings.Join(hostile, "\n\n"))
+		} else {
+			for _, text := range hostile { // cut anywhere, as tokens are
+				for i := 0; i < len(text); i += 16 {
+					a.say(strings.ToValidUTF8(text[i:min(i+16, len(text))], ""))
+				}
+				a.say("\n\n")
+			}
+		}
+		a.end("stop")
+	})
+	b := open(t, f.URL)
+	js[chromedp.Void](b, `addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI))`)
+	b.ask("piece by piece")
+	b.ask("all at once")
+	// Pointers that rest on things and the keyboard's focus set some handlers off.
+	js[chromedp.Void](b, `for (const element of document.querySelectorAll('.prose *')) for (const type of ['mouseover', 'focus', 'toggle', 'load', 'error', 'begin']) element.dispatchEvent(new Event(type))`)
+	if found := js[string](b, harmless); found != "" {
+		t.Errorf("the answer has %s", found)
+	}
+	if shown := b.text(".prose"); !strings.Contains(shown, "<script>window.hacked=1</script>") || !strings.Contains(shown, "a picture") {
+		t.Errorf("what the model wrote is not shown: %s", shown)
+	}
+	equal(t, "fields called prompt", js[int](b, "document.querySelectorAll('#prompt').length"), 1)
+	b.reload()
+	if found := js[string](b, harmless); found != "" {
+		t.Errorf("after a reload the answer has %s", found)
+	}
+	b.picture("hostile")
+}
+
+// The second wall stands alone: what marked would let through if it were told to leave HTML as it is.
+func TestTheCleanerAlone(t *testing.T) {
+	f := start(t, says("x"))
+	b := open(t, f.URL)
+	b.expect("Content Security Policy") // the cleaner parses in a document where nothing runs, and the browser says of each handler that it did not
+	b.ask("make a place for answers")
+	for _, text := range hostile {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		js[chromedp.Void](b, fmt.Sprintf(`import('/page/js/markdown.js').then(({ clean }) => {
+			const place = document.querySelector('.prose');
+			place.replaceChildren(clean(%s));
+		})`, quoted))
+		if found := js[string](b, harmless); found != "" {
+			t.Errorf("of %s there stays %s", text, found)
+		}
+	}
+}
+
+// Markdown that is nested or repeated without end must not stop the page.
+func TestEndlessMarkdown(t *testing.T) {
+	f := start(t, func(r request, a *answer) {
+		pattern, _, _ := strings.Cut(r.last(), "¦")
+		for range 60 {
+			a.say(strings.Repeat(pattern, 500))
+		}
+		a.end("stop")
+	})
+	for _, pattern := range []string{"> ", "[", "*a ", "**a", "<a ", "`", "- ", "![", "_a_", "|", "(", "&#", "<!--", "1. ", "~", "[a](", "\\", "a "} {
+		t.Run(pattern, func(t *testing.T) {
+			b := open(t, f.URL)
+			start := time.Now()
+			b.ask(pattern + "¦")
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package page
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// sights are the windows and colours that the page is looked at in.
+var sights = []struct {
+	name          string
+	width, height int64
+	scheme        string
+}{
+	{"desktop-light", 1280, 800, "light"},
+	{"desktop-dark", 1280, 800, "dark"},
+	{"phone-light", 375, 812, "light"},
+	{"phone-dark", 375, 812, "dark"},
+}
+
+// see makes the window of this size and these colours.
+func (b *tab) see(width, height int64, scheme string) {
+	b.t.Helper()
+	if width < 800 {
+		b.do(chromedp.EmulateViewport(width, height, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
+	} else {
+		b.do(chromedp.EmulateViewport(width, height))
+	}
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+const essay = "Memory for a conversation grows with its length, so the server keeps **one slot for each token** and gives up the least useful ones.\n\n" +
+	"## What happens\n\n1. The prompt is compared with what is *already there*.\n2. Only the rest is computed.\n3. The answer follows, token by token.\n\n" +
+	"```go\nfor piece, err := range session.Chat(ctx, history, params) {\n\tif err != nil {\n\t\treturn fmt.Errorf(\"answering a question that was rather long: %w\", err)\n\t}\n\tfmt.Print(piece.Text)\n}\n```\n\n" +
+	"| policy | keeps | costs |\n|---|---|---:|\n| window | the newest | 0 |\n| attention | what is looked at | 3 % |\n\n" +
+	"> A cache is a promise that yesterday was worth remembering.\n\nMore in [the documentation](https://example.org/docs), or try `go doc ./llama`."
+
+func TestLooks(t *testing.T) {
+	f := start(t, func(r request, a *answer) {
+		switch {
+		case len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role != "tool":
+			a.say("I will look that up.")
+			a.call(0, "call_1", "get_weather", `{"city": "Nai`, `robi"}`)
+			a.end("tool_calls")
+		default:
+			a.say(essay)
+			a.end("stop")
+		}
+	})
+	b := open(t, f.URL)
+	for _, s := range sights {
+		b.see(s.width, s.height, s.scheme)
+		b.picture("welcome-" + s.name)
+	}
+	b.see(1280, 800, "light")
+	for _, question := range []string{"Plan a walk through Nairobi for Sunday", "What does a cache cost?", "How does the server remember what I said before?"} {
+		b.button("New conversation")
+		b.ask(question)
+	}
+	b.button("Another answer")
+	b.answered()
+	for _, s := range sights {
+		b.see(s.width, s.height, s.scheme)
+		js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 0")
+		b.picture("talk-top-" + s.name)
+		js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 1e6")
+		b.picture("talk-end-" + s.name)
+		b.click("#cache-button")
+		b.picture("cache-" + s.name)
+		b.click("#cache-button")
+		if s.width < 800 {
+			b.click("#open-sidebar")
+			b.picture("drawer-" + s.name)
+			b.click("#close-sidebar")
+		}
+		b.click("#open-settings")
+		b.click("#sample-tools")
+		b.picture("settings-" + s.name)
+		b.click("#close-settings")
+	}
+	b.ask("How warm is it in Nairobi?")
+	for _, s := range sights {
+		b.see(s.width, s.height, s.scheme)
+		js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 1e6")
+		b.picture("card-" + s.name)
+	}
+	b.button("Send the result")
+	b.answered()
+	// No width lets the page itself scroll sideways.
+	for _, width := range []int64{320, 375, 600, 861, 1280} {
+		b.see(width, 700, "light")
+		if wide := js[bool](b, "document.documentElement.scrollWidth > innerWidth || document.querySelector('#scroller').scrollWidth > document.querySelector('#scroller').clientWidth"); wide {
+			t.Errorf("at %d pixels the page is wider than its window", width)
+			b.picture(fmt.Sprintf("wide-%d", width))
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package anthropic
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// message is an answer.
+type message struct {
+	ID      string  `json:"id"`
+	Type    string  `json:"type"`
+	Role    string  `json:"role"`
+	Model   string  `json:"model"`
+	Content []block `json:"content"`
+	ending
+	Usage       usage  `json:"usage"`
+	Fingerprint string `json:"system_fingerprint"` // ours: which weights the answer is of
+}
+
+// newMessage returns the message of an answer that has not begun. How many of the prompt's tokens are in the cache is not known then.
+func newMessage(m *ask.Model, prompt int) message {
+	return message{ID: "msg_" + rand.Text(), Type: "message", Role: llama.RoleAssistant, Model: m.Name, Content: []block{},
+		Usage: usage{Input: prompt}, Fingerprint: "fp_" + m.Fingerprint}
+}
+
+// gathered is the sink of a whole answer.
+type gathered struct {
+	blocks []block
+	text   strings.Builder // of the last block
+}
+
+func (g *gathered) begin(b block) error {
+	g.text.Reset()
+	g.blocks = append(g.blocks, b)
+	return nil
+}
+
+func (g *gathered) goOn(part string) error {
+	g.text.WriteString(part)
+	return nil
+}
+
+func (g *gathered) end() error {
+	last, text := &g.blocks[len(g.blocks)-1], g.text.String()
+	if last.Type == textType {
+		last.Text = &text
+	} else {
+		last.Input = json.RawMessage(text)
+	}
+	return nil
+}
+
+// whole answers without a stream.
+func whole(w http.ResponseWriter, answers *ask.Answers, out message) error {
+	var all gathered
+	c := cutter{to: &all}
+	for {
+		e, ok, err := answers.Next(nil)
+		switch {
+		case err != nil:
+			return err
+		case e.Err != nil:
+			return e.Err
+		case !ok:
+			out.Content = append(out.Content, all.blocks...)
+			return wire.Write(w, http.StatusOK, out)
+		}
+		if err := c.add(e.Piece); err != nil {
+			return err
+		}
+		if e.Piece.Stop != 0 {
+			out.ending, out.Usage = endingOf(e.Piece), usageOf(e.Piece.Stats)
+		}
+	}
+}

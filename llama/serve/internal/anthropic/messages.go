@@ -1,0 +1,220 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// request is what POST /v1/messages and POST /v1/messages/count_tokens read. seed and min_p are this server's additions.
+type request struct {
+	Model         string          `json:"model"`
+	MaxTokens     *int            `json:"max_tokens"`
+	Messages      json.RawMessage `json:"messages"`
+	System        json.RawMessage `json:"system"`
+	StopSequences []string        `json:"stop_sequences"`
+	Temperature   *float32        `json:"temperature"`
+	TopP          *float32        `json:"top_p"`
+	TopK          int             `json:"top_k"`
+	MinP          float32         `json:"min_p"`
+	Seed          *int64          `json:"seed"`
+	Stream        bool            `json:"stream"`
+	Tools         json.RawMessage `json:"tools"`
+	ToolChoice    json.RawMessage `json:"tool_choice"`
+	OutputConfig  json.RawMessage `json:"output_config"`
+	OutputFormat  json.RawMessage `json:"output_format"` // the older place of output_config.format
+}
+
+var requestRules = wire.Rules{
+	"metadata": wire.Harmless(), "service_tier": wire.Harmless(), "speed": wire.Harmless(), "cache_control": wire.Harmless(),
+	"betas": wire.Harmless(), "user_profile_id": wire.Harmless(), "workspace_id": wire.Harmless(), "billing_policy": wire.Harmless(),
+	"thinking":              wire.Refused("the models do not think aside", `{"type":"disabled"}`),
+	"container":             wire.Refused("the server runs no code"),
+	"mcp_servers":           wire.Refused("the server calls no other servers", "[]"),
+	"context_management":    wire.Refused("prompts are taken as they are", `{}`, `{"edits":[]}`),
+	"compaction":            wire.Refused("prompts are taken as they are"),
+	"diagnostics":           wire.Refused("nothing is kept of earlier requests"),
+	"fallbacks":             wire.Refused("the model that is asked answers", "[]"),
+	"fallback_credit_token": wire.Refused("the model that is asked answers"),
+	"inference_geo":         wire.Refused("the server does not know where it is"),
+	"thread":                wire.Refused("nothing is stored"),
+}
+
+// question is what a request asks, as far as it is known without the model.
+type question struct {
+	conversation
+	params llama.Params
+	tools  tools
+	form   ask.Form
+	names  ask.Names // of what llama's errors name
+}
+
+// read reads a request. Of one that only counts tokens, what says how to answer may be missing.
+func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in request, q question, err error) {
+	if err = wire.Read(w, r, a.Desk.MaxBody, requestRules, &in); err != nil {
+		return in, q, err
+	}
+	if in.Model == "" {
+		return in, q, wire.Bad("model", "model is missing")
+	}
+	if q.params, err = in.params(r.Context(), counts); err != nil {
+		return in, q, err
+	}
+	if q.conversation, err = in.conversation(); err != nil {
+		return in, q, err
+	}
+	if q.tools, err = in.tools(r.Header); err != nil {
+		return in, q, err
+	}
+	form, place, err := in.form()
+	if err != nil {
+		return in, q, err
+	}
+	if form.Schema != nil && q.begun != "" {
+		return in, q, wire.Unsupported(q.last, "%s: an answer cannot both go on with a text and be of a form: leave the assistant's last message out, or %s",
+			q.last, place)
+	}
+	q.form = form
+	q.names = ask.SamplingNames()
+	q.names["Params.MaxTokens"], q.names["Params.Stop"] = "max_tokens", "stop_sequences"
+	q.names["history"], q.names["prompt"] = "messages", "messages"
+	q.names["Params.Template.Tools["], q.names["tools"] = "tools[", "tools"
+	q.names["schema"] = place
+	q.name(q.names)
+	return in, q, nil
+}
+
+// maxTemperature is Anthropic's.
+const maxTemperature = 1
+
+// params returns how the answer is to be chosen, without what needs the model.
+func (in *request) params(ctx context.Context, counts bool) (llama.Params, error) {
+	if t := in.Temperature; t != nil && !(*t >= 0 && *t <= maxTemperature) {
+		return llama.Params{}, wire.Bad("temperature", "temperature is %v; it must be 0 to %d", *t, maxTemperature)
+	}
+	if err := ask.Stops("stop_sequences", in.StopSequences); err != nil {
+		return llama.Params{}, err
+	}
+	s := ask.Sampling{Temperature: in.Temperature, TopP: in.TopP, TopK: in.TopK, MinP: in.MinP, Seed: in.Seed}
+	p, err := s.Params(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.Stop = in.StopSequences
+	switch {
+	case in.MaxTokens != nil && *in.MaxTokens < 1:
+		return p, wire.Bad("max_tokens", "max_tokens is %d; it must be at least 1", *in.MaxTokens)
+	case in.MaxTokens != nil:
+		p.MaxTokens = *in.MaxTokens
+	case !counts:
+		return p, wire.Bad("max_tokens", "max_tokens is missing: it is the most tokens that the answer may have")
+	}
+	return p, nil
+}
+
+// configRules are the members of output_config that are not read.
+var configRules = wire.Rules{
+	"effort":      wire.Refused("the models do not think aside", `"high"`),
+	"task_budget": wire.Refused("max_tokens bounds the answer"),
+}
+
+// form returns the form that is asked of the answer, and the name of the parameter that asks for it. A schema is kept as a whole or refused.
+func (in *request) form() (form ask.Form, place string, err error) {
+	place = "output_config.format"
+	var format json.RawMessage
+	if in.OutputConfig != nil {
+		var config struct {
+			Format json.RawMessage `json:"format"`
+		}
+		if err := wire.Object("output_config", in.OutputConfig, configRules, &config); err != nil {
+			return form, place, err
+		}
+		format = config.Format
+	}
+	switch {
+	case in.OutputFormat != nil && format != nil:
+		return form, place, wire.Bad("output_format", "output_format stands beside %s, which is the newer name of the same", place)
+	case in.OutputFormat != nil:
+		place, format = "output_format", in.OutputFormat
+	case format == nil:
+		return form, place, nil
+	}
+	var f struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	if err := wire.Object(place, format, nil, &f); err != nil {
+		return form, place, err
+	}
+	switch {
+	case f.Type != "json_schema":
+		return form, place, wire.Bad(place+".type", `%s.type is %.40q; it must be "json_schema"`, place, f.Type)
+	case f.Schema == nil:
+		return form, place, wire.Bad(place+".schema", "%s.schema is missing", place)
+	}
+	return ask.Form{Schema: f.Schema}, place, nil
+}
+
+// Messages serves POST /v1/messages.
+func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	in, q, err := a.read(w, r, false)
+	if err != nil {
+		return err
+	}
+	m, err := a.Desk.Open(ctx, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
+		return err
+	}
+	prompt, err := q.prompt(ctx, m)
+	if err != nil {
+		return err
+	}
+	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: q.begun == "", Params: q.params}}, q.names)
+	if err != nil {
+		return err
+	}
+	defer answers.Close()
+	out := newMessage(m, len(prompt))
+	if in.Stream {
+		return stream(w, ask.Of(ctx).ID, answers, out, q.tools.eager)
+	}
+	return whole(w, answers, out)
+}
+
+// CountTokens serves POST /v1/messages/count_tokens: how many tokens the prompt of a request to /v1/messages has.
+func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	in, q, err := a.read(w, r, true)
+	if err != nil {
+		return err
+	}
+	m, err := a.Desk.Open(ctx, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	prompt, err := q.prompt(ctx, m)
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, http.StatusOK, map[string]int{"input_tokens": len(prompt)})
+}
+
+// prompt returns the tokens that the answer comes after. Where the answer is begun already, the beginning stands behind the opening of the
+// assistant's turn as if the model had just written it, and the turn is left open.
+func (q *question) prompt(ctx context.Context, m *ask.Model) ([]llama.Token, error) {
+	prompt, err := m.Prompt(ctx, q.history, llama.TemplateOptions{Tools: q.tools.offer.List}, q.names)
+	if err != nil || q.begun == "" {
+		return prompt, err
+	}
+	return append(prompt, m.Model.Tokenizer().Encode(q.begun)...), nil
+}

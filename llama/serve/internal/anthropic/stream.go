@@ -1,0 +1,119 @@
+package anthropic
+
+import (
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// The events of a stream, in their order: a message begins; each of its blocks begins, goes on and ends; the message's end; nothing more comes.
+type (
+	messageStart struct {
+		Type    string  `json:"type"`
+		Message message `json:"message"`
+	}
+	blockStart struct {
+		Type  string `json:"type"`
+		Index int    `json:"index"`
+		Block block  `json:"content_block"`
+	}
+	blockDelta struct {
+		Type  string `json:"type"`
+		Index int    `json:"index"`
+		Delta delta  `json:"delta"`
+	}
+	blockStop struct {
+		Type  string `json:"type"`
+		Index int    `json:"index"`
+	}
+	messageDelta struct {
+		Type  string `json:"type"`
+		Delta ending `json:"delta"`
+		Usage usage  `json:"usage"`
+	}
+	// bare is an event that says nothing but its type: "ping" and "message_stop".
+	bare struct {
+		Type string `json:"type"`
+	}
+)
+
+// delta is what a block goes on with: one of these.
+type delta struct {
+	Type string  `json:"type"`
+	Text *string `json:"text,omitempty"`
+	JSON *string `json:"partial_json,omitempty"`
+}
+
+// streamed is the sink of a stream.
+type streamed struct {
+	events *wire.Events
+	index  int    // of the block that is open, or comes next
+	kind   string // of the block that is open
+}
+
+func (s *streamed) begin(b block) error {
+	s.kind = b.Type
+	return s.send("content_block_start", blockStart{"content_block_start", s.index, b})
+}
+
+func (s *streamed) goOn(part string) error {
+	d := delta{Type: "text_delta", Text: &part}
+	if s.kind == callType {
+		d = delta{Type: "input_json_delta", JSON: &part}
+	}
+	return s.send("content_block_delta", blockDelta{"content_block_delta", s.index, d})
+}
+
+func (s *streamed) end() error {
+	s.index++
+	return s.send("content_block_stop", blockStop{"content_block_stop", s.index - 1})
+}
+
+// send sends an event, whose name is its type.
+func (s *streamed) send(name string, event any) error { return s.events.Send(name, event) }
+
+// stream answers with a stream. The status is decided by the first event: an error that comes before any piece of the answer is no stream.
+// An error that comes later is an event too, the last one.
+func stream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager map[string]bool) error {
+	e, ok, err := answers.Next(nil)
+	if err != nil {
+		return err
+	}
+	if e.Err != nil {
+		return e.Err
+	}
+	s := &streamed{events: wire.NewEvents(w)}
+	if err := s.send("message_start", messageStart{"message_start", out}); err != nil {
+		return err
+	}
+	if err := s.send("ping", bare{"ping"}); err != nil {
+		return err
+	}
+	c := cutter{to: s, eager: eager}
+	for ; ok; e, ok, err = answers.Next(s.events.Flush) {
+		if e.Err != nil {
+			told := *e.Err
+			told.Request = request
+			_ = s.send("error", Shape(&told))
+			_ = s.events.Flush()
+			return e.Err
+		}
+		if err := c.add(e.Piece); err != nil {
+			return err
+		}
+		if e.Piece.Stop == 0 {
+			continue
+		}
+		if err := s.send("message_delta", messageDelta{"message_delta", endingOf(e.Piece), usageOf(e.Piece.Stats)}); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.send("message_stop", bare{"message_stop"}); err != nil {
+		return err
+	}
+	return s.events.Flush()
+}

@@ -1,0 +1,66 @@
+package ask
+
+import "github.com/antigravity-go/antigravity/llama"
+
+// Calls decides what a client is told of the function calls of one answer while its pieces come. What it was told is never taken back: the
+// texts together and the calls together are the answer, streamed or not.
+//
+// A call that the end of the answer breaks off (its longest length is reached, say) stays a call, with the arguments that came until then, as
+// it does at OpenAI: the reason for the end tells that the answer is not complete. What else turns out to be no call is text.
+type Calls struct {
+	// Sure tells that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
+	// arguments are told while they come, otherwise when the call is complete.
+	Sure bool
+
+	held []llama.CallPiece // of the call that comes, where that is not sure; all of one Index
+	told int               // calls of which the client was told
+}
+
+// Take returns the text and the parts of calls that the client is told of when a piece of the answer comes. Index counts the calls that it is
+// told of.
+func (c *Calls) Take(p llama.Piece) (text string, parts []llama.CallPiece) {
+	text, parts = c.take(p)
+	for i := range parts {
+		if parts[i].Name != "" {
+			c.told++
+		}
+		parts[i].Index = c.told - 1
+	}
+	return text, parts
+}
+
+func (c *Calls) take(p llama.Piece) (text string, parts []llama.CallPiece) {
+	text = p.Text
+	for _, part := range p.Calls {
+		switch {
+		case c.Sure && part.Broken && p.Stop != 0:
+			text = "" // the beginning of the call, which was told as a call already
+			if part.Broken = false; part.Name != "" || part.Arguments != "" {
+				parts = append(parts, part)
+			}
+		case c.Sure:
+			parts = append(parts, part)
+		case part.Broken:
+			c.held = c.held[:0]
+		default:
+			if len(c.held) > 0 && c.held[0].Index != part.Index {
+				parts = append(parts, c.release())
+			}
+			c.held = append(c.held, part)
+		}
+	}
+	if p.Stop != 0 && len(c.held) > 0 {
+		parts = append(parts, c.release())
+	}
+	return text, parts
+}
+
+// release returns the call that is held as one part.
+func (c *Calls) release() llama.CallPiece {
+	whole := c.held[0]
+	for _, part := range c.held[1:] {
+		whole.Arguments += part.Arguments
+	}
+	c.held = c.held[:0]
+	return whole
+}

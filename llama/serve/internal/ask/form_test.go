@@ -1,0 +1,92 @@
+package ask
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// embedded loads Flint once for all tests.
+var embedded = sync.OnceValues(func() (*llama.Model, error) { return flint.Load(nil) })
+
+// functionNamed is a function on offer, with a schema of its arguments.
+func functionNamed(name, schema string) json.RawMessage {
+	return json.RawMessage(`{"type":"function","function":{"name":"` + name + `","parameters":` + schema + `}}`)
+}
+
+const (
+	plainSchema = `{"type":"object","properties":{"city":{"type":"string"}}}`
+	hardSchema  = `{"type":"object","properties":{"cities":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}` // of which not all can be kept
+)
+
+// allows tells whether an answer may be this text, as far as it goes.
+func allows(t *testing.T, model *llama.Model, c llama.Constraint, text string) bool {
+	t.Helper()
+	tokens := model.Tokenizer().Encode(text)
+	m := c.Start()
+	set := llama.NewTokenSet(model.Tokenizer().VocabSize())
+	for _, token := range tokens {
+		if err := m.Allowed(set); err != nil {
+			t.Fatal(err)
+		}
+		if !set.Has(token) {
+			return false
+		}
+		if err := m.Accept(token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return true
+}
+
+func TestToolsConstraint(t *testing.T) {
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{Lease: &models.Lease{Model: model}}
+	names := Names{"tools": "tools", "schema": "text.format.schema"}
+	list := []json.RawMessage{functionNamed("weather", plainSchema), functionNamed("time", hardSchema)}
+	lossy := constrain.ToolOptions{Lossy: true}
+	for _, c := range []struct {
+		name  string
+		tools Tools
+		code  string // of the error; "": none
+		calls map[string]bool
+	}{
+		{"a schema that cannot be kept", Tools{List: list}, "unsupported_schema", nil},
+		{"what can be kept of it", Tools{List: list, Options: lossy}, "", map[string]bool{"weather": true, "time": true, "rain": false}},
+		{"another one is strict", Tools{List: list, Options: lossy, Strict: []string{"weather"}}, "", map[string]bool{"weather": true, "time": true}},
+		{"it is strict itself", Tools{List: list, Options: lossy, Strict: []string{"time"}}, "unsupported_schema", nil},
+		{"one is allowed", Tools{List: list, Options: lossy, Allowed: []string{"time"}}, "", map[string]bool{"weather": false, "time": true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p llama.Params
+			err := m.Constrain(t.Context(), &p, c.tools, Form{}, names)
+			if c.code != "" {
+				if e, ok := errors.AsType[*wire.Error](err); !ok || e.Code != c.code || e.Param != "tools" {
+					t.Fatalf("the error is %+v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Template.Tools) != len(list) {
+				t.Errorf("the model is shown %d functions of %d", len(p.Template.Tools), len(list))
+			}
+			for name, want := range c.calls {
+				if got := allows(t, model, p.Constraint, `{"name": "`+name+`", "parameters": {`); got != want {
+					t.Errorf("a call of %s: %v, want %v", name, got, want)
+				}
+			}
+		})
+	}
+}

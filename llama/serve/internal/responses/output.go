@@ -1,0 +1,210 @@
+package responses
+
+import (
+	"crypto/rand"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// message is an item: a stretch of text.
+type message struct {
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Role    string `json:"role"`
+	Content []part `json:"content"` // one part, or none at first
+}
+
+// part is a text.
+type part struct {
+	Type        string         `json:"type"`
+	Text        string         `json:"text"`
+	Annotations []struct{}     `json:"annotations"`
+	Logprobs    []tokenLogprob `json:"logprobs"`
+}
+
+// newPart returns a part. The slices are not nil: in JSON they are lists, not null.
+func newPart(text string, logs []tokenLogprob) part {
+	return part{Type: "output_text", Text: text, Annotations: []struct{}{}, Logprobs: listed(logs)}
+}
+
+func listed(logs []tokenLogprob) []tokenLogprob {
+	if logs == nil {
+		return []tokenLogprob{}
+	}
+	return logs
+}
+
+// call is an item: a function that is to be called.
+type call struct {
+	ID        string `json:"id"`
+	Type      string `json:"type"`
+	Status    string `json:"status"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// output puts the items of an answer together from its pieces, and sends an event of each thing that happens to them.
+//
+// Within a piece, what belongs to the call that was open comes first, then the text, then new calls. A call that the answer's end cuts off is
+// an item that is incomplete; its text, which the last piece then has, is no item once more.
+//
+// Invariants: at most one of message and call is not nil; it is the item that is open, and the last of items. written and logs are what has
+// come of it: they become part of the item when it is closed.
+type output struct {
+	send    func(event) error
+	items   []any // *message and *call
+	message *message
+	call    *call
+	index   int // of the open call among the answer's calls
+	written []byte
+	logs    []tokenLogprob
+	pending []tokenLogprob // of tokens whose text has not come
+}
+
+// add goes on with the next piece, whose tokens have these log-probabilities.
+func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
+	o.pending = append(o.pending, logs...)
+	calls := p.Calls
+	for ; len(calls) > 0 && o.call != nil && calls[0].Index == o.index; calls = calls[1:] {
+		if calls[0].Broken && cut(p.Stop) {
+			return o.close(true)
+		}
+		if err := o.goOn(calls[0]); err != nil {
+			return err
+		}
+	}
+	if p.Text != "" {
+		if err := o.write(p.Text); err != nil {
+			return err
+		}
+	}
+	for _, c := range calls {
+		if slices.ContainsFunc(calls, func(other llama.CallPiece) bool { return other.Index == c.Index && other.Broken }) {
+			continue // nothing has been told of it
+		}
+		if c.Name != "" {
+			if err := o.begin(c); err != nil {
+				return err
+			}
+		}
+		if err := o.goOn(c); err != nil {
+			return err
+		}
+	}
+	if p.Stop == 0 {
+		return nil
+	}
+	if len(o.items) == 0 { // an answer that says nothing is a message, too
+		if err := o.open(); err != nil {
+			return err
+		}
+	}
+	return o.close(cut(p.Stop) && o.call == nil) // a call that is not broken is complete
+}
+
+// open begins a message.
+func (o *output) open() error {
+	if err := o.close(false); err != nil {
+		return err
+	}
+	o.message = &message{ID: "msg_" + rand.Text(), Type: "message", Status: inProgress, Role: llama.RoleAssistant, Content: []part{}}
+	o.items = append(o.items, o.message)
+	if err := o.send(&itemEvent{o.head("response.output_item.added"), o.message}); err != nil {
+		return err
+	}
+	return o.send(&partEvent{o.head("response.content_part.added"), o.place(), newPart("", nil)})
+}
+
+// write goes on with a text.
+func (o *output) write(text string) error {
+	if o.message == nil {
+		if err := o.open(); err != nil {
+			return err
+		}
+	}
+	logs := o.pending
+	o.pending = nil
+	o.written, o.logs = append(o.written, text...), append(o.logs, logs...)
+	return o.send(&textDelta{o.head("response.output_text.delta"), o.place(), text, listed(logs)})
+}
+
+// begin begins a call.
+func (o *output) begin(c llama.CallPiece) error {
+	if err := o.close(false); err != nil {
+		return err
+	}
+	o.call = &call{ID: "fc_" + rand.Text(), Type: "function_call", Status: inProgress, CallID: c.ID, Name: c.Name}
+	o.index = c.Index
+	o.items = append(o.items, o.call)
+	return o.send(&itemEvent{o.head("response.output_item.added"), o.call})
+}
+
+// goOn goes on with the open call, or takes it back.
+func (o *output) goOn(c llama.CallPiece) error {
+	o.pending = nil // no log-probabilities are told of calls
+	if c.Broken {
+		o.items, o.call, o.written = o.items[:len(o.items)-1], nil, o.written[:0]
+		return nil
+	}
+	if c.Arguments == "" {
+		return nil
+	}
+	o.written = append(o.written, c.Arguments...)
+	return o.send(&argumentsDelta{o.head("response.function_call_arguments.delta"), o.call.ID, c.Arguments})
+}
+
+// close ends the item that is open, if any: as one that is complete unless it is cut off.
+func (o *output) close(cut bool) error {
+	status := completed
+	if cut {
+		status = incomplete
+	}
+	var events []event
+	switch {
+	case o.message != nil:
+		o.fill(status)
+		p := o.message.Content[0]
+		events = []event{
+			&textDone{o.head("response.output_text.done"), o.place(), p.Text, p.Logprobs},
+			&partEvent{o.head("response.content_part.done"), o.place(), p},
+			&itemEvent{o.head("response.output_item.done"), o.message},
+		}
+	case o.call != nil:
+		o.fill(status)
+		events = []event{
+			&argumentsDone{o.head("response.function_call_arguments.done"), o.call.ID, o.call.Name, o.call.Arguments},
+			&itemEvent{o.head("response.output_item.done"), o.call},
+		}
+	}
+	o.message, o.call, o.written, o.logs = nil, nil, o.written[:0], nil
+	for _, e := range events {
+		if err := o.send(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill makes what has come of the open item part of it.
+func (o *output) fill(status string) {
+	if o.message != nil {
+		o.message.Status, o.message.Content = status, []part{newPart(string(o.written), o.logs)}
+	}
+	if o.call != nil {
+		o.call.Status, o.call.Arguments = status, string(o.written)
+	}
+}
+
+// breakOff ends the answer in its middle, without a word: an open item is not complete, and nobody is to act on it.
+func (o *output) breakOff() {
+	o.fill(incomplete)
+	o.message, o.call = nil, nil
+}
+
+// head and place begin the events of the last item.
+func (o *output) head(name string) itemHead { return itemHead{head{Type: name}, len(o.items) - 1} }
+
+func (o *output) place() partPlace { return partPlace{ItemID: o.message.ID} }

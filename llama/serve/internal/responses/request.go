@@ -1,0 +1,161 @@
+package responses
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// request is what POST /v1/responses reads. Those of ask.Sampling that OpenAI's interface lacks, top_k and seed for example, are additions.
+type request struct {
+	Model        string  `json:"model"`
+	Input        *input  `json:"input"`
+	Instructions *string `json:"instructions"`
+	ask.Sampling
+	MaxOutputTokens   *int           `json:"max_output_tokens"`
+	Include           include        `json:"include"`
+	TopLogprobs       int            `json:"top_logprobs"`
+	Tools             tools          `json:"tools"`
+	ToolChoice        *toolChoice    `json:"tool_choice"`
+	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
+	Text              text           `json:"text"`
+	Reasoning         reasoning      `json:"reasoning"`
+	Stream            bool           `json:"stream"`
+	StreamOptions     *streamOptions `json:"stream_options"`
+	Metadata          metadata       `json:"metadata"` // this and what follows changes nothing, and comes back in the answer
+	User              *string        `json:"user"`
+	SafetyIdentifier  *string        `json:"safety_identifier"`
+	PromptCacheKey    *string        `json:"prompt_cache_key"`
+}
+
+var rules = wire.Rules{
+	"service_tier": wire.Harmless(), "prompt_cache_retention": wire.Harmless(), "prompt_cache_options": wire.Harmless(),
+	"store":                wire.Refused("nothing is stored", "false"),
+	"previous_response_id": wire.Refused("nothing is stored: send the whole conversation as input"),
+	"conversation":         wire.Refused("nothing is stored: send the whole conversation as input"),
+	"prompt":               wire.Refused("nothing is stored: send the prompt as instructions and input"),
+	"background":           wire.Refused("nothing is stored: read the answer while it comes, with stream", "false"),
+	"truncation":           wire.Refused("nothing of a conversation is left out", `"disabled"`),
+	"context_management":   wire.Refused("nothing of a conversation is left out"),
+	"max_tool_calls":       wire.Refused("it bounds calls of tools that a server runs, and there are none"),
+	"moderation":           wire.Refused("the server has no moderation"),
+}
+
+// names say what llama's errors are about.
+func names() ask.Names {
+	n := ask.SamplingNames()
+	n["Params.MaxTokens"], n["Params.Logprobs"] = "max_output_tokens", "top_logprobs"
+	n["history"], n["prompt"] = "input", "input"
+	n["Params.Template.Tools["], n["tools"] = "tools[", "tools"
+	n["schema"] = "text.format.schema"
+	return n
+}
+
+// maxTopLogprobs is the most alternatives that are told of a token.
+const maxTopLogprobs = 20
+
+// params returns how the answer is to be chosen, without what needs the model.
+func (in *request) params(ctx context.Context) (llama.Params, error) {
+	p, err := in.Sampling.Params(ctx)
+	if err != nil {
+		return p, err
+	}
+	switch {
+	case in.Input == nil:
+		return p, wire.Bad("input", "input is missing; it must be a string or a list of items")
+	case in.MaxOutputTokens != nil && *in.MaxOutputTokens < 1:
+		return p, wire.Bad("max_output_tokens", "max_output_tokens is %d; it must be 1 or more", *in.MaxOutputTokens)
+	case in.TopLogprobs < 0 || in.TopLogprobs > maxTopLogprobs:
+		return p, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", in.TopLogprobs, maxTopLogprobs)
+	case in.TopLogprobs > 0 && !in.Include.logprobs:
+		return p, wire.Bad("top_logprobs", "top_logprobs stands without %q in include", includeLogprobs)
+	case in.StreamOptions != nil && !in.Stream:
+		return p, wire.Bad("stream_options", "stream_options stands without stream")
+	}
+	if in.MaxOutputTokens != nil {
+		p.MaxTokens = *in.MaxOutputTokens
+	}
+	if in.Include.logprobs {
+		p.Logprobs = max(1, in.TopLogprobs) // what the chosen token's own needs, too
+	}
+	return p, nil
+}
+
+// conversation returns the messages that the model is to answer, and the names for what is wrong with them.
+func (in *request) conversation() ([]llama.Message, ask.Names) {
+	n := names()
+	var history []llama.Message
+	if in.Instructions != nil && *in.Instructions != "" {
+		history = append(history, llama.Message{Role: llama.RoleSystem, Content: *in.Instructions})
+		n["history[0]."] = "instructions."
+	}
+	for i, place := range in.Input.places {
+		n[fmt.Sprintf("history[%d].", len(history)+i)] = "input" + place + "."
+	}
+	return append(history, in.Input.history...), n
+}
+
+// include is what an answer tells beside its items.
+type include struct{ logprobs bool }
+
+const includeLogprobs = "message.output_text.logprobs"
+
+// vacuous are OpenAI's other values. They ask for details of items that answers of this server never have.
+var vacuous = map[string]bool{
+	"file_search_call.results": true, "web_search_call.results": true, "web_search_call.action.sources": true,
+	"message.input_image.image_url": true, "computer_call_output.output.image_url": true, "code_interpreter_call.outputs": true,
+	"reasoning.encrypted_content": true,
+}
+
+// UnmarshalJSON reads a list of OpenAI's values.
+func (i *include) UnmarshalJSON(data []byte) error {
+	var list []string
+	if err := unmarshal(data, &list, "it must be a list of strings"); err != nil {
+		return err
+	}
+	for place, value := range list {
+		if value == includeLogprobs {
+			i.logprobs = true
+		} else if !vacuous[value] {
+			return wire.Bad(fmt.Sprintf("[%d]", place), "it is %.60q; it must be %q, or one of OpenAI's other values, which change nothing", value, includeLogprobs)
+		}
+	}
+	return nil
+}
+
+// reasoning is how much a model is to think aside: the models here do not.
+type reasoning struct {
+	Effort string `json:"effort"`
+}
+
+// UnmarshalJSON accepts what asks for no reasoning.
+func (r *reasoning) UnmarshalJSON(data []byte) error {
+	const why = "the models do not think aside"
+	type plain reasoning
+	err := wire.Object("", data, wire.Rules{
+		"summary": wire.Refused(why), "generate_summary": wire.Refused(why), "context": wire.Refused(why), "mode": wire.Refused(why),
+	}, (*plain)(r))
+	if err == nil && r.Effort != "" && r.Effort != "none" {
+		return wire.Unsupported("effort", `it is %.40q; it must be "none": %s`, r.Effort, why)
+	}
+	return err
+}
+
+// metadata are a client's notes.
+type metadata map[string]string
+
+// UnmarshalJSON reads them.
+func (m *metadata) UnmarshalJSON(data []byte) error {
+	return unmarshal(data, (*map[string]string)(m), "it must be an object whose values are strings")
+}
+
+// streamOptions say how a stream is sent.
+type streamOptions struct{}
+
+// UnmarshalJSON reads the options: OpenAI has one, which pads events so that their lengths tell nothing of the text.
+func (*streamOptions) UnmarshalJSON(data []byte) error {
+	return wire.Object("", data, wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}, &struct{}{})
+}

@@ -1,0 +1,97 @@
+// Package responses is OpenAI's Responses interface, POST /v1/responses, without storage: a request brings the whole conversation, and what
+// would need something that was stored is an error that names the parameter. So is what this server has no models for: pictures, files,
+// searches and other tools than functions.
+//
+// # Items
+//
+// An answer is a list of items: each stretch of text is a message, each call a function_call, in the order in which they came. As input they
+// are one turn again. A text is a message even where it is empty, so that an answer has an item always.
+//
+// # A stream
+//
+// The events are OpenAI's, in its order; each has its name in the line "event:" too. Items are told of one after the other, and what is told of
+// an item adds up to the item in the final event, whose response is what the same request without a stream is answered with, but for ids
+// and times.
+//
+// A call that the answer's end cuts off is a function_call whose status is "incomplete": its arguments are no JSON. There is one case in which
+// something is taken back: a model whose way of writing calls cannot be constrained may make a mistake in a call that has begun to come.
+// That call never comes to a response.output_item.done, so that nobody acts on it, and its output_index is taken by a message with its text.
+package responses
+
+import (
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// API is the interface. Its method is safe for concurrent use.
+type API struct {
+	Desk *ask.Desk
+}
+
+// Create serves POST /v1/responses.
+func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
+	var in request
+	if err := wire.Read(w, r, a.Desk.MaxBody, rules, &in); err != nil {
+		return err
+	}
+	ctx := r.Context()
+	params, err := in.params(ctx)
+	if err != nil {
+		return err
+	}
+	tools, err := in.offer()
+	if err != nil {
+		return err
+	}
+	m, err := a.Desk.Open(ctx, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
+		return err
+	}
+	history, names := in.conversation()
+	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
+		return err
+	}
+	prompt, err := m.Prompt(ctx, history, params.Template, names)
+	if err != nil {
+		return err
+	}
+	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: true, Params: params}}, names)
+	if err != nil {
+		return err
+	}
+	defer answers.Close()
+	out := newResponse(&in, m)
+	logs := logprobs{tokenizer: m.Model.Tokenizer(), top: in.TopLogprobs}
+	if in.Stream {
+		return stream(w, out, answers, logs)
+	}
+	return whole(w, out, answers, logs)
+}
+
+// whole answers without a stream.
+func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs) error {
+	items := output{send: func(event) error { return nil }}
+	for {
+		e, ok, err := answers.Next(nil)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return wire.Write(w, http.StatusOK, out)
+		case e.Err != nil:
+			return e.Err
+		}
+		if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {
+			return err
+		}
+		if e.Piece.Stop != 0 {
+			out.end(items.items, e.Piece)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package responses
+
+import (
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// event is an event of a stream. number gives it its number and returns its name.
+type event interface{ number(n int) (name string) }
+
+type head struct {
+	Type     string `json:"type"`
+	Sequence int    `json:"sequence_number"`
+}
+
+func (h *head) number(n int) string {
+	h.Sequence = n
+	return h.Type
+}
+
+// responseEvent tells of the whole response.
+type responseEvent struct {
+	head
+	Response *response `json:"response"`
+}
+
+// errorEvent tells why an answer breaks off.
+type errorEvent struct {
+	head
+	Code    *string `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+}
+
+// itemHead begins the events of an item.
+type itemHead struct {
+	head
+	OutputIndex int `json:"output_index"`
+}
+
+// itemEvent tells of a whole item.
+type itemEvent struct {
+	itemHead
+	Item any `json:"item"`
+}
+
+// partPlace says which part of a message an event is about: there is one.
+type partPlace struct {
+	ItemID       string `json:"item_id"`
+	ContentIndex int    `json:"content_index"`
+}
+
+type partEvent struct {
+	itemHead
+	partPlace
+	Part part `json:"part"`
+}
+
+type textDelta struct {
+	itemHead
+	partPlace
+	Delta    string         `json:"delta"`
+	Logprobs []tokenLogprob `json:"logprobs"`
+}
+
+type textDone struct {
+	itemHead
+	partPlace
+	Text     string         `json:"text"`
+	Logprobs []tokenLogprob `json:"logprobs"`
+}
+
+type argumentsDelta struct {
+	itemHead
+	ItemID string `json:"item_id"`
+	Delta  string `json:"delta"`
+}
+
+type argumentsDone struct {
+	itemHead
+	ItemID    string `json:"item_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// stream answers with a stream. The status is decided by the first thing that comes: an error before any piece of the answer is no stream.
+func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs) error {
+	e, ok, err := answers.Next(nil)
+	if err != nil {
+		return err
+	}
+	if e.Err != nil {
+		return e.Err
+	}
+	events := wire.NewEvents(w)
+	sent := 0
+	send := func(e event) error {
+		name := e.number(sent)
+		sent++
+		return events.Send(name, e)
+	}
+	tell := func(name string) error { return send(&responseEvent{head{Type: name}, out}) }
+	if err := tell("response.created"); err != nil {
+		return err
+	}
+	if err := tell("response.in_progress"); err != nil {
+		return err
+	}
+	items := output{send: send}
+	for ; ok; e, ok, err = answers.Next(events.Flush) {
+		if e.Err == nil || items.call == nil { // the text of an error's piece may be that of a call that is cut off
+			if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {
+				return err
+			}
+		}
+		if e.Err != nil {
+			items.breakOff()
+			out.fail(items.items, e.Err)
+			_ = send(newErrorEvent(e.Err))
+			_ = tell("response.failed")
+			_ = events.Flush()
+			return e.Err
+		}
+		if e.Piece.Stop != 0 {
+			out.end(items.items, e.Piece)
+			if err := tell("response." + out.Status); err != nil {
+				return err
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return events.Flush()
+}
+
+// newErrorEvent returns the event of an error.
+func newErrorEvent(e *wire.Error) *errorEvent {
+	out := &errorEvent{head: head{Type: "error"}, Message: e.Message}
+	if e.Code != "" {
+		out.Code = &e.Code
+	}
+	if e.Param != "" {
+		out.Param = &e.Param
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package responses
+
+import (
+	"encoding/json"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// text is the form that a request asks of a text. The zero value is a text of any form.
+type text struct {
+	Format format `json:"format"`
+}
+
+// UnmarshalJSON reads it.
+func (t *text) UnmarshalJSON(data []byte) error {
+	type plain text
+	return wire.Object("", data, wire.Rules{"verbosity": wire.Refused("say it in the instructions", `"medium"`)}, (*plain)(t))
+}
+
+// format is a form, as this interface writes it, in requests and in responses. The zero value is that of any text.
+type format struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Strict      *bool           `json:"strict,omitempty"`
+}
+
+// UnmarshalJSON reads it.
+func (f *format) UnmarshalJSON(data []byte) error {
+	type plain format
+	if err := wire.Object("", data, nil, (*plain)(f)); err != nil {
+		return err
+	}
+	schema := f.Type == "json_schema"
+	switch {
+	case f.Type != "text" && f.Type != "json_object" && !schema:
+		return wire.Bad("type", `it is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
+	case schema && f.Name == "":
+		return wire.Bad("name", "it is missing")
+	case schema && f.Schema == nil:
+		return wire.Bad("schema", "it is missing")
+	case !schema && f.Schema != nil:
+		return wire.Bad("schema", `it stands without "type": "json_schema"`)
+	}
+	return nil
+}
+
+// form returns the form that is asked for. A schema is kept as a whole or refused, unless strict is false: then what can be kept of it is.
+func (t *text) form() ask.Form {
+	switch t.Format.Type {
+	case "json_object":
+		return ask.AnyObject()
+	case "json_schema":
+		return ask.Form{Schema: t.Format.Schema, Lossy: t.Format.Strict != nil && !*t.Format.Strict}
+	}
+	return ask.Form{}
+}

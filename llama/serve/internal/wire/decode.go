@@ -1,0 +1,268 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Reader is a type that reads itself from a valid JSON value; place is where that stands in the request, for errors.
+type Reader interface {
+	ReadJSON(place string, value json.RawMessage) error
+}
+
+// Decode reads a valid JSON value into what a pointer points to, as strictly as Read reads a request. place is where the value stands in it.
+func Decode(place string, value json.RawMessage, into any) error {
+	return decode(place, bytes.TrimSpace(value), reflect.ValueOf(into).Elem())
+}
+
+// decode reads a JSON value into a Go value, strictly; place is where it stands in the request, "messages[2].role".
+//
+//   - A member of an object is a struct's field by the name in the field's tag, letters' case included, or the struct has a rule for it (see
+//     Ruled). Anything else is an error. A field with the tag `wire:"required"` has to be there.
+//   - null stands for a member that is not there. In lists, and among the values of a map, it is an error.
+//   - A number without a fraction is a whole one, however it is written.
+//   - A Reader reads itself.
+//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error whose Param is the place in it, "[2].role" (see Error.Within);
+//     other errors are taken to be the value's fault.
+//
+// Errors name the place.
+func decode(place string, value json.RawMessage, into reflect.Value) error {
+	switch r := into.Addr().Interface().(type) {
+	case Reader:
+		return r.ReadJSON(place, value)
+	case json.Unmarshaler:
+		return own(place, r.UnmarshalJSON(value))
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		return decode(place, value, into.Elem())
+	case reflect.Struct:
+		var rules Rules
+		if r, ok := into.Interface().(Ruled); ok {
+			rules = r.Rules()
+		}
+		return members(place, value, into, rules)
+	case reflect.Slice:
+		return elements(place, value, into)
+	case reflect.Map:
+		return entries(place, value, into)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		if n, err := strconv.ParseFloat(string(value), 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+			value = strconv.AppendInt(nil, int64(n), 10)
+		}
+	}
+	if err := json.Unmarshal(value, into.Addr().Interface()); err != nil {
+		return mistyped(place, value, into.Type())
+	}
+	return nil
+}
+
+// own returns the error of a value that read itself.
+func own(place string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return Bad(place, "%s: %s", place, clipped(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	return e.Within(place)
+}
+
+// members reads an object into a struct.
+func members(place string, value json.RawMessage, into reflect.Value, rules Rules) error {
+	var missing []string
+	for _, f := range reflect.VisibleFields(into.Type()) {
+		if f.Tag.Get("wire") == "required" {
+			missing = append(missing, nameOf(f))
+		}
+	}
+	fields := fieldsOf(into)
+	err := each(place, value, into.Type(), func(name string, value json.RawMessage) error {
+		within := within(place, name)
+		if string(value) == "null" {
+			if _, ok := fields[name]; ok || rules.has(name) {
+				return nil
+			}
+		}
+		for i, m := range missing {
+			if m == name {
+				missing = append(missing[:i], missing[i+1:]...)
+				break
+			}
+		}
+		if rules.has(name) {
+			return rules[name].judge(within, value)
+		}
+		field, ok := fields[name]
+		if !ok {
+			return &Error{Status: http.StatusBadRequest, Code: "unknown_parameter", Param: clipped(within),
+				Message: fmt.Sprintf("there is no parameter %q", clipped(within))}
+		}
+		return decode(within, value, field)
+	})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return Missing(within(place, missing[0]), kind(fields[missing[0]].Type()))
+}
+
+// elements reads an array into a slice.
+func elements(place string, value json.RawMessage, into reflect.Value) error {
+	var list []json.RawMessage
+	if value[0] != '[' || json.Unmarshal(value, &list) != nil {
+		return mistyped(place, value, into.Type())
+	}
+	into.Set(reflect.MakeSlice(into.Type(), len(list), len(list)))
+	for i, one := range list {
+		within := fmt.Sprintf("%s[%d]", place, i)
+		if string(one) == "null" {
+			return mistyped(within, one, into.Type().Elem())
+		}
+		if err := decode(within, one, into.Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads an object into a map with strings for keys.
+func entries(place string, value json.RawMessage, into reflect.Value) error {
+	into.Set(reflect.MakeMap(into.Type()))
+	return each(place, value, into.Type(), func(name string, value json.RawMessage) error {
+		within := within(place, name)
+		if string(value) == "null" {
+			return mistyped(within, value, into.Type().Elem())
+		}
+		one := reflect.New(into.Type().Elem()).Elem()
+		if err := decode(within, value, one); err != nil {
+			return err
+		}
+		into.SetMapIndex(reflect.ValueOf(name), one)
+		return nil
+	})
+}
+
+// each calls f for the members of an object, in their order, until it returns an error; to is the type that the object is read into.
+func each(place string, value json.RawMessage, to reflect.Type, f func(name string, value json.RawMessage) error) error {
+	if len(value) == 0 || value[0] != '{' {
+		return mistyped(place, value, to)
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	for _, err := d.Token(); d.More(); {
+		var name json.Token
+		var member json.RawMessage
+		if err == nil {
+			name, err = d.Token()
+		}
+		if err == nil {
+			err = d.Decode(&member)
+		}
+		if err != nil {
+			return Bad(place, "%s: %v", place, err) // Read has seen that the body is JSON
+		}
+		if err := f(name.(string), member); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// within returns the place of an object's member.
+func within(place, name string) string {
+	if place == "" {
+		return name
+	}
+	return place + "." + name
+}
+
+// mistyped tells that a value is not what a Go type is read from.
+func mistyped(place string, value json.RawMessage, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	e := &Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: clipped(place)}
+	subject := e.Param
+	if subject == "" {
+		subject = "it"
+	}
+	if what(value) == "a number" && strings.Contains(kind(t), "number") {
+		e.Message = fmt.Sprintf("%s is %s; it must be %s, of %d bits", subject, clipped(string(value)), kind(t), t.Bits())
+	} else {
+		e.Message = fmt.Sprintf("%s must be %s, not %s", subject, kind(t), what(value))
+	}
+	return e
+}
+
+// kind names in words what JSON a Go type is read from.
+func kind(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "an array"
+	}
+	return "an object"
+}
+
+// what names in words what a JSON value is.
+func what(value json.RawMessage) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	if word, ok := kinds[value[0]]; ok {
+		return word
+	}
+	return "a number"
+}
+
+// kinds are the words for JSON values by their first bytes; all others are numbers.
+var kinds = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "true", 'f': "false", 'n': "null"}
+
+// nameOf returns the name that a struct's field has in JSON, "" for none.
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if name == "-" {
+		return ""
+	}
+	return name
+}
+
+// fieldsOf returns the fields of a struct by their names in JSON, those of embedded structs included.
+func fieldsOf(v reflect.Value) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if name := nameOf(f); name != "" {
+			fields[name] = v.FieldByIndex(f.Index)
+		}
+	}
+	return fields
+}
+
+// Names returns the names of the parameters that a struct and rules know, in no order.
+func Names(into any, rules Rules) (names []string) {
+	for name := range fieldsOf(reflect.ValueOf(into).Elem()) {
+		names = append(names, name)
+	}
+	for name := range rules {
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,53 @@
+// An answer that comes: chunks from the server become a message's content, calls and numbers.
+
+// receive adds the chunks to message until there are no more, and calls changed after each that showed something. It throws what
+// chunks throws.
+export async function receive(message, chunks, changed) {
+  const start = performance.now();
+  for await (const chunk of chunks) {
+    if (typeof chunk.model === 'string') message.model = chunk.model;
+    if (chunk.usage) message.usage = chunk.usage;
+    if (chunk.stats) message.stats = chunk.stats;
+    const choice = chunk.choices?.[0];
+    if (!choice) continue;
+    const { content, refusal, tool_calls: parts } = choice.delta ?? {};
+    if (content || refusal || parts?.length) message.firstMs ??= performance.now() - start;
+    if (typeof content === 'string') message.content += content;
+    if (typeof refusal === 'string') message.content += refusal;
+    for (const part of parts ?? []) addToCall(message.calls, part);
+    if (choice.finish_reason) message.finish = choice.finish_reason;
+    message.totalMs = performance.now() - start;
+    changed();
+  }
+}
+
+// addToCall adds a part of a call: the first brings the id and the name, the others more of the arguments.
+function addToCall(calls, part) {
+  const call = (calls[part.index ?? 0] ??= { id: '', name: '', arguments: '' });
+  call.id ||= part.id ?? '';
+  call.name += part.function?.name ?? '';
+  call.arguments += part.function?.arguments ?? '';
+}
+
+// settle makes calls that can be answered of those that came: one whose arguments were cut off is none.
+export function settle(message) {
+  message.calls = message.calls.filter((call) => {
+    if (!call?.name) return false;
+    call.arguments ||= '{}';
+    try {
+      JSON.parse(call.arguments);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+// speed is the tokens per second of an answer: the server's own number or, of servers that tell none, what was seen here. It is
+// undefined where nobody knows.
+export function speed(message) {
+  if (message.stats?.tokens_per_second > 0) return message.stats.tokens_per_second;
+  const tokens = message.usage?.completion_tokens;
+  const seconds = (message.totalMs - message.firstMs) / 1000;
+  return tokens > 1 && seconds > 0 ? (tokens - 1) / seconds : undefined;
+}

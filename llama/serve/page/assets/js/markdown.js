@@ -1,0 +1,185 @@
+// What a model writes, as elements that cannot run, load or send anything.
+//
+// Two walls stand one behind the other. marked reads the Markdown with HTML switched off: a tag that a model writes is shown as the
+// text that it is. Then DOMPurify keeps, of what came out, only the elements and attributes below. The page's Content-Security-Policy
+// is a third.
+
+import { Marked } from '../vendor/marked/marked.esm.js';
+import DOMPurify from '../vendor/dompurify/purify.es.mjs';
+import { icon } from './icons.js';
+import { h } from './dom.js';
+import { copyText } from './clipboard.js';
+
+const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escaped = (text) => text.replace(/[&<>"']/g, (letter) => escapes[letter]);
+
+// Tags without attributes that models write where Markdown has nothing for them.
+const plainTag = /^<\/?(?:br|sub|sup|kbd)\s*\/?>$/i;
+
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    html: ({ text }) => (plainTag.test(text.trim()) ? text : escaped(text)),
+    // A picture would be a request to wherever the model says: its description stands in its place.
+    image: ({ text }) => `<em>${escaped(text || 'picture')}</em>`,
+    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+  },
+});
+
+const purifier = DOMPurify(window);
+const allowed = {
+  ALLOWED_TAGS: [
+    'a',
+    'blockquote',
+    'br',
+    'code',
+    'del',
+    'em',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'hr',
+    'kbd',
+    'li',
+    'ol',
+    'p',
+    'pre',
+    'strong',
+    'sub',
+    'sup',
+    'table',
+    'tbody',
+    'td',
+    'th',
+    'thead',
+    'tr',
+    'ul',
+    '#text',
+  ],
+  ALLOWED_ATTR: ['href', 'align', 'start', 'class'],
+  ADD_URI_SAFE_ATTR: ['align', 'start'], // they hold no address
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+// clean is the DocumentFragment of what may stay of some HTML.
+export function clean(html) {
+  const fragment = purifier.sanitize(html, allowed);
+  for (const link of fragment.querySelectorAll('a')) dressLink(link);
+  for (const block of fragment.querySelectorAll('pre')) dressCode(block);
+  for (const table of fragment.querySelectorAll('table')) {
+    const frame = h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) lowerHeading(heading);
+  for (const element of fragment.querySelectorAll('[class]:not(.table, .code, .code *)')) element.removeAttribute('class');
+  return fragment;
+}
+
+function dressLink(link) {
+  link.removeAttribute('class');
+  const href = link.getAttribute('href');
+  if (!href) {
+    link.replaceWith(...link.childNodes);
+    return;
+  }
+  link.rel = 'noopener noreferrer';
+  link.target = '_blank';
+}
+
+function dressCode(block) {
+  const language = /^language-([\w+#.-]{1,30})$/.exec(block.querySelector('code')?.className ?? '')?.[1] ?? '';
+  const text = block.textContent.replace(/\n$/, ''); // a line's end that is pasted into a terminal would run the line
+  const button = h('button', { type: 'button', class: 'copy-code', 'aria-label': 'Copy the code' }, icon('copy'), 'Copy');
+  // Only text comes over into the block that is shown: the model's own elements stay behind.
+  const code = h(
+    'pre',
+    { tabindex: '0', role: 'region', 'aria-label': language ? `Code in ${language}` : 'Code' },
+    h('code', null, text),
+  );
+  button.addEventListener('click', () => copyText(text, button));
+  block.replaceWith(h('div', { class: 'code' }, h('div', { class: 'code-head' }, h('span', null, language || 'code'), button), code));
+}
+
+// The conversation's own headings are of the second level: a model's begin at the third.
+function lowerHeading(heading) {
+  const level = Math.min(6, Number(heading.tagName[1]) + 2);
+  const lower = h(`h${level}`, { class: `as-${heading.tagName.toLowerCase()}` });
+  lower.append(...heading.childNodes);
+  heading.replaceWith(lower);
+}
+
+const longest = 400_000; // characters that are read as Markdown
+const longestParagraph = 20_000; // emphasis in one paragraph takes time that grows with the square of its length
+const slowest = 400; // milliseconds that one drawing may take
+
+// paragraphOf is how many characters the longest paragraph has. Blocks of code are none.
+function paragraphOf(text) {
+  let length = 0;
+  let most = 0;
+  let fenced = false;
+  for (const line of text.split('\n')) {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    length = fenced || line.trim() === '' ? 0 : length + line.length + 1;
+    most = Math.max(most, length);
+  }
+  return most;
+}
+
+// Prose draws a text that grows. Of the blocks that it is made of, only those are made anew that changed, so that a selection or a
+// focus in what stands already stays. A text on which Markdown takes too long, or fails, is shown as it is.
+export class Prose {
+  #blocks = []; // {raw, html, element}, in order
+  #plain = false;
+
+  constructor(element) {
+    this.element = element;
+  }
+
+  // draw shows the text and returns how many milliseconds that took. whole says that no more will come: then blocks are compared by
+  // what they look like, because the end of a text may say where a link in its beginning leads.
+  draw(text, whole) {
+    const start = performance.now();
+    this.#plain ||= text.length > longest || paragraphOf(text) > longestParagraph;
+    if (!this.#plain) {
+      try {
+        this.#drawBlocks(text, whole);
+      } catch {
+        this.#plain = true; // too deeply nested, for example
+      }
+    }
+    const took = performance.now() - start;
+    if (took > slowest && !whole) this.#plain = true;
+    if (this.#plain) {
+      this.#blocks = [];
+      this.element.replaceChildren(h('p', { class: 'plain' }, text));
+    }
+    return took;
+  }
+
+  #drawBlocks(text, whole) {
+    const tokens = marked.lexer(text);
+    const drawn = tokens.filter((token) => token.type !== 'space' && token.type !== 'def');
+    drawn.forEach((token, index) => {
+      const block = this.#blocks[index];
+      if (block?.raw === token.raw && !whole) return;
+      const html = marked.parser(Object.assign([token], { links: tokens.links }));
+      if (block?.html === html) {
+        block.raw = token.raw;
+        return;
+      }
+      const element = h('div', { class: 'block' }, clean(html));
+      if (block) block.element.replaceWith(element);
+      else this.element.append(element);
+      this.#blocks[index] = { raw: token.raw, html, element };
+    });
+    for (const block of this.#blocks.splice(drawn.length)) block.element.remove();
+  }
+}

@@ -1,0 +1,35 @@
+// A conversation as a request for its next answer.
+
+import { parametersOf } from './settings.js';
+
+// requestFor asks for what follows after these messages. Calls are sent only where their results are, since no model goes on from a
+// call that nobody answered; an answer of which nothing is left is not sent at all.
+export function requestFor(settings, model, messages) {
+  return {
+    model,
+    messages: [...systemOf(settings), ...messages.flatMap((message, index) => onWire[message.role](message, messages[index + 1]))],
+    stream: true,
+    stream_options: { include_usage: true, include_stats: true },
+    ...parametersOf(settings),
+  };
+}
+
+function systemOf(settings) {
+  return settings.system.trim() === '' ? [] : [{ role: 'system', content: settings.system }];
+}
+
+const onWire = {
+  user: (message) => [{ role: 'user', content: message.content }],
+  assistant: (message, next) => {
+    const calls = next?.role === 'results' ? message.calls : [];
+    if (calls.length === 0) return message.content === '' ? [] : [{ role: 'assistant', content: message.content }];
+    return [
+      {
+        role: 'assistant',
+        content: message.content,
+        tool_calls: calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
+      },
+    ];
+  },
+  results: (message) => message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.content })),
+};

@@ -1,0 +1,102 @@
+// A conversation is a tree of messages: every version of a turn is a child of the message before it.
+//
+// {version: 1, id, title, created, updated, settings, chosen, messages: [{id, parent, chosen, role, …}]}
+//
+// parent is the id of the message before, or null for a first one. chosen is the id of the child that is shown, or null where there is
+// none; the conversation's own chosen is the first message's. A parent stands in messages before its children, so there are no
+// circles. title is empty until somebody names the conversation. Times are milliseconds since 1970.
+//
+// What a message has besides depends on its role:
+//   user       content
+//   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs
+//   results    results: [{id, name, content}], one for each call of the message before
+//
+// state is 'coming' while the answer comes, then 'done', 'stopped' (by the reader) or 'failed' (then problem says why; see
+// problems.js).
+
+import { newID } from './identifiers.js';
+
+export function newConversation(settings) {
+  const now = Date.now();
+  return {
+    version: 1,
+    id: newID(),
+    title: '',
+    created: now,
+    updated: now,
+    settings: structuredClone(settings),
+    chosen: null,
+    messages: [],
+  };
+}
+
+// add puts a message after parent (null: as a first one) and shows it. It returns the message.
+export function add(conversation, parent, fields) {
+  const message = { id: newID(), parent: parent?.id ?? null, chosen: null, created: Date.now(), ...fields };
+  conversation.messages.push(message);
+  choose(conversation, message);
+  return message;
+}
+
+// choose shows this version instead of its siblings.
+export function choose(conversation, message) {
+  (parentOf(conversation, message) ?? conversation).chosen = message.id;
+  conversation.updated = Date.now();
+}
+
+function messageOf(conversation, id) {
+  return conversation.messages.find((message) => message.id === id);
+}
+
+export function parentOf(conversation, message) {
+  return message.parent === null ? null : messageOf(conversation, message.parent);
+}
+
+// versionsOf is the message and its siblings, oldest first.
+export function versionsOf(conversation, message) {
+  return conversation.messages.filter((other) => other.parent === message.parent);
+}
+
+// shown is the messages that are shown, first to last.
+export function shown(conversation) {
+  const byID = new Map(conversation.messages.map((message) => [message.id, message]));
+  const path = [];
+  for (let id = conversation.chosen; byID.has(id); id = path.at(-1).chosen) path.push(byID.get(id));
+  return path;
+}
+
+// until is the messages from the first to this one, whichever are shown.
+export function until(conversation, message) {
+  const path = [];
+  for (let at = message; at; at = parentOf(conversation, at)) path.unshift(at);
+  return path;
+}
+
+// merge adds to conversation the messages that only other has, and takes over the others' newer state, except for those that keep
+// names: two windows may write to one conversation, and neither may lose what the other has added.
+export function merge(conversation, other, keep = () => false) {
+  const at = new Map(conversation.messages.map((message, index) => [message.id, index]));
+  for (const message of other.messages) {
+    const index = at.get(message.id);
+    if (index === undefined) conversation.messages.push(message);
+    else if (!keep(message.id))
+      conversation.messages[index] = { ...message, chosen: conversation.messages[index].chosen ?? message.chosen };
+  }
+  conversation.chosen ??= other.chosen;
+}
+
+const titleLength = 60;
+
+// titleOf is the name that somebody gave, or the beginning of the first question.
+export function titleOf(conversation) {
+  if (conversation.title) return conversation.title;
+  const first = conversation.messages.find((message) => message.role === 'user');
+  const words = Array.from((first?.content ?? '').trim().replace(/\s+/g, ' '));
+  if (words.length === 0) return 'New conversation';
+  return words.length <= titleLength
+    ? words.join('')
+    : words
+        .slice(0, titleLength - 1)
+        .join('')
+        .trimEnd() + '…';
+}

@@ -1,0 +1,45 @@
+// What went wrong, in words, where it went wrong, with what can be done about it.
+
+import { h } from '../dom.js';
+
+// problemNotice shows a problem (see problems.js). act is what "Try again" does; enabled says whether it can be done now.
+export function problemNotice(app, problem, { label, act }, enabled = true) {
+  const again = h('button', { type: 'button', class: 'button', disabled: !enabled, onclick: act }, label);
+  return h(
+    'div',
+    { class: `problem ${problem.kind}`, role: 'alert' },
+    h('p', null, titles[problem.kind] ? h('strong', null, titles[problem.kind] + ' ') : null, problem.message, waitOf(problem)),
+    problem.kind === 'key' ? keyField(app, act) : h('div', { class: 'buttons' }, again),
+  );
+}
+
+const titles = {
+  key: 'The server asks for a key.',
+  busy: 'The server is busy.',
+  refused: 'The server did not take this request.',
+};
+
+function waitOf({ wait }) {
+  return wait ? ` It asks to try again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.` : null;
+}
+
+function keyField(app, act) {
+  const field = h('input', {
+    type: 'password',
+    'aria-label': 'API key',
+    placeholder: 'API key',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
+  const use = async () => {
+    await app.setKey(field.value.trim());
+    if (!app.modelsProblem) act();
+  };
+  field.addEventListener('keydown', (event) => event.key === 'Enter' && use());
+  return h(
+    'div',
+    { class: 'buttons key-field' },
+    field,
+    h('button', { type: 'button', class: 'button primary', onclick: use }, 'Use this key'),
+  );
+}

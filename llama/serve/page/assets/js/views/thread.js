@@ -1,0 +1,101 @@
+// The conversation that is shown: one view a message, kept while the message is shown.
+
+import { announce } from '../announcer.js';
+import { find, show } from '../dom.js';
+import { shown, titleOf, versionsOf } from '../tree.js';
+import { AssistantView } from './assistant.js';
+import { focusComposer } from './composer.js';
+import { ResultsView } from './results.js';
+import { UserView } from './user.js';
+import { problemNotice } from './problem.js';
+
+const views = { user: UserView, assistant: AssistantView, results: ResultsView };
+const near = 96; // pixels from the end within which the page follows an answer that grows
+
+export function attachThread(app) {
+  const scroller = find('scroller');
+  const list = find('messages');
+  const welcome = find('welcome');
+  const toEnd = find('to-end');
+  let kept = new Map(); // views by the message's id
+  let conversationID = '';
+  let following = true;
+
+  const toBottom = () => (scroller.scrollTop = scroller.scrollHeight);
+  const follow = () => following && toBottom();
+
+  scroller.addEventListener('scroll', () => {
+    following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < near;
+    show(toEnd, !following);
+  });
+  toEnd.addEventListener('click', () => {
+    toBottom();
+    find('prompt').focus();
+  });
+  new ResizeObserver(follow).observe(list);
+
+  const draw = () => {
+    const conversation = app.current;
+    const path = shown(conversation);
+    if (conversation.id !== conversationID) {
+      conversationID = conversation.id;
+      following = true;
+    }
+    const views_ = new Map();
+    path.forEach((message, index) => {
+      const view = kept.get(message.id) ?? new views[message.role](app);
+      views_.set(message.id, view);
+      view.draw(message, {
+        busy: app.busy,
+        last: index === path.length - 1,
+        versions: versionsOf(conversation, message),
+        scrolled: follow,
+      });
+    });
+    for (const [id, view] of kept) if (!views_.has(id)) view.element.remove();
+    kept = views_;
+    // Moving an element takes the focus from it: only what stands in the wrong place is moved.
+    [...kept.values()].forEach((view, index) => {
+      if (list.children[index] !== view.element) list.insertBefore(view.element, list.children[index] ?? null);
+    });
+    drawWelcome(path.length === 0);
+    follow();
+  };
+
+  const drawWelcome = (empty) => {
+    show(welcome, empty);
+    show(list, !empty);
+    const title = empty ? 'New conversation' : titleOf(app.current);
+    find('title').textContent = title;
+    document.title = empty ? 'Antigravity' : `${title} – Antigravity`;
+  };
+
+  const drawModels = () => {
+    const place = find('server-problem');
+    const problem = app.modelsProblem;
+    place.replaceChildren(...(problem ? [problemNotice(app, problem, { label: 'Try again', act: () => app.loadModels() })] : []));
+    find('welcome-model').textContent = app.model ? `You are talking to ${app.model}.` : '';
+  };
+
+  app.addEventListener('thread', draw);
+  app.addEventListener('list', () => drawWelcome(shown(app.current).length === 0));
+  app.addEventListener('models', drawModels);
+  app.addEventListener('thread', drawModels);
+  app.addEventListener('message', ({ detail: { message } }) => kept.get(message.id)?.grow(message));
+  app.addEventListener('finished', ({ detail: { conversation, message } }) => {
+    if (conversation === app.current) announce(spoken(message, kept.get(message.id)));
+  });
+  app.addEventListener('sent', () => {
+    following = true;
+    toBottom();
+    // What was pressed to ask is often gone, and the focus with it.
+    if (document.activeElement === document.body) focusComposer();
+  });
+}
+
+// spoken is an answer that has ended, in words for a screen reader.
+function spoken(message, view) {
+  if (message.state === 'failed') return ''; // its notice speaks for itself
+  const calls = message.calls.map((call) => `The model calls ${call.name} and waits for the result.`);
+  return [message.state === 'stopped' ? 'Stopped.' : '', view?.text ?? '', ...calls].filter(Boolean).join(' ');
+}

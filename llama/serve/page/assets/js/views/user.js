@@ -1,0 +1,69 @@
+// What the user said. Editing it says something else in its place and keeps the old version beside it.
+
+import { copyText } from '../clipboard.js';
+import { h } from '../dom.js';
+import { iconButton } from '../icons.js';
+import { area, versionSwitch } from './turn.js';
+
+export class UserView {
+  element = h('li', { class: 'message user' });
+  #editing = false;
+
+  constructor(app) {
+    this.app = app;
+  }
+
+  draw(message, context) {
+    if (this.#editing) {
+      // what is being typed stays
+      this.element.querySelector('.primary').disabled = context.busy;
+      return;
+    }
+    this.message = message;
+    this.context = context;
+    const copy = iconButton('copy', 'Copy the message', () => copyText(message.content, copy));
+    const edit = iconButton('edit', 'Edit the message', () => this.#edit(), { disabled: context.busy });
+    this.element.replaceChildren(
+      h('h2', { class: 'visually-hidden' }, 'You'),
+      h('div', { class: 'bubble' }, message.content),
+      h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit),
+    );
+  }
+
+  #edit() {
+    this.#editing = true;
+    const field = area('Your message', this.message.content);
+    const leave = () => {
+      this.#editing = false;
+      this.draw(this.message, this.context);
+      this.element.querySelector('[aria-label="Edit the message"]')?.focus();
+    };
+    const send = () => {
+      if (field.value.trim() === '' || this.app.busy) return;
+      this.#editing = false;
+      this.app.edit(this.message, { content: field.value });
+    };
+    field.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') leave();
+      else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) send();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    this.element.replaceChildren(
+      h('h2', { class: 'visually-hidden' }, 'Editing your message'),
+      h(
+        'div',
+        { class: 'editor' },
+        field,
+        h(
+          'div',
+          { class: 'buttons' },
+          h('button', { type: 'button', class: 'button', onclick: leave }, 'Cancel'),
+          h('button', { type: 'button', class: 'button primary', onclick: send }, 'Save and send'),
+        ),
+      ),
+    );
+    field.focus();
+  }
+}
