@@ -67,6 +67,8 @@ func TestKeys(t *testing.T) {
 		{"GET", "/metrics", nil, 401},
 		{"GET", "/metrics", []string{"Authorization", "Bearer one"}, 200},
 		{"GET", "/health", nil, 200},
+		{"GET", "/", nil, 200},
+		{"GET", "/v1/models", nil, 401},
 		{"GET", "/v1/chat/completions", nil, 405},
 		{"GET", "/nowhere", nil, 404},
 	} {
@@ -153,6 +155,11 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"OPTIONS", "/v1/chat/completions", 204, "POST, OPTIONS", ""},
 		{"POST", "/v1/chat", 404, "", "not_found"},
 		{"GET", "/metrics", 404, "", "not_found"},
+		{"GET", "/", 200, "", ""},
+		{"HEAD", "/", 200, "", ""},
+		{"POST", "/", 405, "GET, HEAD, OPTIONS", "method_not_allowed"},
+		{"GET", "/page/js/main.js", 200, "", ""},
+		{"GET", "/page/nowhere", 404, "", ""},
 		{"OPTIONS", "/nowhere", 404, "", "not_found"},
 	} {
 		answer := send(t, c.method, h.URL+c.path, "")
@@ -164,6 +171,15 @@ func TestMethodsAndPaths(t *testing.T) {
 		}
 		if c.code != "" && codeOf(t, answer) != c.code {
 			t.Errorf("%s %s: not %s", c.method, c.path, c.code)
+		}
+	}
+}
+
+func TestWithoutAPage(t *testing.T) {
+	h := start(t, func(o *serve.Options) { o.NoPage = true })
+	for _, path := range []string{"/", "/page/js/main.js"} {
+		if answer := send(t, "GET", h.URL+path, ""); answer.StatusCode != 404 || codeOf(t, answer) != "not_found" {
+			t.Errorf("%s: status %d", path, answer.StatusCode)
 		}
 	}
 }
