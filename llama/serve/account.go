@@ -2,57 +2,88 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// account follows one request, for the log and for the Observer's span.
+// account follows one request, for the log and for the Observer's span. It is the request's ask.Watcher.
 type account struct {
-	began                     time.Time
-	client                    string
-	span                      Span
-	model                     string
+	began  time.Time
+	client string
+	open   bool // of a route that is open to everybody: health checks and files, which only fill a log
+	log    *slog.Logger
+	span   Span
+
+	model                     string // "" until it is known
 	waited                    time.Duration
 	prompt, reused, generated int
-	err                       error
+	err                       error // why there is no whole answer
 }
 
-type accountKey struct{}
+// account opens the account of a request, gives the request its id, and returns the request's context.
+func (s *Server) account(w http.ResponseWriter, r *http.Request, route route) (context.Context, *account) {
+	id := "req_" + rand.Text()
+	w.Header().Set(wire.RequestID, id)
+	w.Header().Set("Request-Id", id) // the name under which Anthropic's clients look for it
+	a := &account{began: time.Now(), client: s.keys.client(r), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
+	ctx, span := s.options.Observer.Begin(r.Context(), Request{
+		ID: id, Endpoint: strings.TrimSpace(route.method + " " + route.path), Client: a.client, Header: r.Header})
+	a.span = span
+	return ask.With(ctx, &ask.Request{ID: id, Client: a.client, Log: a.log, Watch: a}), a
+}
 
+// Model is ask.Watcher's.
 func (a *account) Model(name string) {
 	a.model = name
 	a.span.Model(name)
 }
 
+// Begin is ask.Watcher's.
 func (a *account) Begin(answer int, waited time.Duration) {
 	a.waited = max(a.waited, waited)
 	a.span.Begin(answer, waited)
 }
 
+// Tokens is ask.Watcher's.
 func (a *account) Tokens(answer, count int) { a.span.Tokens(answer, count) }
 
+// End is ask.Watcher's.
 func (a *account) End(answer int, stop llama.StopReason, s llama.Stats) {
 	a.prompt, a.reused, a.generated = a.prompt+s.PromptTokens, a.reused+s.ReusedTokens, a.generated+s.GeneratedTokens
 	a.span.End(answer, stop, s)
 }
 
-// done tells the log and the span that the request is over.
-func (a *account) done(ctx context.Context, log *slog.Logger, r *http.Request, status int) {
-	level := slog.LevelInfo
-	if e, ok := errors.AsType[*wire.Error](a.err); ok && e.Status == wire.StatusGone {
-		status = wire.StatusGone
-	} else if a.err != nil && wire.Of(a.err).Status >= http.StatusInternalServerError {
-		level = slog.LevelError
+// done tells the log and the span that the request is over; sent is the status that the client was sent, 0 if none. Where an answer fails
+// after it began the status that counts is the failure's.
+func (a *account) done(ctx context.Context, r *http.Request, sent int) {
+	status := sent
+	if a.err != nil {
+		status = wire.Of(a.err).Status
+	} else if sent == 0 {
+		status = http.StatusOK // net/http's, for an answer without a body
 	}
 	a.span.Done(status, a.err)
+	level := slog.LevelInfo
+	switch {
+	case status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable:
+		level = slog.LevelError
+	case a.open && status < http.StatusBadRequest:
+		level = slog.LevelDebug
+	}
 	attributes := []slog.Attr{
 		slog.String("client", a.client), slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", status),
 		slog.Duration("took", time.Since(a.began)),
+	}
+	if sent != 0 && sent != status {
+		attributes = append(attributes, slog.Int("sent", sent))
 	}
 	if a.model != "" {
 		attributes = append(attributes, slog.String("model", a.model), slog.Duration("waited", a.waited), slog.Int("prompt_tokens", a.prompt),
@@ -64,5 +95,5 @@ func (a *account) done(ctx context.Context, log *slog.Logger, r *http.Request, s
 			attributes = append(attributes, slog.Any("cause", inner))
 		}
 	}
-	log.LogAttrs(ctx, level, "request", attributes...)
+	a.log.LogAttrs(ctx, level, "request", attributes...)
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -30,7 +31,7 @@ type Options struct {
 	// Timeout ends a request that takes longer, waiting included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration
 
-	// Keys are who may use the server; none: anybody. /health and the page's files need no key.
+	// Keys are who may use the server; none: anybody. GET /health and the page's files need no key.
 	Keys []Key
 	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
 	Origins []string
@@ -38,13 +39,14 @@ type Options struct {
 	// the reader's own machine under a name of its own (DNS rebinding).
 	Hosts []string
 
-	// Logger is told of requests, without what is said in them; nil: silent.
+	// Logger is told of each request, without what is said in it; nil: silent. Health checks and files are told at slog.LevelDebug, failures of
+	// the server's own at slog.LevelError, everything else at slog.LevelInfo.
 	Logger *slog.Logger
-	// LogPrompts logs what is said, too.
+	// LogPrompts logs what is said, too: the beginnings of prompts and answers.
 	LogPrompts bool
 	// Observer is told how requests get on; nil: nobody. Package serve/metrics has one for Prometheus.
 	Observer Observer
-	// Metrics is served at GET /metrics; nil: nothing is.
+	// Metrics is served at GET /metrics, which needs a key where there are Keys; nil: nothing is.
 	Metrics http.Handler
 	// NoPage leaves the page out.
 	NoPage bool
@@ -72,3 +74,34 @@ const (
 	defaultBody    = 8 << 20
 	defaultTimeout = 10 * time.Minute
 )
+
+// complete checks the options and fills the defaults in.
+func (o *Options) complete() error {
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"ModelBytes", o.ModelBytes}, {"MaxQueue", int64(o.MaxQueue)}, {"MaxAnswers", int64(o.MaxAnswers)},
+		{"MaxTokens", int64(o.MaxTokens)}, {"MaxBody", o.MaxBody},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("serve: Options.%s is %d; it must be positive, or 0 for the default", n.name, n.value)
+		}
+	}
+	if o.MaxAnswers == 0 {
+		o.MaxAnswers = defaultAnswers
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = defaultBody
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Observer == nil {
+		o.Observer = unobserved{}
+	}
+	return nil
+}

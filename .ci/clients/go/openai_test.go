@@ -356,7 +356,7 @@ func TestOpenAISendsWhatItIsTold(t *testing.T) {
 	request.FrequencyPenalty = param.Null[float64]()
 	request.LogitBias = map[string]int64{}
 	request.Metadata = shared.Metadata{"a": "b"}
-	request.User = openai.String("somebody") //lint:ignore SA1019 programs that are there send it
+	request.User = openai.String("somebody")
 	request.Store = openai.Bool(false)
 	answer, err := newOpenAI(servers.URL).Chat.Completions.New(t.Context(), request)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,13 +13,16 @@ import (
 
 // SessionFlags defines the flags for the size of a conversation's memory; kv is the default type.
 func SessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
-	f.Group("Memory", func() { sessionFlags(f, o, kv) })
+	f.Group("Memory", func() { sessionFlags(f, o, kv, capacityFlag) })
 }
 
-func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
+// capacityFlag is what the flag for SessionOptions.Capacity is called, unless a program says otherwise.
+const capacityFlag = "max-tokens"
+
+func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType, capacity string) {
 	o.KV = kv
 	f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
-	f.IntVar(&o.Capacity, "max-tokens", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
+	f.IntVar(&o.Capacity, capacity, 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
 }
 
 // Memory is the choice of a conversation's memory: its size and type, and which tokens it forgets.
@@ -29,12 +33,14 @@ type Memory struct {
 	Prefix      int    // tokens at the beginning that always stay; -1: as many as suit the policy
 	ThresholdMB int64  // MiB of available memory below which tokens are forgotten; 0: no threshold
 	Endless     bool   // go on beyond the model's context
+	// CapacityFlag, if a program sets it, is what the flag for the cache's capacity is called in place of -max-tokens.
+	CapacityFlag string
 }
 
 // Flags defines the flags.
 func (m *Memory) Flags(f *Flags, kv tensor.DType) {
 	f.Group("Memory", func() {
-		sessionFlags(f, &m.SessionOptions, kv)
+		sessionFlags(f, &m.SessionOptions, kv, cmp.Or(m.CapacityFlag, capacityFlag))
 		f.StringVar(&m.Policy, "eviction-policy", "none", "`name` of what decides which tokens the cache forgets: "+strings.Join(eviction.Names(), ", "))
 		f.IntVar(&m.Window, "eviction-window", 512, "`tokens` that stay beside the protected prefix when -eviction-policy forgets")
 		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: 4 with the policy sliding, none with the others")

@@ -29,39 +29,51 @@ type Model struct {
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
 		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder, or pebble or flint, which are embedded; none: pebble")
-		f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
-		f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
-		f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)",
-			tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
-		f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
+		m.ComputeFlags(f)
 	})
+}
+
+// ComputeFlags defines the flags that say how models are run, for a program that has its own ones for which models.
+func (m *Model) ComputeFlags(f *Flags) {
+	f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
+	f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
+	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)",
+		tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
+	f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
 }
 
 // Load opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
 // loading ends with an error. The function that it returns closes the model and the backend.
 func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func() error, error) {
-	b, err := backend.Open(m.Backend, backend.Options{Threads: m.Threads})
+	b, err := m.OpenBackend()
 	if err != nil {
 		return nil, nil, err
 	}
-	wrapped := b
-	if m.Wrap != nil {
-		wrapped = m.Wrap(b)
-	}
-	o := &llama.LoadOptions{Backend: wrapped, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
-	if m.Verbose {
-		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
-	}
-	var model *llama.Model
-	if e := m.embedded(); e != nil {
-		model, err = e.load(ctx, o)
-	} else {
-		model, err = llama.LoadContext(ctx, m.Path, o)
-	}
+	model, err := m.LoadOn(ctx, b, stderr)
 	if err != nil {
 		return nil, nil, errors.Join(err, b.Close())
 	}
 	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
+}
+
+// OpenBackend opens the backend.
+func (m *Model) OpenBackend() (backend.Backend, error) {
+	return backend.Open(m.Backend, backend.Options{Threads: m.Threads})
+}
+
+// LoadOn loads the model on a backend that is open, as Load does. Several models may be on one backend.
+func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer) (*llama.Model, error) {
+	if m.Wrap != nil {
+		b = m.Wrap(b)
+	}
+	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	if m.Verbose {
+		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
+	}
+	if e := m.embedded(); e != nil {
+		return e.load(ctx, o)
+	}
+	return llama.LoadContext(ctx, m.Path, o)
 }
 
 // Open loads the model and opens a session of it. The function that it returns closes both.

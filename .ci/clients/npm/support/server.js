@@ -1,6 +1,8 @@
 // The servers that the tests talk to. ../go/with starts them and puts their addresses into the environment:
 //
-//	(cd ../go && go build -o /tmp/with ./with) && /tmp/with node --test
+//	go build -C ../go -o /tmp/with ./with && /tmp/with npm test
+//
+// Files are tested one after the other: two that fill the small server at once would see each other's requests.
 import assert from 'node:assert/strict';
 
 function variable(name) {

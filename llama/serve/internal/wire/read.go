@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -18,13 +17,9 @@ const maxDepth = 100
 // Read reads the body of a request, a JSON object of at most limit bytes, into a struct, strictly: see decode. What the body has at its top
 // level has a field or one of the rules. A name that comes twice in one object, anywhere in the body, is an error.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, rules Rules, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	body, err := readBody(w, r, limit)
 	if err != nil {
-		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &Error{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large",
-				Message: fmt.Sprintf("the request is larger than %d bytes", large.Limit)}
-		}
-		return &Error{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the request's body ended early", Err: err}
+		return err
 	}
 	return parse(body, rules, into)
 }

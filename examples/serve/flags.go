@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama/serve"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// command is the command line.
+type command struct {
+	options serve.Options // what flags say directly
+
+	paths     []string // -model: NAME=PATH or PATH
+	aliases   []string // -alias: NAME=OTHER
+	preload   bool
+	computing cli.Model // how models are run; its path is not used
+	draft     cli.Draft
+	memory    cli.Memory
+
+	addr             string
+	tlsCert, tlsKey  string
+	keyFile          string
+	grace            time.Duration
+	logForm          string
+	cacheMB, modelMB int64
+}
+
+// parse reads the command line.
+func (c *command) parse(args []string, stdout io.Writer) error {
+	f := cli.NewFlags("serve", about)
+	o := &c.options
+	f.Group("Models", func() {
+		f.Strings(&c.paths, "model", "`[NAME=]PATH` of a .gguf file or a Hugging Face folder, or pebble or flint, which are embedded; without a name it is the "+
+			"file's; may be repeated: requests choose by the name; none: flint")
+		f.Strings(&c.aliases, "alias", "`NAME=OTHER` lets requests call the model OTHER by NAME, too; may be repeated")
+		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")
+		f.Int64Var(&c.modelMB, "models-mb", 0, "`MB` of memory that models may take together, caches included: the least recently used are given back; 0: no bound")
+		c.computing.ComputeFlags(f)
+	})
+	f.Group("Network", func() {
+		f.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`host:port` to listen at; without a host: on all addresses; port 0: any free one")
+		f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate, for HTTPS")
+		f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's private key")
+		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret, or a client's name and a secret; # begins a comment")
+		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; may be repeated; none: its own page alone")
+		f.Strings(&o.Hosts, "host", "`name` that requests may call the server by; may be repeated; none: on loopback addresses localhost, 127.0.0.1 and ::1, on others any")
+		f.BoolVar(&o.NoPage, "no-page", false, "leave out the page to talk on")
+	})
+	f.Group("Load", func() {
+		f.IntVar(&o.Pool.MaxSessions, "max-sessions", 0, "`number` of answers of a model that are computed at once; 0: 32")
+		f.IntVar(&o.MaxQueue, "queue", 0, "`number` of answers of a model that may wait for that; 0: eight times as many, at least 64")
+		f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens that bounds answers, whatever requests say; 0: as many as the context holds")
+		f.Int64Var(&c.cacheMB, "cache-mb", 0, "`MB` of memory that the conversations of a model may take; 0: a quarter of what is available")
+		f.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "`time` after which a request ends, waiting included; 0: never")
+		f.DurationVar(&c.grace, "grace", 30*time.Second, "`time` that requests have to end after Ctrl-C or SIGTERM")
+	})
+	c.memory.CapacityFlag = "capacity"
+	c.memory.Flags(f, tensor.F16)
+	c.draft.Flags(f)
+	f.Group("Logs", func() {
+		f.StringVar(&c.logForm, "log", "text", "`form` of the log: text or json")
+		f.BoolVar(&o.LogPrompts, "log-prompts", false, "log what is said, too")
+	})
+	if err := f.Parse(args, stdout); err != nil {
+		return err
+	}
+	if (c.tlsCert == "") != (c.tlsKey == "") {
+		return cli.Usagef("-tls-cert and -tls-key stand together or not at all")
+	}
+	for name, mb := range map[string]int64{"cache-mb": c.cacheMB, "models-mb": c.modelMB} {
+		if mb < 0 || mb > maxMB {
+			return cli.Usagef("-%s %d: it must be 0 to %d", name, mb, int64(maxMB))
+		}
+	}
+	if o.Timeout == 0 {
+		o.Timeout = -1 // in serve.Options 0 means the default
+	}
+	o.Pool.MaxBytes, o.ModelBytes = c.cacheMB<<20, c.modelMB<<20
+	return nil
+}
+
+// maxMB bounds megabytes, so that they are a number of bytes.
+const maxMB = 1 << 40
+
+// logger returns the log of requests.
+func (c *command) logger(stderr io.Writer) (*slog.Logger, error) {
+	switch c.logForm {
+	case "text":
+		return slog.New(slog.NewTextHandler(stderr, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, nil)), nil
+	}
+	return nil, cli.Usagef("-log %s: it must be text or json", c.logForm)
+}
+
+// warn tells of what a user may not have meant.
+func (c *command) warn(stderr io.Writer, l *listener) {
+	if !l.loopback && c.keyFile == "" {
+		fmt.Fprintf(stderr, "warning: whoever reaches %s can use the server: -key-file lets in only who has a key\n", l.Addr())
+	}
+	if !l.loopback && c.keyFile != "" && c.tlsCert == "" {
+		fmt.Fprintln(stderr, "warning: without -tls-cert and -tls-key, keys and conversations cross the network as plain text")
+	}
+}

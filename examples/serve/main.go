@@ -1,0 +1,100 @@
+// Serve lets programs of any language talk to models, through the interfaces of OpenAI and Anthropic, and people through a page.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama/serve"
+)
+
+const about = `
+serve answers requests in the interfaces of OpenAI and Anthropic, and shows a page to talk on.
+
+  go run ./examples/serve                                    Flint, a small embedded model: open http://127.0.0.1:8080/
+  go run ./examples/serve -model model.gguf
+  go run ./examples/serve -model small=1b.gguf -model large=8b.gguf -alias gpt-4o=large -models-mb 6000
+  go run ./examples/serve -model model.gguf -addr :8443 -key-file keys -tls-cert cert.pem -tls-key key.pem
+
+  curl http://127.0.0.1:8080/v1/chat/completions -d '{"model":"flint","messages":[{"role":"user","content":"Hello"}]}'
+
+The first line on stdout says where it listens; requests are logged on stderr. Ctrl-C, or SIGTERM, lets no more requests in and waits
+for those that are being answered; a second one ends the program at once.`
+
+func main() { cli.Main("serve", run) }
+
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) (err error) {
+	var c command
+	if err := c.parse(args, stdout); err != nil {
+		return err
+	}
+	log, err := c.logger(stderr)
+	if err != nil {
+		return err
+	}
+	l, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	var closers closers
+	defer func() { err = closers.close(err) }()
+	server, err := c.server(ctx, log, l, &closers, stderr)
+	if err != nil {
+		return err
+	}
+	c.warn(stderr, l)
+	fmt.Fprintf(stdout, "listening on %s\n", l.url)
+	return c.serve(ctx, l, server, log, stderr)
+}
+
+// server makes the server, which is closed by closers if it was not before, and after it what it is made of.
+func (c *command) server(ctx context.Context, log *slog.Logger, l *listener, closers *closers, stderr io.Writer) (*serve.Server, error) {
+	o := c.options
+	o.Logger = log
+	if o.Hosts == nil && l.loopback {
+		o.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+	}
+	var err error
+	if o.Keys, err = c.keys(stderr); err != nil {
+		return nil, err
+	}
+	session, release, err := c.memory.Options()
+	if err != nil {
+		return nil, err
+	}
+	closers.add(release)
+	o.Pool.Session = *session
+	if o.Models, err = c.models(ctx, closers, stderr); err != nil {
+		return nil, err
+	}
+	server, err := serve.New(o)
+	if err != nil {
+		return nil, err
+	}
+	closers.add(server.Close)
+	if c.preload || len(o.Models) == 1 {
+		return server, server.Preload(ctx)
+	}
+	return server, nil
+}
+
+// closers are what is to be closed at the program's end, the latest first.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+// close closes everything, and returns why the program ends, with what went wrong in closing.
+func (c closers) close(why error) error {
+	for _, f := range slices.Backward(c) {
+		if err := f(); err != nil {
+			why = errors.Join(why, err)
+		}
+	}
+	return why
+}

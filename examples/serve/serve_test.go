@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+)
+
+// notes is a standard error that a program writes to while a test reads it.
+type notes struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (n *notes) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(p)
+}
+
+func (n *notes) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.String()
+}
+
+// start runs the program on a free port. The function that it returns interrupts the program and returns its error.
+func start(t *testing.T, args ...string) (url string, stderr *notes, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	stderr = &notes{}
+	over := make(chan error, 1)
+	go func() {
+		err := run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), nil, writer, stderr)
+		writer.CloseWithError(io.EOF)
+		over <- err
+	}()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-over
+	})
+	t.Cleanup(func() { stop() })
+	line, err := bufio.NewReader(reader).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no first line: %v, %s", stop(), stderr)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("the first line is %q", line)
+	}
+	return url, stderr, stop
+}
+
+const question = `"messages":[{"role":"user","content":"What is the capital of Japan?"}],"temperature":0`
+
+// ask asks a model a question.
+func ask(t *testing.T, url, key, model string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/chat/completions", strings.NewReader(`{"model":"`+model+`",`+question+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// content returns what a model said.
+func content(t *testing.T, body string) string {
+	t.Helper()
+	var answer struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Choices) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return answer.Choices[0].Message.Content
+}
+
+func TestAnswersUntilItIsInterrupted(t *testing.T) {
+	url, stderr, stop := start(t)
+	status, body := ask(t, url, "", "flint")
+	if status != 200 || content(t, body) == "" {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if log := stderr.String(); !strings.Contains(log, "status=200") || strings.Contains(log, "Japan") || strings.Contains(log, "warning") {
+		t.Errorf("the log says %s", log)
+	}
+	if _, err := http.Get(url + "/health"); err == nil {
+		t.Error("it still answers")
+	}
+}
+
+func TestModelsByName(t *testing.T) {
+	url, _, _ := start(t, "-model", "pebble", "-model", "editor=flint", "-alias", "gpt-4o=pebble", "-draft", "lookup", "-kv-type", "q8_0", "-log", "json")
+	for model, want := range map[string]int{"pebble": 200, "editor": 200, "gpt-4o": 200, "flint": 404} {
+		if status, body := ask(t, url, "", model); status != want {
+			t.Errorf("%s: status %d, want %d: %s", model, status, want, body)
+		}
+	}
+}
+
+func TestKeyFileLetsInWhoHasAKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("# who may\nalice s3cret # her laptop\n\nother\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	url, stderr, stop := start(t, "-model", "pebble", "-key-file", file)
+	for key, want := range map[string]int{"": 401, "wrong": 401, "alice": 401, "s3cret": 200, "other": 200} {
+		if status, body := ask(t, url, key, "pebble"); status != want {
+			t.Errorf("key %q: status %d, want %d: %s", key, status, want, body)
+		}
+	}
+	stop()
+	log := stderr.String()
+	if !strings.Contains(log, "client=alice") || strings.Contains(log, "s3cret") || !strings.Contains(log, "chmod 600") {
+		t.Errorf("the log says %s", log)
+	}
+}
+
+func TestReadsKeys(t *testing.T) {
+	for text, want := range map[string]int{"a\n": 1, "a b\n#c\nd": 2, "a b c": -1, "": -1, "# a\n": -1, "a#b": 1} {
+		keys, err := readKeys(strings.NewReader(text))
+		if err != nil && want >= 0 || err == nil && len(keys) != want {
+			t.Errorf("%q: %v, %v", text, keys, err)
+		}
+	}
+}
+
+func TestNamesOfModels(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"flint": {"", "flint"}, "a=b": {"a", "b"}, "a=b=c": {"a", "b=c"}, "/models/x=1/m.gguf": {"", "/models/x=1/m.gguf"},
+	} {
+		if name, path := named(text); name != want[0] || path != want[1] {
+			t.Errorf("%s: %q, %q", text, name, path)
+		}
+	}
+}
+
+func TestWarnsOfAnOpenAddress(t *testing.T) {
+	for _, c := range []struct {
+		c    command
+		l    listener
+		want string
+	}{
+		{command{}, listener{loopback: true}, ""},
+		{command{keyFile: "keys"}, listener{}, "plain text"},
+		{command{keyFile: "keys", tlsCert: "cert"}, listener{}, ""},
+	} {
+		var stderr strings.Builder
+		if c.c.warn(&stderr, &c.l); !strings.Contains(stderr.String(), c.want) || c.want == "" && stderr.Len() > 0 {
+			t.Errorf("%+v: %q", c, stderr.String())
+		}
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	for _, args := range [][]string{
+		{"hello"}, {"-unknown"}, {"-log", "xml"}, {"-tls-cert", "cert.pem"}, {"-alias", "a=b"}, {"-cache-mb", "-1"}, {"-kv-type", "q2"},
+		{"-model", "pebble", "-model", "flint", "-draft", "pebble"},
+	} {
+		err := run(t.Context(), append(args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
+		if _, ok := err.(*cli.UsageError); !ok {
+			t.Errorf("%v: error %v, want a usage error", args, err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-model", "nowhere.gguf"}, "nowhere.gguf"},
+		{[]string{"-key-file", "nowhere"}, "-key-file"},
+		{[]string{"-tls-cert", "nowhere", "-tls-key", "nowhere"}, "-tls-cert"},
+	} {
+		err := run(t.Context(), append(c.args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want one that names %s", c.args, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// enclose returns the handler of a route, with all that is the same for every request around it: who may come in, how long it may take,
+// what is told of it, and what happens when it fails.
+func (s *Server) enclose(route route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := &response{ResponseWriter: w}
+		ctx, a := s.account(out, r, route)
+		defer func() {
+			p, begun := recover(), out.status != 0
+			if p != nil {
+				a.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				if !begun {
+					_ = wire.WriteError(out, wire.Of(a.err), route.shape)
+				}
+			}
+			a.done(ctx, r, out.status)
+			if p != nil && begun {
+				panic(http.ErrAbortHandler) // breaks the connection, so that no client takes what it has for a whole answer
+			}
+		}()
+		inner := wire.Handler(route.shape, func(_ *http.Request, err error) { a.err = err }, func(w http.ResponseWriter, r *http.Request) error {
+			return s.admit(out, w, r, route)
+		})
+		inner.ServeHTTP(out, r.WithContext(ctx))
+	})
+}
+
+// admit serves a request that may come in, and returns why another one may not.
+func (s *Server) admit(out *response, w http.ResponseWriter, r *http.Request, route route) error {
+	if err := s.origins.judge(w.Header(), r); err != nil {
+		return err
+	}
+	if !route.open && !s.keys.empty() {
+		if _, ok := s.keys.find(r); !ok {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			return &wire.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Message: "the request has no valid key"}
+		}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	leave, ok := s.running.enter(func() {
+		cancel(ask.ErrShutdown)
+		out.hurry()
+	})
+	if !ok {
+		return ask.Explain(ctx, ask.ErrShutdown, nil)
+	}
+	defer leave()
+	if s.options.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, s.options.Timeout, ask.ErrTimeout)
+		defer stop()
+	}
+	if err := route.serve(w, r.WithContext(ctx)); err != nil {
+		return ask.Explain(ctx, err, nil)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// File describes a model that is loaded from a .gguf file or a Hugging Face folder when it is first asked for. Its Bytes are the size of
+// the weights' files. Where the name is "" it is the file's or the folder's, without ".gguf". Whether there is such a file is not looked at before
+// somebody asks for the model, or Server.Preload loads it.
+func File(name, path string, o *llama.LoadOptions) Model {
+	if name == "" {
+		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".gguf")
+	}
+	return Model{Name: name, Bytes: weightsSize(path), Load: func(ctx context.Context) (*llama.Model, error) {
+		return llama.LoadContext(ctx, path, o)
+	}}
+}
+
+// weightsSize returns how many bytes a .gguf file has or, in a folder, the files of weights all together; 0 where there are none.
+func weightsSize(path string) (bytes int64) {
+	files := []string{path}
+	if inFolder, _ := fs.Glob(os.DirFS(path), "*.safetensors"); len(inFolder) > 0 {
+		files = files[:0]
+		for _, name := range inFolder {
+			files = append(files, filepath.Join(path, name))
+		}
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+	}
+	return bytes
+}

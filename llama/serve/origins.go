@@ -1,0 +1,78 @@
+package serve
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// origins says under which names the server may be asked, and from which web pages. It is immutable.
+type origins struct {
+	hosts []string // names of the server, in small letters; none: any
+	pages []string // origins whose pages may ask and read
+	all   bool     // any page may
+	guard *http.CrossOriginProtection
+}
+
+// newOrigins makes the origins of Options.Hosts and Options.Origins.
+func newOrigins(hosts, pages []string) (*origins, error) {
+	o := &origins{pages: pages, all: slices.Contains(pages, "*"), guard: http.NewCrossOriginProtection()}
+	for i, host := range hosts {
+		host = strings.ToLower(strings.Trim(host, "[]"))
+		if host == "" || strings.ContainsAny(host, "/*") {
+			return nil, fmt.Errorf("serve: Options.Hosts[%d] is %q; it must be a name or an address, without a port", i, hosts[i])
+		}
+		o.hosts = append(o.hosts, host)
+	}
+	for i, page := range pages {
+		if page == "*" {
+			continue
+		}
+		if err := o.guard.AddTrustedOrigin(page); err != nil {
+			return nil, fmt.Errorf("serve: Options.Origins[%d]: %w", i, err)
+		}
+	}
+	return o, nil
+}
+
+// judge tells why a request is not even looked at, and sets the headers that let pages of other origins read the answer (the Fetch standard
+// calls that CORS). A page that may not is refused also where it could not read the answer, since computing it costs.
+func (o *origins) judge(h http.Header, r *http.Request) error {
+	if len(o.hosts) > 0 && !slices.Contains(o.hosts, hostname(r.Host)) {
+		return &wire.Error{Status: http.StatusForbidden, Code: "unknown_host",
+			Message: fmt.Sprintf("the server is not called %.80q", r.Host)}
+	}
+	if len(o.pages) > 0 {
+		h.Add("Vary", "Origin")
+	}
+	origin := r.Header.Get("Origin")
+	if origin != "" && (o.all || slices.Contains(o.pages, origin)) {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Request-Id, Retry-After")
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h.Set("Access-Control-Allow-Methods", "GET, POST")
+			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+			h.Set("Access-Control-Max-Age", "600")
+		}
+	}
+	if o.all {
+		return nil
+	}
+	if err := o.guard.Check(r); err != nil {
+		return &wire.Error{Status: http.StatusForbidden, Code: "cross_origin", Err: err,
+			Message: fmt.Sprintf("a page of the origin %.80q may not use this server", origin)}
+	}
+	return nil
+}
+
+// hostname returns the name in a Host header: without a port, the brackets of an address and the dot of a complete name, in small letters.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}

@@ -1,0 +1,44 @@
+package serve
+
+import (
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// Stats tell what a Server is doing.
+type Stats struct {
+	Running int          // requests that are being served, those that wait for their turn included
+	Closing bool         // Shutdown or Close was called: no more requests are let in
+	Models  []ModelStats // in the order of Options.Models
+}
+
+// ModelStats tell what a model of a Server is doing, and has done.
+type ModelStats struct {
+	Name     string
+	Loaded   bool
+	Requests int   // that use it, or wait for a place
+	Bytes    int64 // of its weights, caches and workspaces; 0 while it is not loaded
+
+	Answers int           // that are being computed
+	Waiting int           // answers that wait for a place
+	Waited  int64         // answers that had to wait, and no longer do
+	Wait    time.Duration // how long these waited, all together
+	Refused int64         // requests that were refused because too many waited
+
+	Pool llama.PoolStats // since the model was loaded
+}
+
+// Stats returns the present figures.
+func (s *Server) Stats() Stats {
+	n, closing := s.running.count()
+	stats := Stats{Running: n, Closing: closing}
+	for _, m := range s.desk.Models.List() {
+		stats.Models = append(stats.Models, ModelStats{
+			Name: m.Name, Loaded: m.Loaded, Requests: m.InUse, Bytes: m.Bytes,
+			Answers: m.Queue.InUse, Waiting: m.Queue.Waiting, Waited: m.Queue.Waited, Wait: m.Queue.Wait, Refused: m.Queue.Refused,
+			Pool: m.Pool,
+		})
+	}
+	return stats
+}
