@@ -28,14 +28,14 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-var loadTime = flag.Duration("load", 0, "how long TestLoad lets 200 clients ask, and TestPace measures each number of clients; 0: 40 clients for 2s, 1s each")
+var loadTime = flag.Duration("load", 0, "how long TestLoad lets 200 clients ask, and TestPace measures each number of clients; 0: 40 clients for 2s, 0.3s each")
 
 // loadedPebble loads Pebble once for all tests of load.
 var loadedPebble = sync.OnceValues(func() (*llama.Model, error) { return pebble.Load(nil) })
 
 // servePebble serves Pebble on the loopback interface to so many clients, each with a key of its own, so that the server tells them
 // apart. It returns what closes the server, which happens at the end of the test too.
-func servePebble(t *testing.T, clients int, watch *watcher) (h *httptest.Server, model *llama.Model, shutdown func()) {
+func servePebble(t *testing.T, clients int, watch *watcher, change ...func(*serve.Options)) (h *httptest.Server, model *llama.Model, shutdown func()) {
 	t.Helper()
 	model, err := loadedPebble()
 	if err != nil {
@@ -45,6 +45,9 @@ func servePebble(t *testing.T, clients int, watch *watcher) (h *httptest.Server,
 	o.Pool.MaxBytes = 64 << 20
 	for i := range clients {
 		o.Keys = append(o.Keys, serve.Key{Name: fmt.Sprint("client ", i), Secret: secret(i)})
+	}
+	for _, f := range change {
+		f(&o)
 	}
 	s, err := serve.New(o)
 	if err != nil {
@@ -71,7 +74,7 @@ func secret(client int) string { return fmt.Sprintf("secret-of-client-%04d", cli
 
 // watcher is an Observer that counts what the server did.
 type watcher struct {
-	open                      atomic.Int64 // answers that are being computed
+	begun, open               atomic.Int64 // answers: all that had a place, and those that are being computed
 	prompt, reused, generated atomic.Int64 // tokens
 	panics                    atomic.Int64 // requests that ended with status 500
 }
@@ -89,6 +92,7 @@ type watched struct {
 func (w *watched) Model(string) {}
 func (w *watched) Begin(int, time.Duration) {
 	w.open++
+	w.begun.Add(1)
 	w.watcher.open.Add(1)
 }
 func (w *watched) Tokens(_, n int) { w.generated.Add(int64(n)) }
@@ -111,6 +115,7 @@ type asking struct {
 	tokens      int // the most tokens of the answer
 	want        string
 	finish      string
+	bias        map[string]float32 // what is added to the logits of tokens
 }
 
 // alone computes the answer without a server, in a session of its own.
@@ -135,6 +140,7 @@ func (a *asking) alone(t *testing.T, m *llama.Model) {
 func (a *asking) body(stream bool) []byte {
 	request := map[string]any{
 		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "max_completion_tokens": a.tokens, "stream": stream,
+		"logit_bias": a.bias,
 	}
 	if stream {
 		request["stream_options"] = map[string]any{"include_usage": true}
@@ -314,7 +320,8 @@ func TestLoad(t *testing.T) {
 		clients, duration = 200, *loadTime
 	}
 	watch := &watcher{}
-	h, model, shutdown := servePebble(t, clients, watch)
+	// A line that is too short for all who would wait.
+	h, model, shutdown := servePebble(t, clients, watch, func(o *serve.Options) { o.Pool.MaxSessions, o.MaxQueue = clients/5, clients/2 })
 	list := questions(t, model)
 	end := time.Now().Add(duration)
 	stop := watchMemory(duration)
@@ -332,7 +339,7 @@ func TestLoad(t *testing.T) {
 				}
 				pause := time.Duration(0)
 				if slow {
-					pause = 20 * time.Millisecond
+					pause = 5 * time.Millisecond
 				}
 				got, err := a.chat(ctx, h, i, stream, pause)
 				switch {
@@ -366,8 +373,8 @@ func TestLoad(t *testing.T) {
 	t.Logf("%d clients for %v: %d answers, %d clients left, %d refused; %d tokens generated, %d of %d tokens of prompts reused",
 		clients, duration, finished.Load(), left.Load(), refused.Load(), watch.generated.Load(), watch.reused.Load(), watch.prompt.Load())
 	t.Logf("MiB in the two halves: heap %.1f, process %.1f", mebibytes(m.heap), mebibytes(m.process))
-	if finished.Load() == 0 || left.Load() == 0 {
-		t.Error("the test shows nothing: some should finish, and some leave")
+	if finished.Load() == 0 || left.Load() == 0 || refused.Load() == 0 {
+		t.Error("the test shows nothing: some should finish, some leave and some be refused")
 	}
 	if open, panics := watch.open.Load(), watch.panics.Load(); open != 0 || panics != 0 {
 		t.Errorf("%d answers are still being computed, %d requests ended with status 500", open, panics)
@@ -389,6 +396,80 @@ func mebibytes(halves [2]int64) (m [2]float64) {
 		m[i] = float64(n) / (1 << 20)
 	}
 	return m
+}
+
+// TestWhoLeavesCostsNothing lets a client leave while it waits, in its prompt and in its answer, and looks at how much is computed for it.
+func TestWhoLeavesCostsNothing(t *testing.T) {
+	model, err := loadedPebble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	endless := map[string]float32{} // keeps an answer from ending before the context is full
+	for id := range model.Tokenizer().VocabSize() {
+		if model.IsEnd(llama.Token(id)) {
+			endless[fmt.Sprint(id)] = -100
+		}
+	}
+	story := &asking{bias: endless, history: []llama.Message{{Role: llama.RoleUser, Content: "Tell me a story about a bear and a drum."}}}
+	context2048 := strings.Repeat("The door code of the red house is 4711. ", 140)
+	long := &asking{tokens: 1, history: []llama.Message{{Role: llama.RoleUser, Content: context2048}}}
+	prompt, err := model.Tokenizer().Template(long.history, llama.TemplateOptions{})
+	if err != nil || len(prompt) < 1500 || len(prompt) > 2000 {
+		t.Fatalf("a prompt of %d tokens, %v; the test wants 1500 to 2000", len(prompt), err)
+	}
+	watch := &watcher{}
+	h, _, _ := servePebble(t, 2, watch, func(o *serve.Options) { o.Pool.MaxSessions = 1 })
+	gone := func(what string) { // waits until nothing is computed
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); watch.open.Load() != 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: still being computed after five seconds", what)
+			}
+		}
+	}
+	leave := func(a *asking, client int, when func() bool) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := a.chat(ctx, h, client, true, 0)
+			ended <- err
+		}()
+		for !when() {
+			select {
+			case err := <-ended:
+				t.Fatalf("the answer ended before its client left: %v", err)
+			case <-time.After(100 * time.Microsecond):
+			}
+		}
+		cancel()
+		<-ended
+	}
+	leave(story, 0, func() bool { return watch.generated.Load() >= 5 })
+	gone("an answer")
+	if n := watch.generated.Load(); n > 500 {
+		t.Errorf("%d tokens were generated for a client that left after a few", n)
+	}
+	leave(long, 0, func() bool { return watch.open.Load() == 1 })
+	gone("a prompt")
+	if n := watch.prompt.Load(); n >= int64(len(prompt)) {
+		t.Errorf("%d tokens of prompts were computed for a client that left early in one of %d", n, len(prompt))
+	}
+	t.Logf("for two clients that left, %d tokens were generated and %d of %d tokens of a prompt computed", watch.generated.Load(), watch.prompt.Load(), len(prompt))
+	begun := watch.begun.Load()
+	leave(story, 0, func() bool {
+		if watch.open.Load() == 1 { // the only place is taken: another client waits, and leaves
+			left := time.Now().Add(20 * time.Millisecond)
+			leave(story, 1, func() bool { return time.Now().After(left) })
+			return true
+		}
+		return false
+	})
+	gone("an answer, and one that waited behind it")
+	if n := watch.begun.Load() - begun; n != 1 {
+		t.Errorf("%d answers were begun, one of them for a client that left before it had a place", n)
+	}
 }
 
 // TestSharedPromptIsComputedOnce lets many clients ask different questions at once under the same system prompt.
@@ -443,7 +524,7 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 // TestPace measures how long clients wait for the first token and between tokens, with so many clients that ask without a pause. It fails
 // only where a request does; the figures are for people.
 func TestPace(t *testing.T) {
-	duration := time.Second
+	duration := 300 * time.Millisecond
 	if *loadTime > 0 {
 		duration = min(*loadTime, 20*time.Second)
 	}

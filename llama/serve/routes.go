@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/anthropic"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/tokens"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -25,6 +26,12 @@ func (s *Server) all() []route {
 	api, messages := &openai.API{Desk: s.desk}, &anthropic.API{Desk: s.desk}
 	routes := []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
+		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
+		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
+		{"GET", "/v1/models", openai.Shape, api.Models, false},
+		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
+		{"POST", "/tokenize", openai.Shape, (&tokens.API{Desk: s.desk}).Tokenize, false},
+		{"POST", "/detokenize", openai.Shape, (&tokens.API{Desk: s.desk}).Detokenize, false},
 		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
 		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},

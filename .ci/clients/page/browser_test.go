@@ -253,12 +253,19 @@ func (b *tab) reload() {
 	b.waitReady()
 }
 
+// still waits until nothing moves but what never stops.
+func (b *tab) still() {
+	b.t.Helper()
+	b.until("document.getAnimations().every((a) => a.playState !== 'running' || a.effect.getTiming().iterations === Infinity)")
+}
+
 // picture writes what the window shows into the folder for screenshots, where there is one.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	if *screenshots == "" {
 		return
 	}
+	b.still()
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Fatal(err)

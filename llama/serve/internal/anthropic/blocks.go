@@ -36,7 +36,7 @@ type sink interface {
 // nevertheless; one that breaks off is then a block whose JSON ends early, and its text follows.
 //
 // Invariants: open is the type of the block that has begun and has not ended, "" if there is none; held is the call that is not complete yet
-// and of which nothing was handed over, nil if there is none.
+// and of which nothing was handed over, nil if there is none. A text may be open beside it, and goes on if there is no such call after all.
 type cutter struct {
 	to    sink
 	eager map[string]bool // by the function's name
@@ -80,7 +80,7 @@ func (c *cutter) text(text string) error {
 	if text == "" {
 		return nil
 	}
-	if c.open != textType {
+	if c.open != textType || c.held != nil {
 		if err := c.close(); err != nil {
 			return err
 		}
@@ -95,10 +95,13 @@ func (c *cutter) text(text string) error {
 // call takes a part of a call.
 func (c *cutter) call(p llama.CallPiece) error {
 	if p.Name != "" {
-		if err := c.close(); err != nil {
-			return err
+		eager := c.eager[p.Name]
+		if eager || c.held != nil {
+			if err := c.close(); err != nil {
+				return err
+			}
 		}
-		if c.eager[p.Name] {
+		if eager {
 			c.open = callType
 			if err := c.to.begin(block{Type: callType, ID: p.ID, Name: p.Name, Input: noArguments}); err != nil {
 				return err

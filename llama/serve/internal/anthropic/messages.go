@@ -124,8 +124,8 @@ var configRules = wire.Rules{
 
 // form returns the form that is asked of the answer, and the name of the parameter that asks for it. A schema is kept as a whole or refused.
 func (in *request) form() (form ask.Form, place string, err error) {
-	place = "output_format"
-	format := in.OutputFormat
+	place = "output_config.format"
+	var format json.RawMessage
 	if in.OutputConfig != nil {
 		var config struct {
 			Format json.RawMessage `json:"format"`
@@ -133,14 +133,14 @@ func (in *request) form() (form ask.Form, place string, err error) {
 		if err := wire.Object("output_config", in.OutputConfig, configRules, &config); err != nil {
 			return form, place, err
 		}
-		if config.Format != nil {
-			if format != nil {
-				return form, place, wire.Bad(place, "output_format stands beside output_config.format, which is the newer name of the same")
-			}
-			place, format = "output_config.format", config.Format
-		}
+		format = config.Format
 	}
-	if format == nil {
+	switch {
+	case in.OutputFormat != nil && format != nil:
+		return form, place, wire.Bad("output_format", "output_format stands beside %s, which is the newer name of the same", place)
+	case in.OutputFormat != nil:
+		place, format = "output_format", in.OutputFormat
+	case format == nil:
 		return form, place, nil
 	}
 	var f struct {

@@ -119,7 +119,7 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 		return nil, explain(ctx, err, names)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	a := &Answers{model: m, names: names, cancel: cancel, open: len(choices), more: make(chan struct{}, 1)}
+	a := &Answers{model: m, names: names, cancel: cancel, count: len(choices), open: len(choices), more: make(chan struct{}, 1)}
 	for i, place := range places {
 		a.running.Go(func() { a.compute(ctx, i, place, &choices[i]) })
 	}
@@ -142,6 +142,7 @@ type Answers struct {
 	model   *Model
 	names   Names
 	cancel  context.CancelCauseFunc
+	count   int // of answers
 	running sync.WaitGroup
 
 	mu     sync.Mutex
@@ -241,9 +242,7 @@ func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
 
 // Collect returns the whole answers, each as one piece. Where one fails, the error is its.
 func (a *Answers) Collect() ([]llama.Piece, error) {
-	a.mu.Lock()
-	all := make([][]llama.Piece, a.open)
-	a.mu.Unlock()
+	all := make([][]llama.Piece, a.count)
 	for {
 		e, ok, err := a.Next(nil)
 		if err != nil || !ok {

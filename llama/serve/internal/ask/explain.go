@@ -65,9 +65,12 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room)}
 	}
 	if _, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
-		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Param: names["schema"], Message: trim(err), Err: err}
+		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Message: trim(err), Err: err}
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
+		if e.Name == "" {
+			return wire.Bad("model", "model is missing; there are: %s", strings.Join(e.Known, ", "))
+		}
 		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
 			Message: fmt.Sprintf("there is no model %.80q; there are: %s", e.Name, strings.Join(e.Known, ", "))}
 	}

@@ -1,0 +1,67 @@
+package anthropic
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// written is a sink that writes down what it is given.
+type written string
+
+func (w *written) begin(b block) error {
+	*w += written(fmt.Sprintf("[%s%s ", b.Type, b.Name))
+	return nil
+}
+func (w *written) goOn(part string) error { *w += written(part) + "|"; return nil }
+func (w *written) end() error             { *w += "]"; return nil }
+
+// Blocks follow each other as the pieces do, and hold no call that turns out to be none, unless its function is eager.
+func TestCutter(t *testing.T) {
+	start := func(i int, name, arguments string) llama.CallPiece {
+		return llama.CallPiece{Index: i, ID: fmt.Sprint(i), Name: name, Arguments: arguments}
+	}
+	more := func(i int, arguments string) llama.CallPiece { return llama.CallPiece{Index: i, Arguments: arguments} }
+	broken := func(i int) llama.CallPiece { return llama.CallPiece{Index: i, Broken: true} }
+	calls := func(text string, c ...llama.CallPiece) llama.Piece { return llama.Piece{Text: text, Calls: c} }
+	text := func(text string) llama.Piece { return llama.Piece{Text: text} }
+	end := llama.Piece{Stop: llama.EndOfTurn}
+	for _, c := range []struct {
+		name        string
+		pieces      []llama.Piece
+		want, eager string
+	}{
+		{"nothing", []llama.Piece{end}, "", ""},
+		{"text", []llama.Piece{text("a"), text(""), text("b"), end}, "[text a|b|]", "[text a|b|]"},
+		{"text with the end", []llama.Piece{{Text: "a", Stop: llama.MaxTokens}}, "[text a|]", "[text a|]"},
+		{"a call", []llama.Piece{calls("", start(0, "f", "{")), calls("", more(0, "}")), end}, "[tool_usef {}|]", "[tool_usef {|}|]"},
+		{"text and a call", []llama.Piece{text("a"), calls("b", start(0, "f", "{")), calls("", more(0, "}")), end},
+			"[text a|b|][tool_usef {}|]", "[text a|b|][tool_usef {|}|]"},
+		{"two calls", []llama.Piece{calls("", start(0, "f", "{}")), calls("", start(1, "g", "{}")), end},
+			"[tool_usef {}|][tool_useg {}|]", "[tool_usef {}|][tool_useg {}|]"},
+		{"two calls in a piece, and text", []llama.Piece{calls("", start(0, "f", "{}"), start(1, "g", "{}")), text("a"), end},
+			"[tool_usef {}|][tool_useg {}|][text a|]", "[tool_usef {}|][tool_useg {}|][text a|]"},
+		{"a call ends beside text", []llama.Piece{calls("", start(0, "f", "{")), calls("a", more(0, "}")), end},
+			"[tool_usef {}|][text a|]", "[tool_usef {|}|][text a|]"},
+		{"a call breaks off", []llama.Piece{text("a"), calls("", start(0, "f", "{")), {Text: "call f {", Calls: []llama.CallPiece{broken(0)}, Stop: llama.MaxTokens}},
+			"[text a|call f {|]", "[text a|][tool_usef {|][text call f {|]"},
+		{"a call breaks off and its text comes later", []llama.Piece{calls("", start(0, "f", "{"), broken(0)), text("f"), end},
+			"[text f|]", "[tool_usef {|][text f|]"},
+		{"a call is followed by one that breaks off", []llama.Piece{calls("", start(0, "f", "{}")), calls("", start(1, "g", "{")), calls("g", broken(1)), end},
+			"[tool_usef {}|][text g|]", "[tool_usef {}|][tool_useg {|][text g|]"},
+	} {
+		for eager, want := range map[bool]string{false: c.want, true: c.eager} {
+			var got written
+			cut := cutter{to: &got, eager: map[string]bool{"f": eager, "g": eager}}
+			for _, p := range c.pieces {
+				if err := cut.add(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if string(got) != want {
+				t.Errorf("%s, eager %v: %s, want %s", c.name, eager, got, want)
+			}
+		}
+	}
+}
