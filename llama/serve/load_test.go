@@ -139,8 +139,11 @@ func (a *asking) alone(t *testing.T, m *llama.Model) {
 // body returns the request as JSON.
 func (a *asking) body(stream bool) []byte {
 	request := map[string]any{
-		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "max_completion_tokens": a.tokens, "stream": stream,
+		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "stream": stream,
 		"logit_bias": a.bias,
+	}
+	if a.tokens > 0 {
+		request["max_completion_tokens"] = a.tokens
 	}
 	if stream {
 		request["stream_options"] = map[string]any{"include_usage": true}
