@@ -341,8 +341,10 @@ func TestLoad(t *testing.T) {
 		clients, duration = 200, *loadTime
 	}
 	watch := &watcher{}
-	// A line that is too short for all who would wait.
-	h, model, shutdown := servePebble(t, clients, watch, func(o *serve.Options) { o.Pool.MaxSessions, o.MaxQueue = clients/5, clients/2 })
+	h, model, shutdown := servePebble(t, clients, watch, func(o *serve.Options) {
+		o.Pool.MaxSessions, o.MaxQueue = clients/5, clients/2 // too short a line for all who would wait
+		o.Pool.MaxBytes = 24 << 20                            // full soon, so that the first half of the test shows it, too
+	})
 	list := questions(t, model)
 	end := time.Now().Add(duration)
 	stop := watchMemory(duration)
