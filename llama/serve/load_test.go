@@ -112,7 +112,7 @@ type asking struct {
 	history     []llama.Message
 	temperature float32
 	seed        uint64
-	tokens      int // the most tokens of the answer
+	tokens      int // the most tokens of the answer; 0: no bound
 	want        string
 	finish      string
 	bias        map[string]float32 // what is added to the logits of tokens
@@ -139,8 +139,10 @@ func (a *asking) alone(t *testing.T, m *llama.Model) {
 // body returns the request as JSON.
 func (a *asking) body(stream bool) []byte {
 	request := map[string]any{
-		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "max_completion_tokens": a.tokens, "stream": stream,
-		"logit_bias": a.bias,
+		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "stream": stream, "logit_bias": a.bias,
+	}
+	if a.tokens > 0 {
+		request["max_completion_tokens"] = a.tokens
 	}
 	if stream {
 		request["stream_options"] = map[string]any{"include_usage": true}
