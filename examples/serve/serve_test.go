@@ -124,6 +124,20 @@ func TestModelsByName(t *testing.T) {
 	}
 }
 
+func TestTellsFigures(t *testing.T) {
+	url, _, _ := start(t, "-metrics")
+	for _, path := range []string{"/metrics", "/", "/v1/models"} {
+		answer, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != 200 {
+			t.Errorf("%s: status %d", path, answer.StatusCode)
+		}
+	}
+}
+
 func TestKeyFileLetsInWhoHasAKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(file, []byte("# who may\nalice s3cret # her laptop\n\nother\n"), 0o644); err != nil {
