@@ -56,7 +56,7 @@ func message(t *testing.T, url func(path, body string) (int, string), body strin
 }
 
 // streamed asks for an answer as a stream, checks the order of its events, and puts them together as Anthropic's clients do.
-func streamed(t *testing.T, url func(path, body string) (int, string), body string) (m anthropicMessage, names []string) {
+func streamedMessage(t *testing.T, url func(path, body string) (int, string), body string) (m anthropicMessage, names []string) {
 	t.Helper()
 	status, text := url("/v1/messages", `{`+body+`,"stream":true}`)
 	if status != 200 {
@@ -173,7 +173,7 @@ func TestMessages(t *testing.T) {
 		{"a form", anthropicHead + `,"messages":[{"role":"user","content":"Ann is 7 years old."}],"output_config":{"format":{"type":"json_schema","schema":` + person + `}}`, ""},
 	} {
 		whole := message(t, url, c.body)
-		got, _ := streamed(t, url, c.body)
+		got, _ := streamedMessage(t, url, c.body)
 		if said := whole.said(); c.want != "" && said != c.want {
 			t.Errorf("%s: %s, want %s", c.name, said, c.want)
 		}
@@ -263,7 +263,7 @@ func TestMessagesEagerCalls(t *testing.T) {
 	h := start(t, nil)
 	url := func(path, body string) (int, string) { return post(t, h, path, body) }
 	deltas := func(body string) (n int) {
-		m, names := streamed(t, url, body)
+		m, names := streamedMessage(t, url, body)
 		if want := `get_weather{"city":"Nairobi"} (tool_use)`; m.said() != want {
 			t.Errorf("%s, want %s", m.said(), want)
 		}
@@ -325,6 +325,7 @@ func TestMessagesErrors(t *testing.T) {
 		{"top_p", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_p":2}`, 400, "invalid_request_error", "top_p"},
 		{"top_k", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_k":-2}`, 400, "invalid_request_error", "top_k"},
 		{"a long prompt", "POST", "/v1/messages", "right", `{"model":"flint","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"` + long + `"}]}`, 400, "invalid_request_error", "tokens"},
+		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; there are: flint"},
 		{"an unknown model", "POST", "/v1/messages", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"an unknown model, counting", "POST", "/v1/messages/count_tokens", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"a wrong key", "POST", "/v1/messages", "wrong", `{"model":"flint",` + chat + `}`, 401, "authentication_error", "key"},

@@ -35,8 +35,10 @@ func TestFlint(t *testing.T) {
 
 	b := open(t, listener.URL)
 	b.click("#open-settings")
-	b.fill("#set-temperature", "0")
-	b.fill("#set-seed", "1")
+	for name, text := range map[string]string{"temperature": "0", "seed": "1", "top_p": "0.9", "top_k": "40", "min_p": "0.05",
+		"max_completion_tokens": "200", "stop": "###", "system": "Answer briefly."} {
+		b.fill("#set-"+name, text)
+	}
 	b.click("#close-settings")
 	b.ask("What is the capital of Japan?")
 	if answer := b.text(".prose"); !strings.Contains(answer, "Tokyo") {
@@ -56,6 +58,7 @@ func TestFlint(t *testing.T) {
 
 	b.button("New conversation")
 	b.click("#open-settings")
+	b.fill("#set-system", "")
 	b.click("#sample-tools")
 	b.click("#close-settings")
 	b.ask("How warm is it in Nairobi?")

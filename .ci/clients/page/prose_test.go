@@ -66,6 +66,7 @@ func TestFinishedBlocksStay(t *testing.T) {
 	b.begin("Write")
 	b.until("document.querySelectorAll('.prose .block').length === 3")
 	js[chromedp.Void](b, "window.first = document.querySelector('.prose p'); document.querySelector('.prose pre').focus()")
+	equal(t, "what a screen reader was told so far", b.text("#announcer"), "")
 	close(more)
 	b.answered()
 	equal(t, "the first paragraph is the same element", js[bool](b, "window.first === document.querySelector('.prose p')"), true)

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -478,4 +479,50 @@ func TestSkipLinkAndTheme(t *testing.T) {
 	}
 	b.reload()
 	equal(t, "colours after a reload", ground(), light)
+}
+
+func TestWhoeverReadsAboveIsLeftThere(t *testing.T) {
+	more := make(chan struct{})
+	f := start(t, func(_ request, a *answer) {
+		a.say(strings.Repeat("A line.\n\n", 100))
+		<-more
+		a.say(strings.Repeat("Another line.\n\n", 100))
+		a.end("stop")
+	})
+	b := open(t, f.URL)
+	b.begin("Write")
+	b.until("document.querySelectorAll('.block').length === 100")
+	b.until("document.querySelector('#scroller').scrollTop > 1000") // it follows
+	js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 300")
+	b.until("!document.querySelector('#to-end').hidden")
+	close(more)
+	b.answered()
+	equal(t, "place", js[float64](b, "document.querySelector('#scroller').scrollTop"), 300.0)
+	b.click("#to-end")
+	b.until("document.querySelector('#to-end').hidden")
+}
+
+func TestABrowserThatKeepsNothing(t *testing.T) {
+	f := start(t, echo)
+	b := open(t, f.URL, `for (const name of ['indexedDB', 'localStorage', 'sessionStorage'])
+		Object.defineProperty(window, name, { get() { throw new DOMException('not allowed', 'SecurityError'); } });`)
+	if said := b.text("#toast"); !strings.Contains(said, "keeps nothing") {
+		t.Errorf("the page says %q", said)
+	}
+	b.ask("hello")
+	b.button("New conversation")
+	b.ask("hello again")
+	b.button("hello")
+	b.until("document.querySelector('.prose')?.innerText === '1 messages, the last: hello'")
+}
+
+func TestUnderAPrefix(t *testing.T) {
+	f := start(t, echo)
+	mux := http.NewServeMux()
+	mux.Handle("/models/", http.StripPrefix("/models", f.Config.Handler))
+	outer := httptest.NewServer(mux)
+	t.Cleanup(outer.Close)
+	b := open(t, outer.URL+"/models")
+	b.ask("hello")
+	equal(t, "answer", b.text(".prose"), "1 messages, the last: hello")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -61,7 +62,10 @@ func AnyObject() Form { return Form{Schema: anyObject} }
 // Constrain sets the tools and the constraint of an answer's parameters.
 func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
 	t := m.Model.Tokenizer()
-	offered := len(tools.List) > 0 && tools.Options.Choice != constrain.ToolNone
+	if tools.Options.Choice == constrain.ToolNone {
+		tools = Tools{} // a model that is shown functions and may not call them has little else to say
+	}
+	offered := len(tools.List) > 0
 	switch {
 	case form.Schema != nil && offered:
 		return wire.Unsupported(names["schema"], "an answer of a form cannot call tools: leave %s out, or tools", names["schema"])
@@ -71,8 +75,7 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 			return bad(ctx, err, names, "schema")
 		}
 		p.Constraint = c
-		p.Template.Tools = tools.List
-	case len(tools.List) > 0:
+	case offered:
 		p.Template.Tools = tools.List
 		c, err := tools.constraint(t)
 		switch {
@@ -101,7 +104,7 @@ func bad(ctx context.Context, err error, names Names, what string) error {
 		}
 		return e
 	}
-	return wire.Bad(names[what], "%s: %s", names[what], trim(err))
+	return wire.Bad(names[what], "%s: %s", names[what], strings.TrimPrefix(trim(err), what+": "))
 }
 
 // Prompt renders a conversation with the model's chat template.

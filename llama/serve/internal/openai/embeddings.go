@@ -12,7 +12,7 @@ import (
 
 // embeddingRequest is what POST /v1/embeddings reads.
 type embeddingRequest struct {
-	Model      string `json:"model" wire:"required"`
+	Model      string `json:"model"`
 	Input      inputs `json:"input" wire:"required"`
 	Encoding   string `json:"encoding_format"` // "": float
 	Dimensions *int   `json:"dimensions"`

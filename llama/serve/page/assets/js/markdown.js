@@ -175,7 +175,7 @@ export class Prose {
         block.raw = token.raw;
         return;
       }
-      const element = h('div', { class: 'block' }, clean(html));
+      const element = h('div', { class: 'block', dir: 'auto' }, clean(html));
       if (block) block.element.replaceWith(element);
       else this.element.append(element);
       this.#blocks[index] = { raw: token.raw, html, element };
