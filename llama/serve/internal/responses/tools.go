@@ -74,9 +74,6 @@ type toolChoice struct {
 	raw      json.RawMessage // as it came
 }
 
-// reference is the name of a function, where the request refers to it.
-type reference struct{ at, name string }
-
 // choices are those that are a word.
 var choices = map[string]constrain.ToolChoice{"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}
 
@@ -104,12 +101,10 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	}
 	switch kind {
 	case "function":
-		var f named
-		if err := f.ReadJSON(at, value); err != nil {
-			return err
-		}
-		t.choice, t.function, t.names = constrain.ToolRequired, f.name, []reference{{f.at, f.name}}
-		return nil
+		t.names = make([]reference, 1)
+		err := t.names[0].ReadJSON(at, value)
+		t.choice, t.function = constrain.ToolRequired, t.names[0].name
+		return err
 	case "allowed_tools":
 		return t.readAllowed(at, value)
 	}
@@ -120,7 +115,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	var in struct {
 		Mode  string  `json:"mode" wire:"required"`
-		Tools []named `json:"tools" wire:"required"`
+		Tools []reference `json:"tools" wire:"required"`
 	}
 	if err := wire.Object(at, value, wire.Rules{"type": wire.Harmless()}, &in); err != nil {
 		return err
@@ -129,8 +124,9 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 		return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
 	}
 	t.choice = choices[in.Mode]
+	t.names = in.Tools
 	for _, f := range in.Tools {
-		t.allowed, t.names = append(t.allowed, f.name), append(t.names, reference{f.at, f.name})
+		t.allowed = append(t.allowed, f.name)
 	}
 	if len(t.allowed) == 0 {
 		return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
@@ -138,11 +134,11 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	return nil
 }
 
-// named is a function's name, in {"type":"function","name":…}, and where that stands.
-type named struct{ at, name string }
+// reference is a function's name, in {"type":"function","name":…}, and where in the request that stands.
+type reference struct{ at, name string }
 
 // ReadJSON reads it.
-func (n *named) ReadJSON(at string, value json.RawMessage) error {
+func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 	if value[0] != '{' {
 		return mistyped(at, "an object that names a function")
 	}
@@ -158,7 +154,7 @@ func (n *named) ReadJSON(at string, value json.RawMessage) error {
 	if err := wire.Object(at, value, nil, &f); err != nil {
 		return err
 	}
-	n.at, n.name = at+".name", f.Name
+	r.at, r.name = at+".name", f.Name
 	return nil
 }
 
