@@ -56,7 +56,7 @@ func message(t *testing.T, url func(path, body string) (int, string), body strin
 }
 
 // streamed asks for an answer as a stream, checks the order of its events, and puts them together as Anthropic's clients do.
-func streamed(t *testing.T, url func(path, body string) (int, string), body string) (m anthropicMessage, names []string) {
+func streamedMessage(t *testing.T, url func(path, body string) (int, string), body string) (m anthropicMessage, names []string) {
 	t.Helper()
 	status, text := url("/v1/messages", `{`+body+`,"stream":true}`)
 	if status != 200 {
@@ -173,7 +173,7 @@ func TestMessages(t *testing.T) {
 		{"a form", anthropicHead + `,"messages":[{"role":"user","content":"Ann is 7 years old."}],"output_config":{"format":{"type":"json_schema","schema":` + person + `}}`, ""},
 	} {
 		whole := message(t, url, c.body)
-		got, _ := streamed(t, url, c.body)
+		got, _ := streamedMessage(t, url, c.body)
 		if said := whole.said(); c.want != "" && said != c.want {
 			t.Errorf("%s: %s, want %s", c.name, said, c.want)
 		}
@@ -228,10 +228,10 @@ func TestMessagesFunctionsAndForm(t *testing.T) {
 	if len(m.Content) != 1 || json.Unmarshal([]byte(m.Content[0].Text), &value) != nil || value.Name == nil || value.Age == nil {
 		t.Errorf("a question for a text: %s", m.said())
 	}
-	if s, _ := streamed(t, url, asked+form); s.said() != m.said() {
+	if s, _ := streamedMessage(t, url, asked+form); s.said() != m.said() {
 		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
 	}
-	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"properties":{"name":{}}}}}}`)
 	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
 		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
 	}
@@ -301,7 +301,7 @@ func TestMessagesEagerCalls(t *testing.T) {
 	h := start(t, nil)
 	url := func(path, body string) (int, string) { return post(t, h, path, body) }
 	deltas := func(body string) (n int) {
-		m, names := streamed(t, url, body)
+		m, names := streamedMessage(t, url, body)
 		if want := `get_weather{"city":"Nairobi"} (tool_use)`; m.said() != want {
 			t.Errorf("%s, want %s", m.said(), want)
 		}

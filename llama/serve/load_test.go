@@ -28,7 +28,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-var loadTime = flag.Duration("load", 0, "how long TestLoad lets 200 clients ask, and TestPace measures each number of clients; 0: 40 clients for 2s, 0.3s each")
+var loadTime = flag.Duration("load", 0, "how long TestLoad lets 200 clients ask, and TestPace measures each number of clients; 0: 40 clients for 2s, 0.15s each")
 
 // loadedPebble loads Pebble once for all tests of load.
 var loadedPebble = sync.OnceValues(func() (*llama.Model, error) { return pebble.Load(nil) })
@@ -139,8 +139,11 @@ func (a *asking) alone(t *testing.T, m *llama.Model) {
 // body returns the request as JSON.
 func (a *asking) body(stream bool) []byte {
 	request := map[string]any{
-		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "max_completion_tokens": a.tokens, "stream": stream,
+		"model": "pebble", "messages": a.history, "temperature": a.temperature, "seed": a.seed, "stream": stream,
 		"logit_bias": a.bias,
+	}
+	if a.tokens > 0 {
+		request["max_completion_tokens"] = a.tokens
 	}
 	if stream {
 		request["stream_options"] = map[string]any{"include_usage": true}
@@ -521,52 +524,89 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
-// TestPace measures how long clients wait for the first token and between tokens, with so many clients that ask without a pause. It fails
-// only where a request does; the figures are for people.
+// TestPace measures how long clients wait for the first token and between tokens, with so many clients that ask without a pause, and
+// the tokens of all together, with the server and with the model's Pool alone. It fails only where a request does; the figures are for
+// people.
 func TestPace(t *testing.T) {
-	duration := 300 * time.Millisecond
+	duration := 150 * time.Millisecond
 	if *loadTime > 0 {
 		duration = min(*loadTime, 20*time.Second)
 	}
-	t.Log("clients   first token ms   between tokens ms   tokens/s")
+	t.Log("clients   first token ms   between tokens ms   tokens/s   of the Pool's")
 	t.Log("             p50     p99        p50     p99")
 	for _, clients := range []int{1, 8, 32} {
-		h, _, shutdown := servePebble(t, clients, &watcher{})
-		var mu sync.Mutex
-		var first, between []time.Duration
-		tokens := 0
-		var all sync.WaitGroup
-		began := time.Now()
-		for i := range clients {
-			all.Go(func() {
-				for n := 0; time.Since(began) < duration; n++ {
-					a := &asking{temperature: 0.7, seed: uint64(1000*i + n), tokens: 64, history: []llama.Message{
-						{Role: llama.RoleUser, Content: fmt.Sprintf("Tell me a story about a %s and a %s.", animals[(i+n)%len(animals)], objects[n%len(objects)])},
-					}}
-					asked := time.Now()
-					got, err := a.chat(t.Context(), h, i, true, 0)
-					if err != nil || got.status != http.StatusOK || len(got.times) == 0 {
-						t.Errorf("%v, %+v", err, got)
-						return
-					}
-					mu.Lock()
-					first = append(first, got.times[0].Sub(asked))
-					for j := range got.times[1:] {
-						between = append(between, got.times[j+1].Sub(got.times[j]))
-					}
-					tokens += got.tokens
-					mu.Unlock()
-				}
-			})
-		}
-		all.Wait()
-		took := time.Since(began)
+		h, model, shutdown := servePebble(t, clients, &watcher{})
+		served := measure(t, clients, duration, func(client int, a *asking) (reply, error) {
+			r, err := a.chat(t.Context(), h, client, true, 0)
+			if err == nil && r.status != http.StatusOK {
+				err = fmt.Errorf("status %d: %s", r.status, r.text)
+			}
+			return r, err
+		})
 		shutdown()
-		slices.Sort(first)
-		slices.Sort(between)
-		t.Logf("%7d %8.1f%8.1f %10.2f%8.2f %10.0f", clients, percentile(first, 50), percentile(first, 99),
-			percentile(between, 50), percentile(between, 99), float64(tokens)/took.Seconds())
+		pool, err := model.NewPool(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := measure(t, clients, duration, func(_ int, a *asking) (r reply, err error) {
+			for p, err := range pool.Chat(t.Context(), a.history, llama.Params{MaxTokens: a.tokens}) {
+				if err != nil {
+					return r, err
+				}
+				r.tokens += len(p.Tokens)
+				r.times = append(r.times, time.Now())
+			}
+			return r, nil
+		})
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+		t.Logf("%7d %8.1f%8.1f %10.2f%8.2f %10.0f %15.2f", clients, percentile(served.first, 50), percentile(served.first, 99),
+			percentile(served.between, 50), percentile(served.between, 99), served.rate, served.rate/alone.rate)
 	}
+}
+
+// pace is what measure finds: times in order, and the tokens of all clients together per second.
+type pace struct {
+	first, between []time.Duration
+	rate           float64
+}
+
+// measure lets so many clients ask for stories, no two of them the same, one after the other for a while.
+func measure(t *testing.T, clients int, duration time.Duration, chat func(client int, a *asking) (reply, error)) (p pace) {
+	t.Helper()
+	var mu sync.Mutex
+	tokens := 0
+	var all sync.WaitGroup
+	began := time.Now()
+	for i := range clients {
+		all.Go(func() {
+			for n := 0; time.Since(began) < duration; n++ {
+				a := &asking{tokens: 64, history: []llama.Message{
+					{Role: llama.RoleSystem, Content: fmt.Sprintf("Story %d of client %d.", n, i)},
+					{Role: llama.RoleUser, Content: fmt.Sprintf("Tell me a story about a %s and a %s.", animals[(i+n)%len(animals)], objects[n%len(objects)])},
+				}}
+				asked := time.Now()
+				got, err := chat(i, a)
+				if err != nil || len(got.times) == 0 {
+					t.Errorf("%v, %+v", err, got)
+					return
+				}
+				mu.Lock()
+				p.first = append(p.first, got.times[0].Sub(asked))
+				for j := range got.times[1:] {
+					p.between = append(p.between, got.times[j+1].Sub(got.times[j]))
+				}
+				tokens += got.tokens
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	p.rate = float64(tokens) / time.Since(began).Seconds()
+	slices.Sort(p.first)
+	slices.Sort(p.between)
+	return p
 }
 
 var (

@@ -13,9 +13,10 @@ const client = new Anthropic({ ...options, baseURL: url });
 const small = new Anthropic({ ...options, baseURL: smallURL });
 
 const greedy = { model: 'flint', temperature: 0, max_tokens: 200 };
-// prompt is how many tokens a prompt has, those included that the server had computed before.
-const prompt = (usage) => usage.input_tokens + usage.cache_read_input_tokens;
 const user = (content) => [{ role: 'user', content }];
+// promptTokens counts a prompt's tokens: Anthropic's interface counts those that were computed before apart.
+const promptTokens = ({ usage }) => usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
+
 const tools = [{ name: weather.name, description: weather.description, input_schema: weather.schema }];
 
 test('a message', async () => {
@@ -26,7 +27,7 @@ test('a message', async () => {
   assert.equal(message.model, 'flint');
   assert.equal(message.stop_reason, 'end_turn');
   assert.equal(message.stop_sequence, null);
-  assert.ok(prompt(message.usage) > 5 && message.usage.output_tokens > 3);
+  assert.ok(promptTokens(message) > 5 && message.usage.output_tokens > 3);
   assert.ok(message._request_id, 'the answer has no request id');
 });
 
@@ -65,7 +66,7 @@ test("a message through the client's helper for streams", async () => {
   assert.equal(deltas.join(''), capital.answer);
   const message = await stream.finalMessage();
   assert.equal(message.stop_reason, 'end_turn');
-  assert.ok(prompt(message.usage) > 5);
+  assert.ok(promptTokens(message) > 5);
 });
 
 test('an answer ends at a stop string, and at a number of tokens', async () => {
@@ -122,6 +123,36 @@ for (const stream of [false, true]) {
   });
 }
 
+test('what programs send besides', async () => {
+  const cache_control = { type: 'ephemeral' };
+  const [call] = [{ type: 'tool_use', id: 'toolu_1', name: weather.name, input: weather.arguments, cache_control }];
+  const answer = await client.messages.create({
+    ...greedy,
+    metadata: { user_id: 'somebody' },
+    service_tier: 'auto',
+    thinking: { type: 'disabled' },
+    top_k: 5,
+    top_p: 0.9,
+    system: [{ type: 'text', text: 'You are Flint.', cache_control }],
+    tools: [{ ...tools[0], cache_control, type: 'custom' }],
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: weather.question, cache_control }] },
+      { role: 'assistant', content: [{ type: 'text', text: '' }, call] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: call.id, is_error: false, content: [{ type: 'text', text: weather.result }], cache_control }],
+      },
+    ],
+  }, { headers: { 'anthropic-beta': 'prompt-caching-2024-07-31' } });
+  assert.equal(answer.content[0].text, weather.answer);
+});
+
+test('models', async () => {
+  const names = [];
+  for await (const model of client.models.list()) names.push(model.id);
+  assert.deepEqual(names.sort(), ['flint', 'pebble']);
+});
+
 test('tool_choice', async () => {
   const request = { ...greedy, messages: user(capital.question), tools };
   const none = await client.messages.create({ ...request, tool_choice: { type: 'none' } });
@@ -143,7 +174,7 @@ test('tokens are counted', async () => {
   const messages = user(capital.question);
   const { input_tokens } = await client.messages.countTokens({ model: 'flint', messages });
   const message = await client.messages.create({ ...greedy, messages });
-  assert.equal(input_tokens, prompt(message.usage));
+  assert.equal(input_tokens, promptTokens(message));
   const more = await client.messages.countTokens({ model: 'flint', messages, system: 'You are Flint.', tools });
   assert.ok(more.input_tokens > input_tokens + 20);
 });

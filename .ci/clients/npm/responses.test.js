@@ -63,7 +63,7 @@ test("text through the client's helper for streams", async () => {
   const stream = client.responses.stream({ ...greedy, input: capital.question });
   stream.on('response.output_text.delta', (event) => deltas.push(event.delta));
   const response = await stream.finalResponse();
-  assert.equal(response.output_text, capital.answer);
+  assert.equal(response.output[0].content[0].text, capital.answer);
   assert.equal(deltas.join(''), capital.answer);
 });
 
@@ -93,13 +93,21 @@ test('a call streamed', async () => {
   const stream = client.responses.stream({ ...greedy, input: weather.question, tools: [tool] });
   stream.on('event', (event) => types.push(event.type));
   stream.on('response.function_call_arguments.delta', (event) => deltas.push(event.delta));
-  const { output: [call] } = await stream.finalResponse();
-  assert.deepEqual(call.parsed_arguments, weather.arguments);
+  const { output } = await stream.finalResponse();
+  const [call] = output;
+  assert.deepEqual(JSON.parse(call.arguments), weather.arguments);
   assert.equal(deltas.join(''), call.arguments);
   assert.deepEqual(types.filter((type) => !type.endsWith('.delta')), [
     'response.created', 'response.in_progress', 'response.output_item.added',
     'response.function_call_arguments.done', 'response.output_item.done', 'response.completed',
   ]);
+  // The helper's items have members of its own, such as parsed_arguments, and are sent back with them.
+  const result = { type: 'function_call_output', call_id: call.call_id, output: weather.result };
+  const input = [{ role: 'user', content: weather.question }, ...output, result];
+  const next = await client.responses.stream({ ...greedy, input, tools: [tool] }).finalResponse();
+  assert.equal(next.output[0].content[0].text, weather.answer);
+  input.push(...next.output, { role: 'user', content: capital.question });
+  assert.equal((await client.responses.create({ ...greedy, input, tools })).output_text, capital.answer);
 });
 
 test('tool_choice', async () => {

@@ -62,10 +62,10 @@ type tab struct {
 	expected []string // parts of messages that are no fault
 }
 
-// open opens url in a profile of its own. When the test ends, the tab must have had no error on its console, no dialog, and no request
+// open opens the page at url, which has no slash at its end, in a profile of its own; the scripts of first run before those of the page. When the test ends, the tab must have had no error on its console, no dialog, and no request
 // to anywhere but the server.
-func open(t *testing.T, url string) *tab {
-	return openIn(t, url, chromedp.WithNewBrowserContext())
+func open(t *testing.T, url string, first ...string) *tab {
+	return openIn(t, url, chromedp.WithNewBrowserContext(), first...)
 }
 
 // beside opens another window of the same profile.
@@ -73,7 +73,7 @@ func (b *tab) beside() *tab {
 	return openIn(b.t, b.url, chromedp.WithExistingBrowserContext(chromedp.FromContext(b.ctx).BrowserContextID))
 }
 
-func openIn(t *testing.T, url string, profile chromedp.ContextOption) *tab {
+func openIn(t *testing.T, url string, profile chromedp.ContextOption, first ...string) *tab {
 	ctx, stop := chromedp.NewContext(chrome, profile)
 	t.Cleanup(stop)
 	ctx, stop = context.WithTimeout(ctx, time.Minute)
@@ -82,7 +82,12 @@ func openIn(t *testing.T, url string, profile chromedp.ContextOption) *tab {
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)
 	}
-	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url))
+	for _, script := range first {
+		if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url+"/"))
 	b.waitReady()
 	t.Cleanup(func() {
 		b.mu.Lock()
@@ -253,12 +258,19 @@ func (b *tab) reload() {
 	b.waitReady()
 }
 
+// still waits until nothing moves but what never stops.
+func (b *tab) still() {
+	b.t.Helper()
+	b.until("document.getAnimations().every((a) => a.playState !== 'running' || a.effect.getTiming().iterations === Infinity)")
+}
+
 // picture writes what the window shows into the folder for screenshots, where there is one.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	if *screenshots == "" {
 		return
 	}
+	b.still()
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Fatal(err)

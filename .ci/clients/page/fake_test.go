@@ -48,8 +48,8 @@ type fake struct {
 	bodies   []string
 }
 
-// serve starts a server that answers with answer.
-func serve(t *testing.T, reply func(request, *answer)) *fake {
+// start starts a server that answers with answer.
+func start(t *testing.T, reply func(request, *answer)) *fake {
 	f := &fake{answer: reply}
 	mux := http.NewServeMux()
 	mux.Handle("/", page.Handler())

@@ -23,7 +23,11 @@ var sights = []struct {
 // see makes the window of this size and these colours.
 func (b *tab) see(width, height int64, scheme string) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(width, height))
+	if width < 800 {
+		b.do(chromedp.EmulateViewport(width, height, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
+	} else {
+		b.do(chromedp.EmulateViewport(width, height))
+	}
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 		b.t.Fatal(err)
@@ -37,7 +41,7 @@ const essay = "Memory for a conversation grows with its length, so the server ke
 	"> A cache is a promise that yesterday was worth remembering.\n\nMore in [the documentation](https://example.org/docs), or try `go doc ./llama`."
 
 func TestLooks(t *testing.T) {
-	f := serve(t, func(r request, a *answer) {
+	f := start(t, func(r request, a *answer) {
 		switch {
 		case len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role != "tool":
 			a.say("I will look that up.")
@@ -71,7 +75,6 @@ func TestLooks(t *testing.T) {
 		b.click("#cache-button")
 		if s.width < 800 {
 			b.click("#open-sidebar")
-			b.do(chromedp.Sleep(250e6))
 			b.picture("drawer-" + s.name)
 			b.click("#close-sidebar")
 		}

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 }
 
 func TestTalks(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.ask("First question")
 	b.ask("And then?")
@@ -46,7 +47,7 @@ func TestTalks(t *testing.T) {
 }
 
 func TestShiftEnterBeginsALine(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.fill("#prompt", "one")
 	b.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierShift)))
@@ -60,7 +61,7 @@ func TestStops(t *testing.T) {
 	for _, way := range []string{"button", "key"} {
 		t.Run(way, func(t *testing.T) {
 			left := make(chan struct{})
-			f := serve(t, func(_ request, a *answer) {
+			f := start(t, func(_ request, a *answer) {
 				a.say("As far ", "as this")
 				a.wait()
 				close(left)
@@ -83,7 +84,7 @@ func TestStops(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	count := 0
-	f := serve(t, func(r request, a *answer) {
+	f := start(t, func(r request, a *answer) {
 		count++
 		a.say(fmt.Sprintf("Answer %d to %s", count, r.last()))
 		a.end("stop")
@@ -129,7 +130,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestAReloadKeepsWhatHasCome(t *testing.T) {
-	f := serve(t, func(r request, a *answer) {
+	f := start(t, func(r request, a *answer) {
 		if r.last() == "finish" {
 			echo(r, a)
 			return
@@ -152,7 +153,7 @@ func TestAReloadKeepsWhatHasCome(t *testing.T) {
 }
 
 func TestListOfConversations(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.ask("apples")
 	b.press("O", "KeyO", 79, chromedp.ModifierCtrl|chromedp.ModifierShift)
@@ -184,7 +185,7 @@ func TestListOfConversations(t *testing.T) {
 
 func TestOneConversationGoesOnWhileAnotherIsShown(t *testing.T) {
 	release := make(chan struct{})
-	f := serve(t, func(r request, a *answer) {
+	f := start(t, func(r request, a *answer) {
 		if r.last() == "slow" {
 			a.say("Slowly ")
 			<-release
@@ -206,7 +207,7 @@ func TestOneConversationGoesOnWhileAnotherIsShown(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.click("#open-settings")
 	for field, text := range map[string]string{"system": "Be brief.", "temperature": "0.5", "top_k": "40", "seed": "7", "min_p": "nonsense"} {
@@ -240,7 +241,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestToolsRoundTrip(t *testing.T) {
-	f := serve(t, func(r request, a *answer) {
+	f := start(t, func(r request, a *answer) {
 		if r.Messages[len(r.Messages)-1].Role == "tool" {
 			a.say("Results: ", r.Messages[len(r.Messages)-2].Content+" "+r.last())
 			a.end("stop")
@@ -315,7 +316,7 @@ func TestErrorsAreSaidInPlace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			failing := true
-			f := serve(t, func(r request, a *answer) {
+			f := start(t, func(r request, a *answer) {
 				if failing {
 					failing = false
 					c.fails(a)
@@ -344,7 +345,7 @@ func TestErrorsAreSaidInPlace(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	f.demand("open sesame")
 	b := open(t, f.URL)
 	b.expect("401 (Unauthorized)")
@@ -372,7 +373,7 @@ func TestKey(t *testing.T) {
 }
 
 func TestExportAndImport(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.ask("apples")
 	b.button("Another answer")
@@ -428,7 +429,7 @@ func TestExportAndImport(t *testing.T) {
 }
 
 func TestTwoWindowsLoseNothing(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.ask("from the first window")
 	second := b.beside()
@@ -443,7 +444,7 @@ func TestTwoWindowsLoseNothing(t *testing.T) {
 }
 
 func TestPhone(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	b.see(375, 812, "light")
 	b.ask("apples")
@@ -459,7 +460,7 @@ func TestPhone(t *testing.T) {
 }
 
 func TestSkipLinkAndTheme(t *testing.T) {
-	f := serve(t, echo)
+	f := start(t, echo)
 	b := open(t, f.URL)
 	equal(t, "first thing that takes the focus", js[string](b, "document.querySelector('a, button, input, textarea, select').className"), "skip")
 	js[chromedp.Void](b, "document.querySelector('.skip').focus()")
@@ -478,4 +479,50 @@ func TestSkipLinkAndTheme(t *testing.T) {
 	}
 	b.reload()
 	equal(t, "colours after a reload", ground(), light)
+}
+
+func TestWhoeverReadsAboveIsLeftThere(t *testing.T) {
+	more := make(chan struct{})
+	f := start(t, func(_ request, a *answer) {
+		a.say(strings.Repeat("A line.\n\n", 100))
+		<-more
+		a.say(strings.Repeat("Another line.\n\n", 100))
+		a.end("stop")
+	})
+	b := open(t, f.URL)
+	b.begin("Write")
+	b.until("document.querySelectorAll('.block').length === 100")
+	b.until("document.querySelector('#scroller').scrollTop > 1000") // it follows
+	js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 300")
+	b.until("!document.querySelector('#to-end').hidden")
+	close(more)
+	b.answered()
+	equal(t, "place", js[float64](b, "document.querySelector('#scroller').scrollTop"), 300.0)
+	b.click("#to-end")
+	b.until("document.querySelector('#to-end').hidden")
+}
+
+func TestABrowserThatKeepsNothing(t *testing.T) {
+	f := start(t, echo)
+	b := open(t, f.URL, `for (const name of ['indexedDB', 'localStorage', 'sessionStorage'])
+		Object.defineProperty(window, name, { get() { throw new DOMException('not allowed', 'SecurityError'); } });`)
+	if said := b.text("#toast"); !strings.Contains(said, "keeps nothing") {
+		t.Errorf("the page says %q", said)
+	}
+	b.ask("hello")
+	b.button("New conversation")
+	b.ask("hello again")
+	b.button("hello")
+	b.until("document.querySelector('.prose')?.innerText === '1 messages, the last: hello'")
+}
+
+func TestUnderAPrefix(t *testing.T) {
+	f := start(t, echo)
+	mux := http.NewServeMux()
+	mux.Handle("/models/", http.StripPrefix("/models", f.Config.Handler))
+	outer := httptest.NewServer(mux)
+	t.Cleanup(outer.Close)
+	b := open(t, outer.URL+"/models")
+	b.ask("hello")
+	equal(t, "answer", b.text(".prose"), "1 messages, the last: hello")
 }

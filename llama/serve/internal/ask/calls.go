@@ -13,10 +13,23 @@ type Calls struct {
 	Sure bool
 
 	held []llama.CallPiece // of the call that comes, where that is not sure; all of one Index
+	told int               // calls of which the client was told
 }
 
-// Take returns the text and the parts of calls that the client is told of when a piece of the answer comes.
+// Take returns the text and the parts of calls that the client is told of when a piece of the answer comes. Index counts the calls that it is
+// told of.
 func (c *Calls) Take(p llama.Piece) (text string, parts []llama.CallPiece) {
+	text, parts = c.take(p)
+	for i := range parts {
+		if parts[i].Name != "" {
+			c.told++
+		}
+		parts[i].Index = c.told - 1
+	}
+	return text, parts
+}
+
+func (c *Calls) take(p llama.Piece) (text string, parts []llama.CallPiece) {
 	text = p.Text
 	for _, part := range p.Calls {
 		switch {

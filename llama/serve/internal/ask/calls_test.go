@@ -37,7 +37,7 @@ func TestCalls(t *testing.T) {
 		{"a mistake is text, and a call behind it a call", false,
 			[]llama.Piece{{Calls: []llama.CallPiece{begin(0, "{")}}, {Calls: []llama.CallPiece{broken(0)}, Text: "f{x"}, {Text: " "},
 				{Calls: []llama.CallPiece{begin(1, "{}")}, Stop: llama.ToolCalled}},
-			"f{x ", []llama.CallPiece{begin(1, "{}")}},
+			"f{x ", []llama.CallPiece{begin(0, "{}")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := Calls{Sure: c.sure}

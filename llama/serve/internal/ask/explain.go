@@ -69,7 +69,8 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
 		if e.Name == "" {
-			return wire.Bad("model", "model is missing; there are: %s", strings.Join(e.Known, ", "))
+			return &wire.Error{Status: http.StatusBadRequest, Code: "missing_required_parameter", Param: "model",
+				Message: "model is missing; there are: " + strings.Join(e.Known, ", ")}
 		}
 		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
 			Message: fmt.Sprintf("there is no model %.80q; there are: %s", e.Name, strings.Join(e.Known, ", "))}
@@ -98,11 +99,11 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 	return wire.Of(err)
 }
 
-// trim returns an error's text without the name of the package that it came from.
+// trim returns an error's text without the names of the packages that it came from.
 func trim(err error) string {
 	text := err.Error()
 	for _, name := range []string{"llama: ", "constrain: "} {
-		text = strings.TrimPrefix(text, name)
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -52,8 +53,12 @@ type Form struct {
 	Lossy  bool            // keep what can be kept of the schema
 }
 
-// AnyObject is the schema of all JSON objects.
-var anyObject = json.RawMessage(`{"type":"object"}`)
+// anyObject is the schema of all JSON objects; noCall leaves out those that could be taken for a call of a function.
+var (
+	anyObject = json.RawMessage(`{"type":"object"}`)
+	noCall    = json.RawMessage(`{"type":"object","properties":{"parameters":{"type":["array","string","number","boolean","null"]},` +
+		`"arguments":{"type":["array","string","number","boolean","null"]}}}`)
+)
 
 // AnyObject is the form of any JSON object.
 func AnyObject() Form { return Form{Schema: anyObject} }
@@ -61,7 +66,10 @@ func AnyObject() Form { return Form{Schema: anyObject} }
 // Constrain sets the tools and the constraint of an answer's parameters.
 func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
 	t := m.Model.Tokenizer()
-	offered := len(tools.List) > 0 && tools.Options.Choice != constrain.ToolNone
+	if tools.Options.Choice == constrain.ToolNone {
+		tools = Tools{} // a model that is shown functions and may not call them has little else to say
+	}
+	offered := len(tools.List) > 0
 	switch {
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}
@@ -74,13 +82,16 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 			if _, err := tools.constraint(t); err != nil {
 				return bad(ctx, err, names, "tools")
 			}
-			tools.Options.Answer, tools.Options.AnswerOptions = form.Schema, o
+			if string(form.Schema) == string(anyObject) {
+				form.Schema = noCall
+			}
+			tools.Options.Answer = &constrain.Answer{Schema: form.Schema, Options: o}
 			if c, err = tools.constraint(t); err != nil {
 				return bad(ctx, err, names, "schema")
 			}
 		}
 		p.Constraint = c
-	case len(tools.List) > 0:
+	case offered:
 		p.Template.Tools = tools.List
 		c, err := tools.constraint(t)
 		switch {
@@ -109,7 +120,7 @@ func bad(ctx context.Context, err error, names Names, what string) error {
 		}
 		return e
 	}
-	return wire.Bad(names[what], "%s: %s", names[what], trim(err))
+	return wire.Bad(names[what], "%s: %s", names[what], strings.TrimPrefix(trim(err), what+": "))
 }
 
 // Prompt renders a conversation with the model's chat template.

@@ -1,112 +1,162 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
-	"github.com/antigravity-go/antigravity/llama/constrain"
-	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// messages are a conversation. "developer" is OpenAI's newer word for the role "system".
-type messages []llama.Message
-
-// messageMembers are the members of a message: true where they are read, or are known to change nothing, false where they must be empty.
-// "parsed" is what OpenAI's own client for JavaScript makes of an answer's content, and sends back with the conversation.
-var messageMembers = map[string]bool{
-	"role": true, "content": true, "tool_calls": true, "tool_call_id": true, "name": true, "parsed": true,
-	"refusal": false, "audio": false, "function_call": false, "annotations": false,
+// Message is a message of a conversation, as a request has it. The roles are OpenAI's, "developer" being another word for "system", and those
+// that the model's chat template knows besides.
+type Message struct {
+	Role       string     `json:"role" wire:"required"`
+	Content    content    `json:"content"`
+	Name       string     `json:"name"` // told to the model where its chat template has a place for names
+	ToolCalls  []toolCall `json:"tool_calls"`
+	ToolCallID string     `json:"tool_call_id"`
 }
 
-// UnmarshalJSON reads a list of messages. What a message has that is not read is an error.
-func (m *messages) UnmarshalJSON(data []byte) error {
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return wire.Bad("", "it must be a list of messages")
+// Rules are those of the members that an answer's message has, and that come back with the conversation. "parsed" is what OpenAI's own client
+// for JavaScript makes of a content.
+func (Message) Rules() wire.Rules {
+	return wire.Rules{
+		"refusal":       wire.Refused("the models do not refuse aside: say it in content"),
+		"audio":         wire.Refused("messages are text"),
+		"function_call": wire.Refused("use tool_calls"),
+		"annotations":   wire.Refused("messages are text", "[]"),
+		"parsed":        wire.Harmless(),
 	}
-	for i, raw := range list {
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-			return wire.Bad(fmt.Sprintf("[%d]", i), "it must be an object")
-		}
-		for name, value := range members {
-			read, known := messageMembers[name]
-			if !known || !read && string(value) != "null" && string(value) != "[]" {
-				return wire.Unsupported(fmt.Sprintf("[%d].%.40s", i, name), "it is not supported")
-			}
-		}
-		var one llama.Message
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return wire.Bad(fmt.Sprintf("[%d]", i), "%v", err)
-		}
-		if one.Role == "developer" {
-			one.Role = llama.RoleSystem
-		}
-		if one.Role == "" {
-			return wire.Bad(fmt.Sprintf("[%d].role", i), "it is missing")
-		}
-		*m = append(*m, one)
+}
+
+// History returns the conversation that messages are; at is where they stand in the request: "messages".
+func History(at string, messages []Message) ([]llama.Message, error) {
+	if len(messages) == 0 {
+		return nil, wire.Bad(at, "%s is empty; it must be a list of at least one message", at)
 	}
+	history := make([]llama.Message, len(messages))
+	for i := range messages {
+		var err error
+		if history[i], err = messages[i].turn(place(at, i)); err != nil {
+			return nil, err
+		}
+	}
+	return history, nil
+}
+
+// turn returns the message for the model.
+func (m *Message) turn(at string) (llama.Message, error) {
+	turn := llama.Message{Role: m.Role, Content: m.Content.text, Name: m.Name, ToolCallID: m.ToolCallID}
+	if turn.Role == "developer" {
+		turn.Role = llama.RoleSystem
+	}
+	for _, c := range m.ToolCalls {
+		turn.ToolCalls = append(turn.ToolCalls, llama.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments.json})
+	}
+	switch assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool; {
+	case m.Role == "function":
+		return turn, wire.Unsupported(at+".role", `%s.role is "function", which is not supported: use the role "tool", with tool_call_id`, at)
+	case !assistant && len(turn.ToolCalls) > 0:
+		return turn, wire.Bad(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
+	case !tool && m.ToolCallID != "":
+		return turn, wire.Bad(at+".tool_call_id", `%s.tool_call_id stands in a message of the role %.40q; it belongs to "tool"`, at, m.Role)
+	case tool && m.ToolCallID == "":
+		return turn, wire.Missing(at+".tool_call_id", "the id of the call that the message answers")
+	case !m.Content.given && len(turn.ToolCalls) == 0:
+		return turn, wire.Missing(at+".content", "a text or a list of parts")
+	}
+	return turn, nil
+}
+
+// content is the content of a message: a text, or a list of parts that are texts and follow each other without anything between them.
+type content struct {
+	text  string
+	given bool
+}
+
+// ReadJSON reads either.
+func (c *content) ReadJSON(at string, value json.RawMessage) error {
+	c.given = true
+	switch value[0] {
+	case '"':
+		return wire.Decode(at, value, &c.text)
+	case '[':
+	default:
+		return wire.Bad(at, "%s must be a text or a list of parts", at)
+	}
+	var parts []part
+	if err := wire.Decode(at, value, &parts); err != nil {
+		return err
+	}
+	if len(parts) == 0 {
+		return wire.Bad(at, "%s is an empty list; it must have at least one part", at)
+	}
+	var text strings.Builder
+	for _, p := range parts {
+		text.WriteString(p.text)
+	}
+	c.text = text.String()
 	return nil
 }
 
-// toolChoice is which tools are to be called.
-type toolChoice struct {
-	choice   constrain.ToolChoice
-	function string
-}
+// part is a part of a content.
+type part struct{ text string }
 
-// UnmarshalJSON reads "none", "auto", "required" or {"type":"function","function":{"name":…}}.
-func (t *toolChoice) UnmarshalJSON(data []byte) error {
-	var word string
-	if json.Unmarshal(data, &word) == nil {
-		choice, ok := map[string]constrain.ToolChoice{
-			"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}[word]
-		if !ok {
-			return wire.Bad("", `it is %.40q; it must be "none", "auto", "required" or a function`, word)
+// ReadJSON reads a part that is a text. Pictures, sound and files are errors that say so.
+func (p *part) ReadJSON(at string, value json.RawMessage) error {
+	var kind struct{ Type any }
+	if err := json.Unmarshal(value, &kind); err == nil {
+		if word, ok := kind.Type.(string); ok && word != "text" {
+			return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text": the models read nothing else`, at, word)
 		}
-		t.choice = choice
-		return nil
 	}
-	var object struct {
-		Type     string
-		Function struct{ Name string }
+	var text struct {
+		Type string  `json:"type" wire:"required"`
+		Text *string `json:"text" wire:"required"`
 	}
-	if err := json.Unmarshal(data, &object); err != nil || object.Type != "function" || object.Function.Name == "" {
-		return wire.Bad("", `it must be "none", "auto", "required" or {"type":"function","function":{"name":…}}`)
+	if err := wire.Object(at, value, wire.Rules{"prompt_cache_breakpoint": wire.Harmless()}, &text); err != nil {
+		return err
 	}
-	t.choice, t.function = constrain.ToolRequired, object.Function.Name
+	p.text = *text.Text
 	return nil
 }
 
-// responseFormat is the form of an answer.
-type responseFormat struct {
-	Type       string `json:"type"`
-	JSONSchema *struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Schema      json.RawMessage `json:"schema"`
-		Strict      *bool           `json:"strict"`
-	} `json:"json_schema"`
+// toolCall is a call in a message of the role "assistant".
+type toolCall struct {
+	ID       string `json:"id" wire:"required"`
+	Type     string `json:"type"`
+	Function called `json:"function" wire:"required"`
 }
 
-// form returns the form that is asked for. A schema is kept as a whole or refused, unless strict is false: then what can be kept of it is.
-func (f *responseFormat) form() (ask.Form, error) {
-	switch {
-	case f == nil || f.Type == "text":
-		return ask.Form{}, nil
-	case f.Type == "json_object":
-		return ask.AnyObject(), nil
-	case f.Type != "json_schema":
-		return ask.Form{}, wire.Bad("response_format.type", `response_format.type is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
-	case f.JSONSchema == nil:
-		return ask.Form{}, wire.Bad("response_format.json_schema", "response_format.json_schema is missing")
+// Rules are those of what streams have.
+func (toolCall) Rules() wire.Rules { return wire.Rules{"index": wire.Harmless()} }
+
+type called struct {
+	Name      string    `json:"name" wire:"required"`
+	Arguments arguments `json:"arguments" wire:"required"`
+}
+
+// Rules are those of what OpenAI's own client for JavaScript makes of the arguments.
+func (called) Rules() wire.Rules { return wire.Rules{"parsed_arguments": wire.Harmless()} }
+
+// arguments are those of a call: a JSON object in a string or, as some programs send them, as it is. An empty string is an empty object.
+type arguments struct{ json json.RawMessage }
+
+// ReadJSON reads either.
+func (a *arguments) ReadJSON(at string, value json.RawMessage) error {
+	if a.json = value; value[0] == '"' {
+		var text string
+		if err := wire.Decode(at, value, &text); err != nil {
+			return err
+		}
+		if a.json = json.RawMessage(strings.TrimSpace(text)); len(a.json) == 0 {
+			a.json = json.RawMessage("{}")
+		}
 	}
-	form := ask.Form{Schema: f.JSONSchema.Schema, Lossy: f.JSONSchema.Strict != nil && !*f.JSONSchema.Strict}
-	if len(form.Schema) == 0 {
-		return ask.AnyObject(), nil
+	if !bytes.HasPrefix(a.json, []byte("{")) || !json.Valid(a.json) {
+		return wire.Bad(at, "%s must be a string that holds a JSON object", at)
 	}
-	return form, nil
+	return nil
 }

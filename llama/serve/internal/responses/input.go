@@ -138,8 +138,6 @@ func (in *input) readCall(item json.RawMessage, place string) error {
 	switch {
 	case c.ID == "":
 		return wire.Bad("call_id", "it is missing")
-	case slices.Contains(in.calls, c.ID):
-		return wire.Bad("call_id", "it is %.80q, which is another call's, too", c.ID)
 	case c.Name == "":
 		return wire.Bad("name", "it is missing")
 	case json.Unmarshal(arguments, &object) != nil || object == nil:

@@ -36,7 +36,9 @@ func TestOutput(t *testing.T) {
 	begin := func(index int, name, arguments string) llama.CallPiece {
 		return llama.CallPiece{Index: index, ID: "id", Name: name, Arguments: arguments}
 	}
-	more := func(index int, arguments string) llama.CallPiece { return llama.CallPiece{Index: index, Arguments: arguments} }
+	more := func(index int, arguments string) llama.CallPiece {
+		return llama.CallPiece{Index: index, Arguments: arguments}
+	}
 	broken := func(index int) llama.CallPiece { return llama.CallPiece{Index: index, Broken: true} }
 	end := llama.Piece{Stop: llama.EndOfTurn}
 	for _, c := range []struct {

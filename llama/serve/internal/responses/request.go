@@ -15,20 +15,20 @@ type request struct {
 	Input        *input  `json:"input"`
 	Instructions *string `json:"instructions"`
 	ask.Sampling
-	MaxOutputTokens   *int              `json:"max_output_tokens"`
-	Include           include           `json:"include"`
-	TopLogprobs       int               `json:"top_logprobs"`
-	Tools             []tool            `json:"tools"`
-	ToolChoice        *toolChoice       `json:"tool_choice"`
-	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
-	Text              text              `json:"text"`
-	Reasoning         reasoning         `json:"reasoning"`
-	Stream            bool              `json:"stream"`
-	StreamOptions     *streamOptions    `json:"stream_options"`
-	Metadata          map[string]string `json:"metadata"` // this and what follows changes nothing, and comes back in the answer
-	User              *string           `json:"user"`
-	SafetyIdentifier  *string           `json:"safety_identifier"`
-	PromptCacheKey    *string           `json:"prompt_cache_key"`
+	MaxOutputTokens   *int           `json:"max_output_tokens"`
+	Include           include        `json:"include"`
+	TopLogprobs       int            `json:"top_logprobs"`
+	Tools             tools          `json:"tools"`
+	ToolChoice        *toolChoice    `json:"tool_choice"`
+	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
+	Text              text           `json:"text"`
+	Reasoning         reasoning      `json:"reasoning"`
+	Stream            bool           `json:"stream"`
+	StreamOptions     *streamOptions `json:"stream_options"`
+	Metadata          metadata       `json:"metadata"` // this and what follows changes nothing, and comes back in the answer
+	User              *string        `json:"user"`
+	SafetyIdentifier  *string        `json:"safety_identifier"`
+	PromptCacheKey    *string        `json:"prompt_cache_key"`
 }
 
 var rules = wire.Rules{
@@ -142,6 +142,14 @@ func (r *reasoning) UnmarshalJSON(data []byte) error {
 		return wire.Unsupported("effort", `it is %.40q; it must be "none": %s`, r.Effort, why)
 	}
 	return err
+}
+
+// metadata are a client's notes.
+type metadata map[string]string
+
+// UnmarshalJSON reads them.
+func (m *metadata) UnmarshalJSON(data []byte) error {
+	return unmarshal(data, (*map[string]string)(m), "it must be an object whose values are strings")
 }
 
 // streamOptions say how a stream is sent.

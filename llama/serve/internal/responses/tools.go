@@ -11,6 +11,24 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// tools are the functions on offer.
+type tools []tool
+
+// UnmarshalJSON reads a list of functions.
+func (t *tools) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if err := unmarshal(data, &list, "it must be a list of functions"); err != nil {
+		return err
+	}
+	*t = make(tools, len(list))
+	for i, each := range list {
+		if err := (*t)[i].UnmarshalJSON(each); err != nil {
+			return within(fmt.Sprintf("[%d]", i), err)
+		}
+	}
+	return nil
+}
+
 // tool is a function on offer, as this interface writes it, in requests and in responses.
 type tool struct {
 	Type        string          `json:"type"`
@@ -167,7 +185,7 @@ func (in *request) offer() (ask.Tools, error) {
 	var known []string
 	for i, f := range in.Tools {
 		if slices.Contains(known, f.Name) {
-			return t, wire.Bad(fmt.Sprintf("tools[%d].name", i), "tools has two functions %.80q", f.Name)
+			return t, wire.Bad(fmt.Sprintf("tools[%d].name", i), "tools[%d].name is %.80q, which is another function's, too", i, f.Name)
 		}
 		known = append(known, f.Name)
 		nested, err := f.nested()

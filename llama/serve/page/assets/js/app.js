@@ -203,7 +203,7 @@ export class App extends EventTarget {
       this.#store.flush();
     }
     this.#emit('list');
-    this.#emit('thread');
+    if (conversation === this.current) this.#emit('thread');
     this.#emit('finished', { conversation, message });
   }
 

@@ -61,6 +61,7 @@ const allowed = {
     '#text',
   ],
   ALLOWED_ATTR: ['href', 'align', 'start', 'class'],
+  ADD_URI_SAFE_ATTR: ['align', 'start'], // they hold no address
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
@@ -95,7 +96,7 @@ function dressLink(link) {
 
 function dressCode(block) {
   const language = /^language-([\w+#.-]{1,30})$/.exec(block.querySelector('code')?.className ?? '')?.[1] ?? '';
-  const text = block.textContent;
+  const text = block.textContent.replace(/\n$/, ''); // a line's end that is pasted into a terminal would run the line
   const button = h('button', { type: 'button', class: 'copy-code', 'aria-label': 'Copy the code' }, icon('copy'), 'Copy');
   // Only text comes over into the block that is shown: the model's own elements stay behind.
   const code = h(
@@ -174,7 +175,7 @@ export class Prose {
         block.raw = token.raw;
         return;
       }
-      const element = h('div', { class: 'block' }, clean(html));
+      const element = h('div', { class: 'block', dir: 'auto' }, clean(html));
       if (block) block.element.replaceWith(element);
       else this.element.append(element);
       this.#blocks[index] = { raw: token.raw, html, element };

@@ -34,6 +34,7 @@ export function newConversation(settings) {
 export function add(conversation, parent, fields) {
   const message = { id: newID(), parent: parent?.id ?? null, chosen: null, created: Date.now(), ...fields };
   conversation.messages.push(message);
+  conversation.updated = message.created;
   choose(conversation, message);
   return message;
 }
@@ -41,7 +42,6 @@ export function add(conversation, parent, fields) {
 // choose shows this version instead of its siblings.
 export function choose(conversation, message) {
   (parentOf(conversation, message) ?? conversation).chosen = message.id;
-  conversation.updated = Date.now();
 }
 
 function messageOf(conversation, id) {

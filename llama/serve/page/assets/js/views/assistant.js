@@ -16,6 +16,7 @@ export class AssistantView {
   #cards;
   #end = h('div', { class: 'turn-end' });
   #foot = h('div', { class: 'turn-foot' });
+  #drawnEnd = ''; // what #end was drawn from
   #next = 0; // timer of the next drawing
   #pause = 0; // milliseconds until then: several times what the last drawing took, so that drawing never keeps the page from its work
 
@@ -65,7 +66,9 @@ export class AssistantView {
     show(this.#prose.element, coming || message.content !== '');
     show(this.#dots, coming && message.content === '' && message.calls.length === 0);
     this.#cards.draw(message, { open: context.last && !coming && message.state !== 'failed', busy: context.busy });
-    this.#end.replaceChildren(...this.#endOf(message, context));
+    const end = JSON.stringify([message.state, message.finish, message.problem, context.busy]);
+    if (end !== this.#drawnEnd) this.#end.replaceChildren(...this.#endOf(message, context)); // a notice that stays is said once
+    this.#drawnEnd = end;
     this.#foot.replaceChildren(...(coming ? [] : this.#footOf(message, context)));
   }
 
@@ -81,10 +84,10 @@ export class AssistantView {
   }
 
   #footOf(message, context) {
-    const copy = iconButton('copy', 'Copy the answer', () => copyText(message.content, copy), { disabled: message.content === '' });
+    const copy = iconButton('copy', 'Copy the answer', () => copyText(message.content, copy));
     return [
       versionSwitch(this.app, message, context),
-      copy,
+      message.content && copy,
       iconButton('again', 'Another answer', () => this.app.again(message), { disabled: context.busy }),
       costs(message),
     ].filter(Boolean);

@@ -70,7 +70,7 @@ const hidden = (text) => h('span', { class: 'visually-hidden' }, text);
 function rowsOf({ stats }, { capacity, used, reused, evicted, evictions }) {
   const more = [
     ['reused', 'Reused from before', `${number(reused)} slots`],
-    ['fresh', 'Computed for the last answer', `${number(used - reused)} slots`],
+    ['fresh', 'Newly computed', `${number(used - reused)} slots`],
     ['free', 'Free', `${number(capacity - used)} slots`],
     [
       'evicted',
@@ -79,7 +79,7 @@ function rowsOf({ stats }, { capacity, used, reused, evicted, evictions }) {
     ],
   ];
   if (stats.drafted_tokens > 0)
-    more.push(['none', 'Guessed ahead', `${number(stats.accepted_tokens ?? 0)} of ${number(stats.drafted_tokens)} tokens were right`]);
+    more.push(['none', 'Guessed ahead', `${number(stats.accepted_tokens ?? 0)} of ${number(stats.drafted_tokens)} right`]);
   if (stats.forced_tokens > 0) more.push(['none', 'Without an alternative', `${number(stats.forced_tokens)} tokens`]);
   return more;
 }

@@ -26,14 +26,7 @@ export function attachSettings(app) {
     });
   }
   find('sample-tools').addEventListener('click', () => {
-    put(
-      'tools',
-      sampleTools
-        .map((tool) => JSON.stringify(tool))
-        .join(',\n')
-        .replace(/^/, '[\n')
-        .replace(/$/, '\n]'),
-    );
+    put('tools', JSON.stringify(sampleTools, null, 2));
   });
   find('no-tools').addEventListener('click', () => put('tools', ''));
   find('set-key').addEventListener('change', () => app.setKey(find('set-key').value.trim()));

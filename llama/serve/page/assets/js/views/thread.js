@@ -65,22 +65,24 @@ export function attachThread(app) {
   const drawWelcome = (empty) => {
     show(welcome, empty);
     show(list, !empty);
+    find('welcome-model').textContent = app.model ? `You are talking to ${app.model}.` : '';
     const title = empty ? 'New conversation' : titleOf(app.current);
     find('title').textContent = title;
     document.title = empty ? 'Antigravity' : `${title} – Antigravity`;
   };
 
-  const drawModels = () => {
-    const place = find('server-problem');
+  const drawProblem = () => {
     const problem = app.modelsProblem;
-    place.replaceChildren(...(problem ? [problemNotice(app, problem, { label: 'Try again', act: () => app.loadModels() })] : []));
-    find('welcome-model').textContent = app.model ? `You are talking to ${app.model}.` : '';
+    const notice = problem && problemNotice(app, problem, { label: 'Try again', act: () => app.loadModels() });
+    find('server-problem').replaceChildren(...(notice ? [notice] : []));
   };
 
   app.addEventListener('thread', draw);
   app.addEventListener('list', () => drawWelcome(shown(app.current).length === 0));
-  app.addEventListener('models', drawModels);
-  app.addEventListener('thread', drawModels);
+  app.addEventListener('models', () => {
+    drawWelcome(shown(app.current).length === 0);
+    drawProblem();
+  });
   app.addEventListener('message', ({ detail: { message } }) => kept.get(message.id)?.grow(message));
   app.addEventListener('finished', ({ detail: { conversation, message } }) => {
     if (conversation === app.current) announce(spoken(message, kept.get(message.id)));

@@ -35,7 +35,7 @@ function focusSwitch(label) {
 
 // area is a field for text that grows with it.
 export function area(label, value, attributes) {
-  const field = h('textarea', { 'aria-label': label, rows: '2', ...attributes });
+  const field = h('textarea', { 'aria-label': label, rows: '2', dir: 'auto', ...attributes });
   field.value = value;
   field.addEventListener('input', () => grow(field));
   requestAnimationFrame(() => grow(field));

@@ -25,7 +25,7 @@ export class UserView {
     const edit = iconButton('edit', 'Edit the message', () => this.#edit(), { disabled: context.busy });
     this.element.replaceChildren(
       h('h2', { class: 'visually-hidden' }, 'You'),
-      h('div', { class: 'bubble' }, message.content),
+      h('div', { class: 'bubble', dir: 'auto' }, message.content),
       h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit),
     );
   }

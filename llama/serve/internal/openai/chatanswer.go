@@ -1,0 +1,157 @@
+package openai
+
+import (
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+)
+
+// chatTeller turns the events of a chat's answers into what a client is told. Streamed or not, that is the same: a whole answer is its
+// parts put together.
+type chatTeller struct {
+	tokenizer *llama.Tokenizer
+	logprobs  bool
+	top       int // alternatives that are told of a token
+	calls     []ask.Calls
+	begun     []bool // something was told of the choice
+}
+
+func newChatTeller(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatTeller {
+	c := &chatTeller{tokenizer: t, logprobs: logprobs, calls: make([]ask.Calls, len(choices)), begun: make([]bool, len(choices))}
+	if top != nil {
+		c.top = *top
+	}
+	for i := range choices {
+		c.calls[i].Sure = choices[i].Params.Constraint != nil
+	}
+	return c
+}
+
+// chatDelta is a part of a choice, in a stream.
+type chatDelta struct {
+	Index    int           `json:"index"`
+	Delta    delta         `json:"delta"`
+	Logprobs *chatLogprobs `json:"logprobs"`
+	Finish   *string       `json:"finish_reason"`
+}
+
+type delta struct {
+	Role      string      `json:"role,omitempty"`
+	Content   *string     `json:"content,omitempty"`
+	ToolCalls []callDelta `json:"tool_calls,omitempty"`
+}
+
+// callDelta is a part of a call; the first one has the id, the type and the name.
+type callDelta struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Function struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// tell returns what an event tells.
+func (t *chatTeller) tell(e ask.Event) chatDelta {
+	d := chatDelta{Index: e.Choice}
+	text, calls := t.calls[e.Choice].Take(e.Piece)
+	if !t.begun[e.Choice] {
+		t.begun[e.Choice] = true
+		d.Delta.Role = llama.RoleAssistant
+	}
+	if text != "" || d.Delta.Role != "" && len(calls) == 0 {
+		d.Delta.Content = &text
+	}
+	for _, c := range calls {
+		part := callDelta{Index: c.Index}
+		if part.Function.Arguments = c.Arguments; c.Name != "" {
+			part.ID, part.Type, part.Function.Name = c.ID, "function", c.Name
+		}
+		d.Delta.ToolCalls = append(d.Delta.ToolCalls, part)
+	}
+	if t.logprobs {
+		d.Logprobs = t.logprobsOf(e.Piece.Logprobs)
+	}
+	if e.Piece.Stop != 0 {
+		reason := finish(e.Piece.Stop)
+		d.Finish = &reason
+	}
+	return d
+}
+
+// chunk is tell for streaming.send.
+func (t *chatTeller) chunk(e ask.Event) any {
+	d := t.tell(e)
+	if d.Delta.Role == "" && d.Delta.Content == nil && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {
+		return nil
+	}
+	return d
+}
+
+// chatAnswer is what a request that is not streamed is answered with.
+type chatAnswer struct {
+	envelope
+	Choices []chatChoice `json:"choices"`
+	Usage   usage        `json:"usage"`
+}
+
+type chatChoice struct {
+	Index    int           `json:"index"`
+	Message  chatMessage   `json:"message"`
+	Logprobs *chatLogprobs `json:"logprobs"`
+	Finish   string        `json:"finish_reason"`
+
+	text  strings.Builder // of Message
+	calls []strings.Builder
+}
+
+// chatMessage is a whole answer. Its content is null where it calls functions and says nothing beside.
+type chatMessage struct {
+	Role      string     `json:"role"`
+	Content   *string    `json:"content"`
+	Refusal   *string    `json:"refusal"`
+	ToolCalls []chatCall `json:"tool_calls,omitempty"`
+}
+
+type chatCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"` // JSON; broken off where the answer's finish_reason is "length"
+	} `json:"function"`
+}
+
+// add puts what an event tells to what was told before.
+func (a *chatAnswer) add(t *chatTeller, e ask.Event) {
+	d, c := t.tell(e), &a.Choices[e.Choice]
+	if d.Delta.Content != nil {
+		c.text.WriteString(*d.Delta.Content)
+	}
+	for _, part := range d.Delta.ToolCalls {
+		if part.Type != "" {
+			call := chatCall{ID: part.ID, Type: part.Type}
+			call.Function.Name = part.Function.Name
+			c.Message.ToolCalls, c.calls = append(c.Message.ToolCalls, call), append(c.calls, strings.Builder{})
+		}
+		c.calls[part.Index].WriteString(part.Function.Arguments)
+	}
+	if c.Logprobs == nil {
+		c.Logprobs = d.Logprobs
+	} else if d.Logprobs != nil {
+		c.Logprobs.Content = append(c.Logprobs.Content, d.Logprobs.Content...)
+	}
+	if d.Finish == nil {
+		return
+	}
+	c.Index, c.Message.Role, c.Finish = e.Choice, llama.RoleAssistant, *d.Finish
+	if text := c.text.String(); text != "" || len(c.calls) == 0 {
+		c.Message.Content = &text
+	}
+	for i := range c.calls {
+		c.Message.ToolCalls[i].Function.Arguments = c.calls[i].String()
+	}
+	a.Usage.add(e.Piece.Stats, e.Choice == 0)
+}

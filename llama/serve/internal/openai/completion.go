@@ -1,0 +1,156 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+)
+
+// completionTeller turns the events of completions into what a client is told. Streamed or not, that is the same.
+type completionTeller struct {
+	tokenizer *llama.Tokenizer
+	n         int      // answers to a prompt
+	echo      []string // by choice: what its text begins with; nil: nothing
+	logprobs  bool
+	top       int   // alternatives that are told of a token
+	offsets   []int // by choice: characters of the tokens so far
+}
+
+func (in *completionRequest) teller(t *llama.Tokenizer, choices []ask.Choice, n int) *completionTeller {
+	c := &completionTeller{tokenizer: t, n: n, logprobs: in.Logprobs != nil, offsets: make([]int, len(choices))}
+	if c.logprobs {
+		c.top = *in.Logprobs
+	}
+	if in.Echo {
+		c.echo = make([]string, len(choices))
+		for i := range choices {
+			p := &in.Prompt[i/n]
+			if c.echo[i] = p.text; p.tokens != nil {
+				c.echo[i] = t.Decode(choices[i].Prompt...)
+			}
+		}
+	}
+	return c
+}
+
+// completionDelta is a part of a choice, in a stream.
+type completionDelta struct {
+	Index    int                 `json:"index"`
+	Text     string              `json:"text"`
+	Logprobs *completionLogprobs `json:"logprobs"`
+	Finish   *string             `json:"finish_reason"`
+}
+
+// tell returns what an event tells.
+func (t *completionTeller) tell(e ask.Event) completionDelta {
+	d := completionDelta{Index: e.Choice, Text: e.Piece.Text}
+	if t.echo != nil {
+		d.Text = t.echo[e.Choice] + d.Text
+		t.echo[e.Choice] = "" // once
+	}
+	if t.logprobs {
+		d.Logprobs = t.logprobsOf(e.Choice, e.Piece.Logprobs)
+	}
+	if e.Piece.Stop != 0 {
+		reason := finish(e.Piece.Stop)
+		d.Finish = &reason
+	}
+	return d
+}
+
+// chunk is tell for streaming.send.
+func (t *completionTeller) chunk(e ask.Event) any {
+	if d := t.tell(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
+		return d
+	}
+	return nil
+}
+
+// counts tells whether a choice's prompt is to be counted: those of one prompt share it.
+func (t *completionTeller) counts(choice int) bool { return choice%t.n == 0 }
+
+// completionAnswer is what a request that is not streamed is answered with.
+type completionAnswer struct {
+	envelope
+	Choices []completionChoice `json:"choices"`
+	Usage   usage              `json:"usage"`
+}
+
+type completionChoice struct {
+	completionDelta
+	text strings.Builder
+}
+
+// add puts what an event tells to what was told before.
+func (a *completionAnswer) add(t *completionTeller, e ask.Event) {
+	d, c := t.tell(e), &a.Choices[e.Choice]
+	c.text.WriteString(d.Text)
+	if c.Logprobs == nil {
+		c.Logprobs = d.Logprobs
+	} else {
+		c.Logprobs.add(d.Logprobs)
+	}
+	if d.Finish != nil {
+		c.Index, c.Text, c.Finish = e.Choice, c.text.String(), d.Finish
+		a.Usage.add(e.Piece.Stats, t.counts(e.Choice))
+	}
+}
+
+// completionLogprobs are the log-probabilities of tokens in the form of completions: lists with an element for each token.
+type completionLogprobs struct {
+	Tokens   []string             `json:"tokens"`
+	Logprobs []float32            `json:"token_logprobs"`
+	Top      []map[string]float32 `json:"top_logprobs"` // the likeliest and, if it is none of them, the chosen one
+	Offsets  []int                `json:"text_offset"`  // where the token begins in the text, in characters
+}
+
+// logprobsOf returns the log-probabilities of tokens of a choice, nil if there are none.
+func (t *completionTeller) logprobsOf(choice int, all []llama.Logprobs) *completionLogprobs {
+	if len(all) == 0 {
+		return nil
+	}
+	out := &completionLogprobs{}
+	for _, l := range all {
+		name := t.name(l.Chosen.Token)
+		top := map[string]float32{name: finite(l.Chosen.Logprob)}
+		for _, other := range l.Top[:min(len(l.Top), t.top)] {
+			top[t.name(other.Token)] = finite(other.Logprob)
+		}
+		out.Tokens, out.Logprobs = append(out.Tokens, name), append(out.Logprobs, finite(l.Chosen.Logprob))
+		out.Top, out.Offsets = append(out.Top, top), append(out.Offsets, t.offsets[choice])
+		for _, b := range t.tokenizer.AppendBytes(nil, l.Chosen.Token) {
+			if utf8.RuneStart(b) {
+				t.offsets[choice]++
+			}
+		}
+	}
+	return out
+}
+
+// name returns the text of a token or, where its bytes are no text by themselves, "bytes:\xe2\x82", so that different ones have different
+// names.
+func (t *completionTeller) name(token llama.Token) string {
+	if t.tokenizer.Special(token) {
+		return t.tokenizer.Text(token)
+	}
+	b := t.tokenizer.AppendBytes(nil, token)
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	name := "bytes:"
+	for _, c := range b {
+		name += fmt.Sprintf(`\x%02x`, c)
+	}
+	return name
+}
+
+func (l *completionLogprobs) add(more *completionLogprobs) {
+	if more == nil {
+		return
+	}
+	l.Tokens, l.Logprobs = append(l.Tokens, more.Tokens...), append(l.Logprobs, more.Logprobs...)
+	l.Top, l.Offsets = append(l.Top, more.Top...), append(l.Offsets, more.Offsets...)
+}

@@ -1,0 +1,199 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// completionRequest is what POST /v1/completions reads.
+type completionRequest struct {
+	Model  string  `json:"model"`
+	Prompt prompts `json:"prompt" wire:"required"`
+	ask.Sampling
+	streaming
+	MaxTokens *int `json:"max_tokens"` // nil: defaultTokens
+	N         *int `json:"n"`
+	BestOf    *int `json:"best_of"`
+	Echo      bool `json:"echo"`
+	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told; nil: nothing is
+}
+
+// completionRules are those of the parameters that are not read.
+var completionRules = wire.Rules{
+	"user":   wire.Harmless(),
+	"suffix": wire.Refused("the models only continue a text", `""`),
+}
+
+// completionNames say what llama's errors are about.
+func completionNames() ask.Names {
+	n := ask.SamplingNames()
+	n["Params.MaxTokens"], n["Params.Logprobs"], n["prompt"], n["the prompt"] = "max_tokens", "logprobs", "prompt", "prompt"
+	return n
+}
+
+// The defaults and bounds of OpenAI's.
+const (
+	defaultTokens         = 16
+	maxCompletionLogprobs = 5
+)
+
+// prompts are texts to be continued: a string, a list of strings, a list of tokens, or a list of lists of tokens.
+type prompts []prompt
+
+// prompt is a text or its tokens. What looks like a special token in a text is text; a list of tokens is taken as it is.
+type prompt struct {
+	text   string
+	tokens []int
+}
+
+// ReadJSON reads either form.
+func (p *prompts) ReadJSON(at string, value json.RawMessage) error {
+	if value[0] == '"' {
+		*p = make(prompts, 1)
+		return (*p)[0].ReadJSON(at, value)
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil || len(list) == 0 {
+		return wire.Bad(at, "%s must be a string, or a list of strings, of tokens or of lists of tokens", at)
+	}
+	if first := list[0][0]; first != '"' && first != '[' {
+		*p = make(prompts, 1)
+		return (*p)[0].ReadJSON(at, value)
+	}
+	return wire.Decode(at, value, (*[]prompt)(p))
+}
+
+// ReadJSON reads a text or a list of tokens.
+func (p *prompt) ReadJSON(at string, value json.RawMessage) error {
+	switch value[0] {
+	case '"':
+		return wire.Decode(at, value, &p.text)
+	case '[':
+		if err := wire.Decode(at, value, &p.tokens); err != nil {
+			return err
+		}
+		if len(p.tokens) == 0 {
+			return wire.Bad(at, "%s is an empty list; it must have at least one token", at)
+		}
+		return nil
+	}
+	return wire.Bad(at, "%s must be a string or a list of tokens", at)
+}
+
+// in returns the prompt's tokens, of a text with the begin-of-text token first where the model wants one.
+func (p *prompt) in(t *llama.Tokenizer, at string) ([]llama.Token, error) {
+	if p.tokens == nil {
+		return append(t.EncodeSpecial("", true), t.Encode(p.text)...), nil
+	}
+	return tokensOf(t, at, p.tokens)
+}
+
+// tokensOf returns tokens that a request has at a place.
+func tokensOf(t *llama.Tokenizer, at string, numbers []int) ([]llama.Token, error) {
+	tokens := make([]llama.Token, len(numbers))
+	for i, n := range numbers {
+		if n < 0 || n >= t.VocabSize() {
+			return nil, wire.Bad(place(at, i), "%s is %d; it must be a token's number, 0 to %d", place(at, i), n, t.VocabSize()-1)
+		}
+		tokens[i] = llama.Token(n)
+	}
+	return tokens, nil
+}
+
+// Completions serves POST /v1/completions.
+func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
+	var in completionRequest
+	if err := wire.Read(w, r, a.Desk.MaxBody, completionRules, &in); err != nil {
+		return err
+	}
+	ctx := r.Context()
+	params, n, err := in.read(ctx, a.Desk.Answers)
+	if err != nil {
+		return err
+	}
+	m, err := a.Desk.Open(ctx, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
+		return err
+	}
+	choices, err := in.choices(m, params, n)
+	if err != nil {
+		return err
+	}
+	answers, err := m.Ask(ctx, choices, completionNames())
+	if err != nil {
+		return err
+	}
+	defer answers.Close()
+	t := in.teller(m.Model.Tokenizer(), choices, n)
+	if in.Stream {
+		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.counts)
+	}
+	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
+	if err := collect(answers, func(e ask.Event) { out.add(t, e) }); err != nil {
+		return err
+	}
+	return wire.Write(w, http.StatusOK, out)
+}
+
+// read judges the parameters; most is how many answers a request may ask for. n is how many of each prompt are.
+func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params, n int, err error) {
+	if p, err = in.Sampling.Params(ctx); err != nil {
+		return p, 0, err
+	}
+	if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}); err != nil {
+		return p, 0, err
+	}
+	if in.MaxTokens == nil {
+		p.MaxTokens = defaultTokens
+	}
+	if n, err = countOf(in.N, most); err != nil {
+		return p, 0, err
+	}
+	if err := in.streaming.check(); err != nil {
+		return p, 0, err
+	}
+	switch all := n * len(in.Prompt); {
+	case all > most && n == 1:
+		return p, 0, wire.Bad("prompt", "prompt has %d texts; a request may have %d", all, most)
+	case all > most:
+		return p, 0, wire.Bad("n", "n is %d for each of %d prompts; a request may ask for %d answers in all", n, len(in.Prompt), most)
+	case in.BestOf != nil && *in.BestOf != 1 && *in.BestOf != n:
+		return p, 0, wire.Unsupported("best_of", "best_of is %d, and answers are not compared: leave it out, or ask for as many with n", *in.BestOf)
+	case in.Echo && in.Logprobs != nil:
+		return p, 0, wire.Unsupported("logprobs", "logprobs beside echo asks for those of the prompt, which are not told: leave one of them out")
+	case in.Logprobs != nil && (*in.Logprobs < 0 || *in.Logprobs > maxCompletionLogprobs):
+		return p, 0, wire.Bad("logprobs", "logprobs is %d; it must be 0 to %d", *in.Logprobs, maxCompletionLogprobs)
+	case in.Logprobs != nil:
+		p.Logprobs = max(1, *in.Logprobs) // one is what the chosen token's own needs
+	}
+	return p, n, nil
+}
+
+// choices returns the answers that a model is asked for: n of the first prompt, then n of the next.
+func (in *completionRequest) choices(m *ask.Model, p llama.Params, n int) (choices []ask.Choice, err error) {
+	for i := range in.Prompt {
+		at := "prompt"
+		if len(in.Prompt) > 1 {
+			at = place(at, i)
+		}
+		tokens, err := in.Prompt[i].in(m.Model.Tokenizer(), at)
+		if err != nil {
+			return nil, err
+		}
+		for k := range n {
+			c := ask.Choice{Prompt: tokens, Params: p}
+			c.Params.Seed += uint64(k) // of the answers to a prompt, the k-th is the one that this seed gives alone
+			choices = append(choices, c)
+		}
+	}
+	return choices, nil
+}

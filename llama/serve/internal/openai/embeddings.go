@@ -1,0 +1,117 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// embeddingRequest is what POST /v1/embeddings reads.
+type embeddingRequest struct {
+	Model      string `json:"model"`
+	Input      inputs `json:"input" wire:"required"`
+	Encoding   string `json:"encoding_format"` // "": float
+	Dimensions *int   `json:"dimensions"`
+}
+
+// maxInputs is how many texts a request may have: OpenAI's bound.
+const maxInputs = 2048
+
+// inputs are texts: a string or a list of strings.
+type inputs struct {
+	texts []string
+	list  bool
+}
+
+// ReadJSON reads either. Lists of tokens are errors that say so.
+func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
+	if in.list = value[0] == '['; !in.list {
+		in.texts = make([]string, 1)
+		return wire.Decode(at, value, &in.texts[0])
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err == nil && len(list) > 0 && list[0][0] != '"' && list[0][0] != 'n' {
+		return wire.Unsupported(at, "%s is a list of tokens, which are not supported: send texts", at)
+	}
+	if err := wire.Decode(at, value, &in.texts); err != nil {
+		return err
+	}
+	if n := len(in.texts); n == 0 || n > maxInputs {
+		return wire.Bad(at, "%s has %d texts; it must have 1 to %d", at, n, maxInputs)
+	}
+	return nil
+}
+
+// place returns where a text stands in the request.
+func (in *inputs) place(i int) string {
+	if !in.list {
+		return "input"
+	}
+	return place("input", i)
+}
+
+// embeddingAnswer is what a request is answered with.
+type embeddingAnswer struct {
+	Object string         `json:"object"`
+	Data   []embedding    `json:"data"`
+	Model  string         `json:"model"`
+	Usage  embeddingUsage `json:"usage"`
+}
+
+type embedding struct {
+	Object string `json:"object"`
+	Index  int    `json:"index"`
+	Vector any    `json:"embedding"` // numbers, or their bytes in base64
+}
+
+type embeddingUsage struct {
+	Prompt int `json:"prompt_tokens"`
+	Total  int `json:"total_tokens"`
+}
+
+// Embeddings serves POST /v1/embeddings.
+func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
+	var in embeddingRequest
+	if err := wire.Read(w, r, a.Desk.MaxBody, wire.Rules{"user": wire.Harmless()}, &in); err != nil {
+		return err
+	}
+	encode, ok := encodings[in.Encoding]
+	if !ok {
+		return wire.Bad("encoding_format", `encoding_format is %.40q; it must be "float" or "base64"`, in.Encoding)
+	}
+	m, err := a.Desk.Open(r.Context(), in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if width := m.Model.Config().HiddenSize; in.Dimensions != nil && *in.Dimensions != width {
+		return wire.Unsupported("dimensions", "dimensions is %d; vectors of this model have %d, and are not shortened", *in.Dimensions, width)
+	}
+	vectors, tokens, err := m.Embed(r.Context(), in.Input.texts, in.Input.place)
+	if err != nil {
+		return err
+	}
+	out := embeddingAnswer{Object: "list", Model: m.Name, Usage: embeddingUsage{tokens, tokens}}
+	for i, v := range vectors {
+		out.Data = append(out.Data, embedding{"embedding", i, encode(v)})
+	}
+	return wire.Write(w, http.StatusOK, out)
+}
+
+// encodings are the forms of a vector, by encoding_format.
+var encodings = map[string]func([]float32) any{
+	"": func(v []float32) any { return v }, "float": func(v []float32) any { return v }, "base64": packed,
+}
+
+// packed returns the numbers of a vector as float32, the lowest byte first, in base64.
+func packed(v []float32) any {
+	bytes := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(x))
+	}
+	return base64.StdEncoding.EncodeToString(bytes)
+}

@@ -1,0 +1,40 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// responseFormat is the form of an answer.
+type responseFormat struct {
+	Type       string `json:"type" wire:"required"`
+	JSONSchema *struct {
+		Name        string          `json:"name"`        // for people
+		Description string          `json:"description"` // for people: what the model is to know stands in the messages
+		Schema      json.RawMessage `json:"schema"`
+		Strict      *bool           `json:"strict"`
+	} `json:"json_schema"`
+}
+
+// form returns the form that is asked for. A schema is kept as a whole or refused, unless strict is false: then what can be kept of it is.
+func (f *responseFormat) form() (ask.Form, error) {
+	switch {
+	case f == nil:
+		return ask.Form{}, nil
+	case f.Type != "text" && f.Type != "json_object" && f.Type != "json_schema":
+		return ask.Form{}, wire.Bad("response_format.type", `response_format.type is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
+	case f.Type != "json_schema" && f.JSONSchema != nil:
+		return ask.Form{}, wire.Bad("response_format.json_schema", "response_format.json_schema stands beside the type %q", f.Type)
+	case f.Type == "text":
+		return ask.Form{}, nil
+	case f.Type == "json_object":
+		return ask.AnyObject(), nil
+	case f.JSONSchema == nil:
+		return ask.Form{}, wire.Missing("response_format.json_schema", `an object with a "schema"`)
+	case len(f.JSONSchema.Schema) == 0:
+		return ask.AnyObject(), nil // as at OpenAI, a schema may be missing
+	}
+	return ask.Form{Schema: f.JSONSchema.Schema, Lossy: f.JSONSchema.Strict != nil && !*f.JSONSchema.Strict}, nil
+}

@@ -1,0 +1,59 @@
+package openai
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// modelObject is a model, as OpenAI writes it, and what this server adds.
+type modelObject struct {
+	ID      string    `json:"id"`
+	Object  string    `json:"object"`
+	Created int64     `json:"created"`
+	OwnedBy string    `json:"owned_by"`
+	Meta    modelMeta `json:"meta"`
+}
+
+type modelMeta struct {
+	Loaded  bool     `json:"loaded"`
+	Context *int     `json:"context"` // tokens that a conversation may have; null where that has no bound, or is not known yet
+	Aliases []string `json:"aliases"`
+}
+
+func modelOf(s models.Status) modelObject {
+	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
+	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...)}
+	if s.Context > 0 {
+		m.Meta.Context = &s.Context
+	}
+	return m
+}
+
+// Models serves GET /v1/models: all models, whether they are loaded or not.
+func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
+	list := []modelObject{}
+	for _, s := range a.Desk.Models.List() {
+		list = append(list, modelOf(s))
+	}
+	return wire.Write(w, http.StatusOK, struct {
+		Object string        `json:"object"`
+		Data   []modelObject `json:"data"`
+	}{"list", list})
+}
+
+// Model serves GET /v1/models/{name...}, where the name may be an alias.
+func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	var known []string
+	for _, s := range a.Desk.Models.List() {
+		if s.Name == name || slices.Contains(s.Aliases, name) {
+			return wire.Write(w, http.StatusOK, modelOf(s))
+		}
+		known = append(known, s.Name)
+	}
+	return ask.Explain(r.Context(), &models.UnknownError{Name: name, Known: known}, nil)
+}

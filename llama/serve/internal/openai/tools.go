@@ -1,0 +1,168 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// The bounds of what a request may offer, which are OpenAI's.
+const (
+	maxTools    = 128
+	maxToolName = 64
+)
+
+// Tool is a function that a request offers.
+type Tool struct {
+	raw      json.RawMessage // as it came, for the chat template
+	function function
+}
+
+type function struct {
+	Name        string          `json:"name" wire:"required"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+// ReadJSON reads a function. Other tools are errors that say so.
+func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
+	var in struct {
+		Type     string   `json:"type" wire:"required"`
+		Function function `json:"function" wire:"required"`
+	}
+	if err := wire.Object(at, value, wire.Rules{"custom": wire.Refused("tools are functions")}, &in); err != nil {
+		return err
+	}
+	name := in.Function.Name
+	switch {
+	case in.Type != "function":
+		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, in.Type)
+	case name == "" || len(name) > maxToolName || strings.ContainsFunc(name, notOfName):
+		return wire.Bad(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
+	case len(in.Function.Parameters) > 0 && in.Function.Parameters[0] != '{':
+		return wire.Bad(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
+	}
+	t.raw, t.function = slices.Clone(value), in.Function
+	return nil
+}
+
+// notOfName tells whether a character may not stand in a function's name.
+func notOfName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
+}
+
+// Offer returns the functions for the model; at is where they stand in the request: "tools". The schema of a strict function is kept as a
+// whole or refused; of the others' what can be kept is, since the model is shown all of it.
+func Offer(at string, tools []Tool) (ask.Tools, error) {
+	offer := ask.Tools{Options: constrain.ToolOptions{Lossy: true}}
+	if len(tools) > maxTools {
+		return offer, wire.Bad(at, "%s has %d functions; it may have %d", at, len(tools), maxTools)
+	}
+	seen := map[string]bool{}
+	for i, t := range tools {
+		if seen[t.function.Name] {
+			in := place(at, i) + ".function.name"
+			return offer, wire.Bad(in, "%s is %q, as that of another function is", in, t.function.Name)
+		}
+		seen[t.function.Name] = true
+		offer.List = append(offer.List, t.raw)
+		if t.function.Strict {
+			offer.Strict = append(offer.Strict, t.function.Name)
+		}
+	}
+	return offer, nil
+}
+
+// toolChoice is which functions are to be called.
+type toolChoice struct {
+	choice   constrain.ToolChoice
+	function string      // the one that is to be called
+	allowed  []string    // the only ones that may be called; nil: all
+	names    []reference // where the request names functions, for errors
+}
+
+// reference is the name of a function, where the request refers to it.
+type reference struct{ at, name string }
+
+// toolChoices are the choices that are a word.
+var toolChoices = map[string]constrain.ToolChoice{"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}
+
+// ReadJSON reads "none", "auto", "required", {"type":"function",…} or {"type":"allowed_tools",…}.
+func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
+	const want = `it must be "none", "auto", "required", a function, or allowed_tools`
+	if value[0] == '"' {
+		var word string
+		if err := wire.Decode(at, value, &word); err != nil {
+			return err
+		}
+		var ok bool
+		if t.choice, ok = toolChoices[word]; !ok {
+			return wire.Bad(at, "%s is %.40q; %s", at, word, want)
+		}
+		return nil
+	}
+	type named struct {
+		Name string `json:"name" wire:"required"`
+	}
+	var in struct {
+		Type     string `json:"type" wire:"required"`
+		Function *named `json:"function"`
+		Allowed  *struct {
+			Mode  string `json:"mode" wire:"required"`
+			Tools []struct {
+				Type     string `json:"type" wire:"required"`
+				Function named  `json:"function" wire:"required"`
+			} `json:"tools" wire:"required"`
+		} `json:"allowed_tools"`
+	}
+	if value[0] != '{' {
+		return wire.Bad(at, "%s is %.40s; %s", at, value, want)
+	}
+	if err := wire.Object(at, value, wire.Rules{"custom": wire.Refused("tools are functions")}, &in); err != nil {
+		return err
+	}
+	switch {
+	case in.Type == "function" && in.Function != nil && in.Allowed == nil:
+		t.choice, t.function = constrain.ToolRequired, in.Function.Name
+		t.names = []reference{{at + ".function.name", in.Function.Name}}
+	case in.Type == "allowed_tools" && in.Allowed != nil && in.Function == nil:
+		at += ".allowed_tools"
+		if in.Allowed.Mode != "auto" && in.Allowed.Mode != "required" {
+			return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Allowed.Mode)
+		}
+		t.choice, t.allowed = toolChoices[in.Allowed.Mode], []string{}
+		for i, tool := range in.Allowed.Tools {
+			in := place(at+".tools", i)
+			if tool.Type != "function" {
+				return wire.Unsupported(in+".type", `%s.type is %.40q; it must be "function"`, in, tool.Type)
+			}
+			t.allowed = append(t.allowed, tool.Function.Name)
+			t.names = append(t.names, reference{in + ".function.name", tool.Function.Name})
+		}
+		if len(t.allowed) == 0 {
+			return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
+		}
+	default:
+		return wire.Bad(at+".type", `%s.type is %.40q; %s, with a member of that name`, at, in.Type, want)
+	}
+	return nil
+}
+
+// set makes the choice that of an offer, whose functions must have those that the choice names.
+func (t *toolChoice) set(offer *ask.Tools, tools []Tool) error {
+	for _, n := range t.names {
+		if !slices.ContainsFunc(tools, func(f Tool) bool { return f.function.Name == n.name }) {
+			return wire.Bad(n.at, "%s is %.80q, and tools has no function of that name", n.at, n.name)
+		}
+	}
+	if t.choice == constrain.ToolRequired && len(tools) == 0 {
+		return wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
+	}
+	offer.Options.Choice, offer.Options.Function, offer.Allowed = t.choice, t.function, t.allowed
+	return nil
+}

@@ -1,0 +1,161 @@
+// Package tokens tells how models cut texts into tokens. It is this server's own interface, in the form that llama-server gave it.
+package tokens
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// API is the interface. Its methods are safe for concurrent use.
+type API struct {
+	Desk *ask.Desk
+}
+
+// open takes the model of a name, the first one for "".
+func (a *API) open(r *http.Request, name string) (*ask.Model, error) {
+	if list := a.Desk.Models.List(); name == "" && len(list) > 0 {
+		name = list[0].Name
+	}
+	return a.Desk.Open(r.Context(), name)
+}
+
+// tokenizeRequest is what POST /tokenize reads: a text, or a conversation.
+type tokenizeRequest struct {
+	Model      string           `json:"model"`
+	Content    *string          `json:"content"`
+	Messages   []openai.Message `json:"messages"` // as chat completions have them; with the opening of the model's turn behind them
+	Tools      []openai.Tool    `json:"tools"`
+	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, where the model wants one
+	WithPieces bool             `json:"with_pieces"`
+}
+
+var tokenizeRules = wire.Rules{
+	"parse_special": wire.Refused("what looks like a special token in a text from outside is text", "false"),
+}
+
+// piece is a token with its text; see text.
+type piece struct {
+	ID   llama.Token `json:"id"`
+	Text any         `json:"piece"`
+}
+
+// Tokenize serves POST /tokenize.
+func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
+	var in tokenizeRequest
+	if err := wire.Read(w, r, a.Desk.MaxBody, tokenizeRules, &in); err != nil {
+		return err
+	}
+	switch {
+	case in.Content == nil && in.Messages == nil:
+		return wire.Missing("content", `a text; or "messages" must be there`)
+	case in.Content != nil && in.Messages != nil:
+		return wire.Bad("messages", "messages stand beside content; a request has one of them")
+	case in.Messages == nil && in.Tools != nil:
+		return wire.Bad("tools", "tools stand without messages")
+	case in.Messages != nil && in.AddSpecial:
+		return wire.Bad("add_special", "add_special stands beside messages, for which the model's chat template says what comes first")
+	}
+	m, err := a.open(r, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t := m.Model.Tokenizer()
+	var tokens []llama.Token
+	if in.Content != nil {
+		if in.AddSpecial {
+			tokens = t.EncodeSpecial("", true)
+		}
+		tokens = append(tokens, t.Encode(*in.Content)...)
+	} else if tokens, err = in.render(r, m); err != nil {
+		return err
+	}
+	var list any = append([]llama.Token{}, tokens...)
+	if in.WithPieces {
+		pieces := make([]piece, len(tokens))
+		for i, token := range tokens {
+			pieces[i] = piece{token, text(t, token)}
+		}
+		list = pieces
+	}
+	return wire.Write(w, http.StatusOK, struct {
+		Tokens any `json:"tokens"`
+		Count  int `json:"count"`
+	}{list, len(tokens)})
+}
+
+// render returns the tokens of the conversation.
+func (in *tokenizeRequest) render(r *http.Request, m *ask.Model) ([]llama.Token, error) {
+	history, err := openai.History("messages", in.Messages)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := openai.Offer("tools", in.Tools)
+	if err != nil {
+		return nil, err
+	}
+	names := ask.Names{"history": "messages", "history[": "messages[", "tools": "tools"}
+	return m.Prompt(r.Context(), history, llama.TemplateOptions{Tools: tools.List}, names)
+}
+
+// text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns those
+// as numbers.
+func text(t *llama.Tokenizer, token llama.Token) any {
+	if t.Special(token) {
+		return t.Text(token)
+	}
+	bytes := t.AppendBytes(nil, token)
+	if utf8.Valid(bytes) {
+		return string(bytes)
+	}
+	numbers := make([]int, len(bytes))
+	for i, b := range bytes {
+		numbers[i] = int(b)
+	}
+	return numbers
+}
+
+// detokenizeRequest is what POST /detokenize reads.
+type detokenizeRequest struct {
+	Model  string `json:"model"`
+	Tokens []int  `json:"tokens" wire:"required"`
+}
+
+// Detokenize serves POST /detokenize. Special tokens are told as the vocabulary writes them, bytes that are no text as U+FFFD.
+func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
+	var in detokenizeRequest
+	if err := wire.Read(w, r, a.Desk.MaxBody, nil, &in); err != nil {
+		return err
+	}
+	m, err := a.open(r, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t := m.Model.Tokenizer()
+	var content strings.Builder
+	var run []llama.Token // of tokens that are text
+	for i, n := range in.Tokens {
+		if n < 0 || n >= t.VocabSize() {
+			at := fmt.Sprintf("tokens[%d]", i)
+			return wire.Bad(at, "%s is %d; it must be a token's number, 0 to %d", at, n, t.VocabSize()-1)
+		}
+		token := llama.Token(n)
+		if t.Special(token) {
+			content.WriteString(t.Decode(run...))
+			content.WriteString(t.Text(token))
+			run = run[:0]
+			continue
+		}
+		run = append(run, token)
+	}
+	content.WriteString(t.Decode(run...))
+	return wire.Write(w, http.StatusOK, map[string]string{"content": content.String()})
+}
