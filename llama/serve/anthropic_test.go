@@ -231,7 +231,7 @@ func TestMessagesFunctionsAndForm(t *testing.T) {
 	if s, _ := streamedMessage(t, url, asked+form); s.said() != m.said() {
 		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
 	}
-	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"properties":{"name":{}}}}}}`)
 	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
 		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
 	}
