@@ -228,10 +228,10 @@ func TestMessagesFunctionsAndForm(t *testing.T) {
 	if len(m.Content) != 1 || json.Unmarshal([]byte(m.Content[0].Text), &value) != nil || value.Name == nil || value.Age == nil {
 		t.Errorf("a question for a text: %s", m.said())
 	}
-	if s, _ := streamed(t, url, asked+form); s.said() != m.said() {
+	if s, _ := streamedMessage(t, url, asked+form); s.said() != m.said() {
 		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
 	}
-	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"properties":{"name":{}}}}}}`)
 	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
 		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
 	}
