@@ -56,7 +56,7 @@ func message(t *testing.T, url func(path, body string) (int, string), body strin
 }
 
 // streamed asks for an answer as a stream, checks the order of its events, and puts them together as Anthropic's clients do.
-func streamed(t *testing.T, url func(path, body string) (int, string), body string) (m anthropicMessage, names []string) {
+func streamedMessage(t *testing.T, url func(path, body string) (int, string), body string) (m anthropicMessage, names []string) {
 	t.Helper()
 	status, text := url("/v1/messages", `{`+body+`,"stream":true}`)
 	if status != 200 {
@@ -173,7 +173,7 @@ func TestMessages(t *testing.T) {
 		{"a form", anthropicHead + `,"messages":[{"role":"user","content":"Ann is 7 years old."}],"output_config":{"format":{"type":"json_schema","schema":` + person + `}}`, ""},
 	} {
 		whole := message(t, url, c.body)
-		got, _ := streamed(t, url, c.body)
+		got, _ := streamedMessage(t, url, c.body)
 		if said := whole.said(); c.want != "" && said != c.want {
 			t.Errorf("%s: %s, want %s", c.name, said, c.want)
 		}
@@ -205,6 +205,44 @@ func TestMessages(t *testing.T) {
 		if got.prompt() != whole.prompt() {
 			t.Errorf("%s: the prompt has %d tokens, in the stream %d", c.name, whole.prompt(), got.prompt())
 		}
+	}
+}
+
+// Functions and a form can be asked for together: the answer calls, or has the form. OpenAI's interface says the same.
+func TestMessagesFunctionsAndForm(t *testing.T) {
+	h := start(t, nil)
+	url := func(path, body string) (int, string) { return post(t, h, path, body) }
+	const (
+		person = `{"type":"object","properties":{"name":{"type":"string","maxLength":20},"age":{"type":"integer","maximum":150,"minimum":0}},"required":["name","age"],"additionalProperties":false}`
+		form   = `,"output_config":{"format":{"type":"json_schema","schema":` + person + `}}`
+	)
+	if m := message(t, url, weatherAsked+`]`+form); m.said() != `get_weather{"city":"Nairobi"} (tool_use)` {
+		t.Errorf("a question for a function: %s", m.said())
+	}
+	asked := strings.Replace(weatherAsked, "How warm is it in Nairobi?", "Tell me a story about a fox.", 1) + `]`
+	m := message(t, url, asked+form)
+	var value struct {
+		Name *string
+		Age  *int
+	}
+	if len(m.Content) != 1 || json.Unmarshal([]byte(m.Content[0].Text), &value) != nil || value.Name == nil || value.Age == nil {
+		t.Errorf("a question for a text: %s", m.said())
+	}
+	if s, _ := streamed(t, url, asked+form); s.said() != m.said() {
+		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
+	}
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
+		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
+	}
+	status, body = url("/v1/chat/completions", fmt.Sprintf(`{"model":"flint","temperature":0,"max_tokens":100,"messages":[{"role":"user","content":"Tell me a story about a fox."}],
+		"tools":[{"type":"function","function":{"name":"get_weather","description":"Tells the weather in a city.","parameters":%s}}],
+		"response_format":{"type":"json_schema","json_schema":{"name":"person","schema":%s}}}`, weatherSchema, person))
+	var chat struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(body), &chat); status != 200 || err != nil || len(m.Content) == 1 && chat.Choices[0].Message.Content != m.Content[0].Text {
+		t.Errorf("OpenAI's interface: status %d, %v, %s", status, err, body)
 	}
 }
 
@@ -263,7 +301,7 @@ func TestMessagesEagerCalls(t *testing.T) {
 	h := start(t, nil)
 	url := func(path, body string) (int, string) { return post(t, h, path, body) }
 	deltas := func(body string) (n int) {
-		m, names := streamed(t, url, body)
+		m, names := streamedMessage(t, url, body)
 		if want := `get_weather{"city":"Nairobi"} (tool_use)`; m.said() != want {
 			t.Errorf("%s, want %s", m.said(), want)
 		}
@@ -325,6 +363,7 @@ func TestMessagesErrors(t *testing.T) {
 		{"top_p", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_p":2}`, 400, "invalid_request_error", "top_p"},
 		{"top_k", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_k":-2}`, 400, "invalid_request_error", "top_k"},
 		{"a long prompt", "POST", "/v1/messages", "right", `{"model":"flint","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"` + long + `"}]}`, 400, "invalid_request_error", "tokens"},
+		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; there are: flint"},
 		{"an unknown model", "POST", "/v1/messages", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"an unknown model, counting", "POST", "/v1/messages/count_tokens", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"a wrong key", "POST", "/v1/messages", "wrong", `{"model":"flint",` + chat + `}`, 401, "authentication_error", "key"},

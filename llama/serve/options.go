@@ -82,7 +82,7 @@ func (o *Options) complete() error {
 		value int64
 	}{
 		{"ModelBytes", o.ModelBytes}, {"MaxQueue", int64(o.MaxQueue)}, {"MaxAnswers", int64(o.MaxAnswers)},
-		{"MaxTokens", int64(o.MaxTokens)}, {"MaxBody", o.MaxBody},
+		{"MaxTokens", int64(o.MaxTokens)}, {"MaxBody", o.MaxBody}, {"Pool.MaxSessions", int64(o.Pool.MaxSessions)},
 	} {
 		if n.value < 0 {
 			return fmt.Errorf("serve: Options.%s is %d; it must be positive, or 0 for the default", n.name, n.value)

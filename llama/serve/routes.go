@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/anthropic"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/tokens"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+	"github.com/antigravity-go/antigravity/llama/serve/page"
 )
 
 // route is something that the server answers.
@@ -39,6 +41,10 @@ func (s *Server) all() []route {
 	}
 	if s.options.Metrics != nil {
 		routes = append(routes, route{"GET", "/metrics", openai.Shape, plain(s.options.Metrics), false})
+	}
+	if !s.options.NoPage {
+		files := plain(page.Handler())
+		routes = append(routes, route{"GET", "/{$}", openai.Shape, files, true}, route{"GET", "/page/", openai.Shape, files, true})
 	}
 	return routes
 }
@@ -88,9 +94,13 @@ func nowhere(_ http.ResponseWriter, r *http.Request) error {
 	return &wire.Error{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is nothing at %.200s", r.URL.Path)}
 }
 
-// plain serves with a handler that tells clients of its errors itself.
+// plainTimeout is how long a client may take to read what a plain handler writes.
+const plainTimeout = time.Minute
+
+// plain serves with a handler that tells clients of its errors itself, and knows of no deadlines.
 func plain(h http.Handler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(plainTimeout)) // a writer without deadlines goes without
 		h.ServeHTTP(w, r)
 		return nil
 	}

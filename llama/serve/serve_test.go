@@ -71,59 +71,18 @@ func events(t testing.TB, body string) (data []string) {
 
 const question = `"model":"flint","temperature":0,"messages":[{"role":"user","content":"What is the capital of Japan?"}]`
 
-func TestChat(t *testing.T) {
-	h := start(t, nil)
-	status, body := post(t, h, "/v1/chat/completions", `{`+question+`}`)
-	var whole struct {
-		Choices []struct {
-			Message llama.Message
-			Finish  string `json:"finish_reason"`
-		}
-		Usage struct {
-			Completion int `json:"completion_tokens"`
-		}
-	}
-	if err := json.Unmarshal([]byte(body), &whole); status != 200 || err != nil || len(whole.Choices) != 1 {
-		t.Fatalf("status %d, %v: %s", status, err, body)
-	}
-	want := whole.Choices[0].Message.Content
-	if want == "" || whole.Choices[0].Finish != "stop" || whole.Usage.Completion == 0 {
-		t.Errorf("the answer is %s", body)
-	}
-	status, body = post(t, h, "/v1/chat/completions", `{`+question+`,"stream":true,"stream_options":{"include_usage":true,"include_stats":true}}`)
-	data := events(t, body)
-	if status != 200 || len(data) < 4 || data[len(data)-1] != "[DONE]" {
-		t.Fatalf("status %d: %s", status, body)
-	}
-	var got strings.Builder
-	for _, d := range data[:len(data)-1] {
-		var chunk struct {
-			Choices []struct{ Delta struct{ Content string } }
-		}
-		if err := json.Unmarshal([]byte(d), &chunk); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range chunk.Choices {
-			got.WriteString(c.Delta.Content)
-		}
-	}
-	if got.String() != want {
-		t.Errorf("the stream says %q, the whole answer %q", got.String(), want)
-	}
+// failure is an error as OpenAI's interface tells it.
+type failure struct {
+	Error struct{ Message, Type, Param, Code string }
 }
 
-func TestWrongRequests(t *testing.T) {
-	h := start(t, nil)
-	for _, c := range []struct{ body, param, code string }{
-		{`{` + question + `,"temprature":1}`, "temprature", "unknown_parameter"},
-		{`{` + question + `,"temperature":"hot"}`, "temperature", "invalid_value"},
-	} {
-		status, body := post(t, h, "/v1/chat/completions", c.body)
-		var e struct {
-			Error struct{ Param, Code, Message string }
-		}
-		if err := json.Unmarshal([]byte(body), &e); err != nil || status != 400 || e.Error.Param != c.param || e.Error.Code != c.code {
-			t.Errorf("%s: status %d, %s", c.body, status, body)
-		}
+// refused checks that a request is refused with a status, and that the error names what is wrong. says is a part of the message.
+func refused(t testing.TB, h *httptest.Server, path, body string, status int, param, code, says string) {
+	t.Helper()
+	got, text := post(t, h, path, body)
+	var f failure
+	if err := json.Unmarshal([]byte(text), &f); err != nil || got != status || f.Error.Param != param || f.Error.Code != code ||
+		!strings.Contains(f.Error.Message, says) {
+		t.Errorf("%.300s: status %d, %s; want status %d, param %q, code %q and %q in the message", body, got, text, status, param, code, says)
 	}
 }

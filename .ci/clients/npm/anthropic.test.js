@@ -123,6 +123,36 @@ for (const stream of [false, true]) {
   });
 }
 
+test('what programs send besides', async () => {
+  const cache_control = { type: 'ephemeral' };
+  const [call] = [{ type: 'tool_use', id: 'toolu_1', name: weather.name, input: weather.arguments, cache_control }];
+  const answer = await client.messages.create({
+    ...greedy,
+    metadata: { user_id: 'somebody' },
+    service_tier: 'auto',
+    thinking: { type: 'disabled' },
+    top_k: 5,
+    top_p: 0.9,
+    system: [{ type: 'text', text: 'You are Flint.', cache_control }],
+    tools: [{ ...tools[0], cache_control, type: 'custom' }],
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: weather.question, cache_control }] },
+      { role: 'assistant', content: [{ type: 'text', text: '' }, call] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: call.id, is_error: false, content: [{ type: 'text', text: weather.result }], cache_control }],
+      },
+    ],
+  }, { headers: { 'anthropic-beta': 'prompt-caching-2024-07-31' } });
+  assert.equal(answer.content[0].text, weather.answer);
+});
+
+test('models', async () => {
+  const names = [];
+  for await (const model of client.models.list()) names.push(model.id);
+  assert.deepEqual(names.sort(), ['flint', 'pebble']);
+});
+
 test('tool_choice', async () => {
   const request = { ...greedy, messages: user(capital.question), tools };
   const none = await client.messages.create({ ...request, tool_choice: { type: 'none' } });

@@ -324,16 +324,33 @@ const short = async () => {
 
 test('a client that leaves costs nothing more', () => leaves(begin, short));
 
-test('a client that leaves while it waits for an answer in one piece', async () => {
+// An answer in one piece tells its client nothing while it is computed: a moment must do.
+async function beginWhole() {
   const controller = new AbortController();
   const response_format = { type: 'json_schema', json_schema: { name: 'long', schema: long } };
-  const asked = small.chat.completions.create({ ...greedy, messages: user('Count.'), response_format }, { signal: controller.signal });
-  setTimeout(() => controller.abort(), 100);
-  await assert.rejects(asked, OpenAI.APIUserAbortError);
-  await short();
-});
+  const request = { ...greedy, messages: user('Count.'), response_format };
+  const whole = small.chat.completions.create(request, { signal: controller.signal });
+  whole.catch(() => {}); // leaving is no failure
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  return { whole, leave: () => controller.abort() };
+}
+
+test('a client that leaves while it waits for an answer in one piece', () => leaves(beginWhole, short));
 
 test('too many at once', async () => {
   const errors = await crowd(begin, short, (e) => e instanceof OpenAI.RateLimitError);
   for (const e of errors) assert.ok(Number(e.headers.get('retry-after')) >= 1, 'no Retry-After');
+});
+
+test('a client that tries again is answered in the end', async () => {
+  const patient = small.withOptions({ maxRetries: 20 });
+  const answer = await begin();
+  const asked = Array.from({ length: 3 }, () => patient.chat.completions.create({ ...greedy, messages: user(capital.question) }));
+  await answer.whole;
+  for (const { choices } of await Promise.all(asked)) assert.equal(choices[0].message.content, capital.answer);
+});
+
+test('forty at once', async () => {
+  const asked = Array.from({ length: 40 }, () => client.chat.completions.create({ ...greedy, messages: user(capital.question) }));
+  for (const { choices } of await Promise.all(asked)) assert.equal(choices[0].message.content, capital.answer);
 });

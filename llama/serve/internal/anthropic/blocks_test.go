@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
 // written is a sink that writes down what it is given.
@@ -17,7 +18,8 @@ func (w *written) begin(b block) error {
 func (w *written) goOn(part string) error { *w += written(part) + "|"; return nil }
 func (w *written) end() error             { *w += "]"; return nil }
 
-// Blocks follow each other as the pieces do, and hold no call that turns out to be none, unless its function is eager.
+// Blocks follow each other as the pieces do, and hold no call that turns out to be none, unless calls are streamed eagerly: then one that the end
+// breaks off stays one, with what came of it.
 func TestCutter(t *testing.T) {
 	start := func(i int, name, arguments string) llama.CallPiece {
 		return llama.CallPiece{Index: i, ID: fmt.Sprint(i), Name: name, Arguments: arguments}
@@ -40,20 +42,16 @@ func TestCutter(t *testing.T) {
 			"[text a|b|][tool_usef {}|]", "[text a|b|][tool_usef {|}|]"},
 		{"two calls", []llama.Piece{calls("", start(0, "f", "{}")), calls("", start(1, "g", "{}")), end},
 			"[tool_usef {}|][tool_useg {}|]", "[tool_usef {}|][tool_useg {}|]"},
-		{"two calls in a piece, and text", []llama.Piece{calls("", start(0, "f", "{}"), start(1, "g", "{}")), text("a"), end},
-			"[tool_usef {}|][tool_useg {}|][text a|]", "[tool_usef {}|][tool_useg {}|][text a|]"},
-		{"a call ends beside text", []llama.Piece{calls("", start(0, "f", "{")), calls("a", more(0, "}")), end},
-			"[tool_usef {}|][text a|]", "[tool_usef {|}|][text a|]"},
+		{"two calls in a piece", []llama.Piece{calls("", start(0, "f", "{}"), start(1, "g", "{}")), end},
+			"[tool_usef {}|][tool_useg {}|]", "[tool_usef {}|][tool_useg {}|]"},
 		{"a call breaks off", []llama.Piece{text("a"), calls("", start(0, "f", "{")), {Text: "call f {", Calls: []llama.CallPiece{broken(0)}, Stop: llama.MaxTokens}},
-			"[text a|call f {|]", "[text a|][tool_usef {|][text call f {|]"},
-		{"a call breaks off and its text comes later", []llama.Piece{calls("", start(0, "f", "{"), broken(0)), text("f"), end},
-			"[text f|]", "[tool_usef {|][text f|]"},
-		{"a call is followed by one that breaks off", []llama.Piece{calls("", start(0, "f", "{}")), calls("", start(1, "g", "{")), calls("g", broken(1)), end},
-			"[tool_usef {}|][text g|]", "[tool_usef {}|][tool_useg {|][text g|]"},
+			"[text a|call f {|]", "[text a|][tool_usef {|]"},
+		{"a call is followed by one that breaks off", []llama.Piece{calls("", start(0, "f", "{}")), calls("", start(1, "g", "{")), {Text: "g", Calls: []llama.CallPiece{broken(1)}, Stop: llama.StopString}},
+			"[tool_usef {}|][text g|]", "[tool_usef {}|][tool_useg {|]"},
 	} {
 		for eager, want := range map[bool]string{false: c.want, true: c.eager} {
 			var got written
-			cut := cutter{to: &got, eager: map[string]bool{"f": eager, "g": eager}}
+			cut := cutter{to: &got, calls: ask.Calls{Sure: eager}}
 			for _, p := range c.pieces {
 				if err := cut.add(p); err != nil {
 					t.Fatal(err)

@@ -58,9 +58,6 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 	if err = wire.Read(w, r, a.Desk.MaxBody, requestRules, &in); err != nil {
 		return in, q, err
 	}
-	if in.Model == "" {
-		return in, q, wire.Bad("model", "model is missing")
-	}
 	if q.params, err = in.params(r.Context(), counts); err != nil {
 		return in, q, err
 	}
@@ -185,7 +182,7 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 	defer answers.Close()
 	out := newMessage(m, len(prompt))
 	if in.Stream {
-		return stream(w, ask.Of(ctx).ID, answers, out, q.tools.eager)
+		return stream(w, ask.Of(ctx).ID, answers, out, q.tools.eager && q.params.Constraint != nil)
 	}
 	return whole(w, answers, out)
 }

@@ -103,7 +103,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s: %v", c.choice, err)
 			continue
 		}
-		if q.tools.offer.Options != c.want {
+		if !reflect.DeepEqual(q.tools.offer.Options, c.want) {
 			t.Errorf("%s: %+v", c.choice, q.tools.offer.Options)
 		}
 		if list := fmt.Sprintf("%s", q.tools.offer.List); list != `[{"type":"function","function":{"name":"weather","description":"Tells the weather.",`+
@@ -111,21 +111,25 @@ func TestTools(t *testing.T) {
 			t.Errorf("the functions are %s", list)
 		}
 	}
+	eager := strings.TrimSuffix(weather, "}") + `,"eager_input_streaming":true}`
 	for _, c := range []struct {
-		tools, beta         string
-		weather, now, lossy bool
+		tools, beta  string
+		eager, lossy bool
+		strict       []string
 	}{
-		{weather + `,` + odd + `}`, "", false, true, false},
-		{weather + `,` + odd + `,"strict":false}`, "prompt-caching-2024-07-31,fine-grained-tool-streaming-2025-05-14", true, true, true},
-		{strings.TrimSuffix(weather, "}") + `,"strict":true,"eager_input_streaming":false},` + odd + `,"strict":false}`, "fine-grained-tool-streaming-2025-05-14", false, true, false},
+		{weather + `,` + odd + `}`, "", false, false, []string{"weather", "now"}},
+		{eager + `,` + odd + `}`, "", true, false, []string{"weather", "now"}},
+		{weather + `,` + odd + `,"strict":false}`, "prompt-caching-2024-07-31,fine-grained-tool-streaming-2025-05-14", true, true, []string{"weather"}},
+		{strings.TrimSuffix(weather, "}") + `,"strict":true,"eager_input_streaming":false},` + odd + `,"strict":false}`, "fine-grained-tool-streaming-2025-05-14",
+			false, true, []string{"weather"}},
 	} {
 		q, err := read(`{`+hello+`,"tools":[`+c.tools+`]}`, "Anthropic-Beta", "no-such-feature", "Anthropic-Beta", c.beta)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if got := q.tools.eager; got["weather"] != c.weather || got["now"] != c.now || q.tools.offer.Options.Lossy != c.lossy {
-			t.Errorf("%s: %v, lossy %v", c.beta, got, q.tools.offer.Options.Lossy)
+		if o := q.tools.offer; q.tools.eager != c.eager || o.Options.Lossy != c.lossy || !reflect.DeepEqual(o.Strict, c.strict) {
+			t.Errorf("%s: eager %v, %+v", c.tools, q.tools.eager, o)
 		}
 	}
 }
@@ -166,7 +170,6 @@ func TestRefused(t *testing.T) {
 	const use = `{"type":"tool_use","id":"c1","name":"f","input":{}}`
 	type refusal struct{ body, param string }
 	cases := []refusal{
-		{`"max_tokens":5,"messages":[{"role":"user","content":"Hello"}]`, "model"},
 		{`"model":"m","messages":[{"role":"user","content":"Hello"}]`, "max_tokens"},
 		{`"model":"m","max_tokens":0,"messages":[{"role":"user","content":"Hello"}]`, "max_tokens"},
 		{`"model":"m","max_tokens":1.5,"messages":[{"role":"user","content":"Hello"}]`, "max_tokens"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -14,11 +15,12 @@ import (
 // tools are the functions that a request offers.
 type tools struct {
 	offer ask.Tools
-	eager map[string]bool // whose calls are streamed while they come, by name; see message.add
+	names []string // of the functions
+	eager bool     // arguments of calls are to be streamed while they come
 }
 
-// eagerFeature is the anthropic-beta that asks for calls to be streamed while they come, of all functions that do not say otherwise. What
-// follows in its name is a date.
+// eagerFeature is the anthropic-beta that asks for arguments to be streamed while they come, for all functions that do not say otherwise
+// themselves. What follows in its name is a date.
 const eagerFeature = "fine-grained-tool-streaming"
 
 // toolRules are the members of a function that are not read.
@@ -31,15 +33,14 @@ var toolRules = wire.Rules{
 
 // tools reads tools and tool_choice.
 func (in *request) tools(h http.Header) (t tools, err error) {
-	t.eager = map[string]bool{}
-	eager := strings.Contains(strings.Join(h.Values("Anthropic-Beta"), ","), eagerFeature)
+	feature := strings.Contains(strings.Join(h.Values("Anthropic-Beta"), ","), eagerFeature)
 	var list []json.RawMessage
 	if in.Tools != nil {
 		if list, err = wire.List("tools", in.Tools); err != nil {
 			return t, err
 		}
 	}
-	var strict, loose bool
+	t.eager = len(list) > 0 // until a function says otherwise: one stream cannot have both ways
 	for i, raw := range list {
 		at := fmt.Sprintf("tools[%d]", i)
 		var kind struct{ Type any }
@@ -58,21 +59,24 @@ func (in *request) tools(h http.Header) (t tools, err error) {
 		if err := wire.Object(at, raw, toolRules, &f); err != nil {
 			return t, err
 		}
-		_, known := t.eager[f.Name]
 		switch {
 		case f.Name == "":
 			return t, wire.Bad(at+".name", "%s.name is missing", at)
-		case known:
+		case slices.Contains(t.names, f.Name):
 			return t, wire.Bad(at+".name", "%s.name is %.80q, as that of a function before it; each must have its own", at, f.Name)
 		case f.Schema == nil || f.Schema[0] != '{':
 			return t, wire.Bad(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
 		}
-		t.eager[f.Name] = eager
+		t.names = append(t.names, f.Name)
 		if f.Eager != nil {
-			t.eager[f.Name] = *f.Eager
+			t.eager = t.eager && *f.Eager
+		} else {
+			t.eager = t.eager && feature
 		}
-		if f.Strict != nil {
-			strict, loose = strict || *f.Strict, loose || !*f.Strict
+		if f.Strict != nil && !*f.Strict {
+			t.offer.Options.Lossy = true
+		} else {
+			t.offer.Strict = append(t.offer.Strict, f.Name)
 		}
 		function, err := asOpenAI(f.Name, f.Description, f.Schema)
 		if err != nil {
@@ -80,7 +84,6 @@ func (in *request) tools(h http.Header) (t tools, err error) {
 		}
 		t.offer.List = append(t.offer.List, function)
 	}
-	t.offer.Options.Lossy = loose && !strict
 	if in.ToolChoice != nil {
 		err = t.choose(in.ToolChoice)
 	}
@@ -114,13 +117,12 @@ func (t *tools) choose(raw json.RawMessage) error {
 		"auto": constrain.ToolAuto, "any": constrain.ToolRequired, "tool": constrain.ToolRequired, "none": constrain.ToolNone,
 	}
 	choice, ok := choices[c.Type]
-	_, known := t.eager[c.Name]
 	switch {
 	case !ok:
 		return wire.Bad("tool_choice.type", "tool_choice.type is %.40q; it may be %s", c.Type, listed(choices))
 	case c.Type != "tool" && c.Name != "":
 		return wire.Bad("tool_choice.name", `tool_choice.name stands without the type "tool"`)
-	case c.Type == "tool" && !known:
+	case c.Type == "tool" && !slices.Contains(t.names, c.Name):
 		return wire.Bad("tool_choice.name", "tool_choice.name is %.80q; it must be the name of one of tools", c.Name)
 	case choice == constrain.ToolRequired && len(t.offer.List) == 0:
 		return wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")

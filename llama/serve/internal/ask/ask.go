@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -98,6 +99,9 @@ type Choice struct {
 
 // Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
 // {"Params.TopK": "top_k"}. What is wrong with a choice is told before anything waits. Close the Answers.
+//
+// As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
+// Tokenizer.
 func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answers, error) {
 	for i := range choices {
 		p := &choices[i].Params
@@ -119,9 +123,16 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 		return nil, explain(ctx, err, names)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	a := &Answers{model: m, names: names, cancel: cancel, count: len(choices), open: len(choices), more: make(chan struct{}, 1)}
+	a := &Answers{model: m, names: names, cancel: cancel, open: len(choices), more: make(chan struct{}, 1)}
+	var computing atomic.Int64
+	computing.Store(int64(len(choices)))
 	for i, place := range places {
-		a.running.Go(func() { a.compute(ctx, i, place, &choices[i]) })
+		a.running.Go(func() {
+			a.compute(ctx, i, place, &choices[i])
+			if computing.Add(-1) == 0 {
+				m.Close() // a client that reads slowly must not keep the model from being given back
+			}
+		})
 	}
 	return a, nil
 }
@@ -142,7 +153,6 @@ type Answers struct {
 	model   *Model
 	names   Names
 	cancel  context.CancelCauseFunc
-	count   int // of answers
 	running sync.WaitGroup
 
 	mu     sync.Mutex
@@ -238,32 +248,6 @@ func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
 		}
 		<-a.more
 	}
-}
-
-// Collect returns the whole answers, each as one piece. Where one fails, the error is its.
-func (a *Answers) Collect() ([]llama.Piece, error) {
-	all := make([][]llama.Piece, a.count)
-	for {
-		e, ok, err := a.Next(nil)
-		if err != nil || !ok {
-			break
-		}
-		if e.Err != nil {
-			return nil, e.Err
-		}
-		all[e.Choice] = append(all[e.Choice], e.Piece)
-	}
-	whole := make([]llama.Piece, len(all))
-	for i, pieces := range all {
-		whole[i], _ = llama.Collect(func(yield func(llama.Piece, error) bool) {
-			for _, p := range pieces {
-				if !yield(p, nil) {
-					return
-				}
-			}
-		})
-	}
-	return whole, nil
 }
 
 // errLeft is why answers end that nobody reads any more.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -61,18 +62,29 @@ func AnyObject() Form { return Form{Schema: anyObject} }
 // Constrain sets the tools and the constraint of an answer's parameters.
 func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
 	t := m.Model.Tokenizer()
-	offered := len(tools.List) > 0 && tools.Options.Choice != constrain.ToolNone
+	if tools.Options.Choice == constrain.ToolNone {
+		tools = Tools{} // a model that is shown functions and may not call them has little else to say
+	}
+	offered := len(tools.List) > 0
 	switch {
-	case form.Schema != nil && offered:
-		return wire.Unsupported(names["schema"], "an answer of a form cannot call tools: leave %s out, or tools", names["schema"])
 	case form.Schema != nil:
-		c, _, err := constrain.JSONSchemaWith(t, form.Schema, constrain.SchemaOptions{Lossy: form.Lossy})
+		o := constrain.SchemaOptions{Lossy: form.Lossy}
+		c, _, err := constrain.JSONSchemaWith(t, form.Schema, o)
 		if err != nil {
 			return bad(ctx, err, names, "schema")
 		}
-		p.Constraint = c
 		p.Template.Tools = tools.List
-	case len(tools.List) > 0:
+		if offered { // the answer calls functions or has the form
+			if _, err := tools.constraint(t); err != nil {
+				return bad(ctx, err, names, "tools")
+			}
+			tools.Options.Answer, tools.Options.AnswerOptions = form.Schema, o
+			if c, err = tools.constraint(t); err != nil {
+				return bad(ctx, err, names, "schema")
+			}
+		}
+		p.Constraint = c
+	case offered:
 		p.Template.Tools = tools.List
 		c, err := tools.constraint(t)
 		switch {
@@ -101,7 +113,7 @@ func bad(ctx context.Context, err error, names Names, what string) error {
 		}
 		return e
 	}
-	return wire.Bad(names[what], "%s: %s", names[what], trim(err))
+	return wire.Bad(names[what], "%s: %s", names[what], strings.TrimPrefix(trim(err), what+": "))
 }
 
 // Prompt renders a conversation with the model's chat template.

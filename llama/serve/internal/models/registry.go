@@ -46,7 +46,8 @@ type Options struct {
 	// Places is how many answers of one model are computed at once: the places of its queue. 0: the MaxSessions of the spec's pool, or
 	// where that is 0 too, 32, which is how many rows one pass through a model computes unless llama.LoadOptions.MaxBatch says otherwise.
 	Places int
-	// Waiting is how many answers of one model may wait for a place. 0: 8 for each place, but at least 64.
+	// Waiting is how many answers of one model may wait for a place. 0: 8 for each place, but at least 64. For a model that is not
+	// loaded as many requests may wait as it has places and room for others to wait.
 	Waiting int
 	// Logger is told what is loaded and given back; nil: silent.
 	Logger *slog.Logger
@@ -129,8 +130,9 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 		return fmt.Errorf("models: %q takes %d bytes: that must not be negative", spec.Name, spec.Bytes)
 	}
 	places := cmp.Or(o.Places, spec.Pool.MaxSessions, defaultPlaces)
-	e.queue = queue.New(places, cmp.Or(o.Waiting, max(waitingPerPlace*places, leastWaitingRoom)))
-	e.slot = &slot{name: spec.Name, size: spec.Bytes}
+	waiting := cmp.Or(o.Waiting, max(waitingPerPlace*places, leastWaitingRoom))
+	e.queue = queue.New(places, waiting)
+	e.slot = &slot{name: spec.Name, size: spec.Bytes, most: places + waiting}
 	if spec.Model == nil {
 		e.slot.load = e.noting(loader(spec, places, o.Budget))
 	} else {
@@ -195,7 +197,7 @@ func (l *Lease) Close() {
 //
 // However many ask at the same time, a model is loaded once; whoever's context ends stops waiting with its cause, and when nobody waits any
 // more the load is cancelled. The error of a load that failed goes to all who waited for it, and the next request tries again. Other
-// errors are *UnknownError, *TooLargeError, and ErrClosed after Close.
+// errors are *UnknownError, *TooLargeError, *queue.FullError where too many wait for the model already, and ErrClosed after Close.
 func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	e := r.byName[name]
 	if e == nil {

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
 // shelf keeps things within a budget of memory: it loads them when somebody asks, and gives back those that nobody uses. What it keeps
@@ -45,7 +48,8 @@ type thing interface {
 // slot is a thing's place on the shelf.
 type slot struct {
 	name string
-	load func(ctx context.Context) (thing, error) // nil: thing has been there from the beginning, and is given back by close only
+	load func(ctx context.Context) (thing, error) // nil: thing has been there from the beginning, and is given back by clear only
+	most int                                      // how many may wait for it; 0: no bound
 
 	// What follows is protected by shelf.mu.
 
@@ -53,11 +57,12 @@ type slot struct {
 	thing   thing // while it is loaded
 	leases  int   // how many use it
 	used    uint64
-	leaving bool      // it is loaded and in use, and nobody may begin to use it
-	askers  list.List // of *asker, in the order in which they came
-	size    int64     // what loading it takes: first what the caller said, then what it took
-	holds   int64     // what counts against the budget now
-	cancel  func()    // ends the load; nil while there is none, and after it was called
+	leaving bool          // it is loaded and in use, and nobody may begin to use it
+	askers  list.List     // of *asker, in the order in which they came
+	size    int64         // the memory that loading it takes: first what the caller said, then what it was
+	took    time.Duration // how long loading it took the last time
+	holds   int64         // what counts against the budget now
+	cancel  func()        // ends the load; nil while there is none, and after it was called
 }
 
 // state is where a thing is.
@@ -104,8 +109,8 @@ func (s *shelf) fixed() (bytes int64) {
 }
 
 // acquire returns a slot's thing, which release gives back; until then it is not closed. It waits until the thing is loaded. Where the
-// context ends first the error is its cause; where loading fails, that error; a *TooLargeError where the budget has no room for it;
-// ErrClosed where the shelf is closed.
+// context ends first the error is its cause; where loading fails, that error; a *queue.FullError where too many wait for it already; a
+// *TooLargeError where the budget has no room for it; ErrClosed where the shelf is closed.
 func (s *shelf) acquire(ctx context.Context, t *slot) (thing, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -114,6 +119,11 @@ func (s *shelf) acquire(ctx context.Context, t *slot) (thing, error) {
 	if s.closed {
 		s.mu.Unlock()
 		return nil, ErrClosed
+	}
+	if n := t.askers.Len(); t.most > 0 && n >= t.most {
+		after := min(t.took.Truncate(time.Second)+time.Second, time.Minute)
+		s.mu.Unlock()
+		return nil, &queue.FullError{Waiting: n, RetryAfter: after}
 	}
 	s.clock++
 	a := &asker{came: s.clock, over: make(chan struct{})}
@@ -329,12 +339,22 @@ func (s *shelf) begin(t *slot) {
 	go func() {
 		defer cancel()
 		began := time.Now()
-		thing, err := t.load(ctx)
+		thing, err := t.try(ctx)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.loaded(t, thing, err, time.Since(began))
 		s.settle()
 	}()
+}
+
+// try loads a thing. A panic is an error: it must not end the process, as it would on a goroutine that nobody else looks after.
+func (t *slot) try(ctx context.Context) (thing thing, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return t.load(ctx)
 }
 
 // loaded notes that a load ended, with mu held.
@@ -353,7 +373,7 @@ func (s *shelf) loaded(t *slot, thing thing, err error, took time.Duration) {
 		return
 	}
 	said := t.size
-	t.size = thing.bytes()
+	t.size, t.took = thing.bytes(), took
 	t.holds = t.size
 	s.log.Info("loaded a model", "model", t.name, "took", took, "bytes", t.size)
 	keep := !s.closed

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
 // fakes is a machine without models: it counts the memory of things that are loaded in time that passes only in the test.
@@ -441,6 +443,47 @@ func TestWhatStopsBeingNeededStays(t *testing.T) {
 		s.release(s.slots[0])
 		end(t, s, f)
 	})
+}
+
+func TestNotAllMayWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakes{t: t}
+		s := shelfOf(t, 15, f, &kind{name: "a", size: 10, said: 10, load: 4500 * time.Millisecond}, &kind{name: "b", size: 10, said: 10})
+		s.slots[0].most = 3
+		var all sync.WaitGroup
+		for _, want := range []time.Duration{time.Second, 5 * time.Second} { // it is not known how long loading takes, and then it is
+			for range 3 {
+				all.Go(func() {
+					if _, err := s.acquire(t.Context(), s.slots[0]); err != nil {
+						t.Error(err)
+						return
+					}
+					s.release(s.slots[0])
+				})
+			}
+			synctest.Wait()
+			_, err := s.acquire(t.Context(), s.slots[0])
+			if full := new(queue.FullError); !errors.As(err, &full) || full.Waiting != 3 || full.RetryAfter != want {
+				t.Errorf("a fourth: %v, want a *queue.FullError that says 3 and %v", err, want)
+			}
+			all.Wait()
+			if _, err := s.acquire(t.Context(), s.slots[1]); err != nil { // drives the other one out
+				t.Error(err)
+			}
+			s.release(s.slots[1])
+		}
+		end(t, s, f)
+	})
+}
+
+func TestAPanicOfLoadIsAnError(t *testing.T) {
+	s, err := newShelf(0, []*slot{{name: "a", load: func(context.Context) (thing, error) { panic("oh") }}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.acquire(t.Context(), s.slots[0]); err == nil || !strings.Contains(err.Error(), "panic: oh") {
+		t.Errorf("%v, want an error that tells of the panic", err)
+	}
 }
 
 func TestWhatShrinksInTimeStays(t *testing.T) {

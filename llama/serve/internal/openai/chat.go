@@ -13,7 +13,7 @@ import (
 
 // chatRequest is what POST /v1/chat/completions reads.
 type chatRequest struct {
-	Model    string    `json:"model" wire:"required"`
+	Model    string    `json:"model"`
 	Messages []Message `json:"messages" wire:"required"`
 	ask.Sampling
 	streaming
@@ -160,9 +160,6 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float3
 	prompt, err := m.Prompt(ctx, c.history, p.Template, names)
 	if err != nil {
 		return nil, err
-	}
-	if c.tools.Options.Choice == constrain.ToolNone {
-		p.Template.Tools = nil // the model was shown them; what looks like a call is text
 	}
 	choices := slices.Repeat([]ask.Choice{{Prompt: prompt, Message: true, Params: p}}, c.n)
 	for i := range choices {

@@ -133,6 +133,9 @@ func (t *completionTeller) logprobsOf(choice int, all []llama.Logprobs) *complet
 // name returns the text of a token or, where its bytes are no text by themselves, "bytes:\xe2\x82", so that different ones have different
 // names.
 func (t *completionTeller) name(token llama.Token) string {
+	if t.tokenizer.Special(token) {
+		return t.tokenizer.Text(token)
+	}
 	b := t.tokenizer.AppendBytes(nil, token)
 	if utf8.Valid(b) {
 		return string(b)

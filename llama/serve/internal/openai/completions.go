@@ -12,7 +12,7 @@ import (
 
 // completionRequest is what POST /v1/completions reads.
 type completionRequest struct {
-	Model  string  `json:"model" wire:"required"`
+	Model  string  `json:"model"`
 	Prompt prompts `json:"prompt" wire:"required"`
 	ask.Sampling
 	streaming

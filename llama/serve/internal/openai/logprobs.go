@@ -17,7 +17,8 @@ type tokenLogprob struct {
 	Top []token `json:"top_logprobs"`
 }
 
-// token is a token with its log-probability. Where its bytes are no text by themselves, U+FFFD stands in Token for what is none.
+// token is a token with its log-probability. Where its bytes are no text by themselves, U+FFFD stands in Token for what is none. A special
+// token has the name that the vocabulary has for it, and no bytes.
 type token struct {
 	Token   string  `json:"token"`
 	Logprob float32 `json:"logprob"`
@@ -41,8 +42,12 @@ func (t *chatTeller) logprobsOf(all []llama.Logprobs) *chatLogprobs {
 }
 
 func tokenOf(t *llama.Tokenizer, l llama.TokenLogprob) token {
+	out := token{Token: t.Text(l.Token), Logprob: finite(l.Logprob)}
+	if t.Special(l.Token) {
+		return out
+	}
 	bytes := t.AppendBytes(nil, l.Token)
-	out := token{Token: string(bytes), Logprob: finite(l.Logprob), Bytes: make([]int, len(bytes))}
+	out.Token, out.Bytes = string(bytes), make([]int, len(bytes))
 	for i, b := range bytes {
 		out.Bytes[i] = int(b)
 	}

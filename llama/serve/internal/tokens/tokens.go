@@ -40,7 +40,7 @@ var tokenizeRules = wire.Rules{
 	"parse_special": wire.Refused("what looks like a special token in a text from outside is text", "false"),
 }
 
-// piece is a token with its text or, where its bytes are no text by themselves, with those.
+// piece is a token with its text; see text.
 type piece struct {
 	ID   llama.Token `json:"id"`
 	Text any         `json:"piece"`
@@ -81,7 +81,7 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 	if in.WithPieces {
 		pieces := make([]piece, len(tokens))
 		for i, token := range tokens {
-			pieces[i] = piece{token, text(t.AppendBytes(nil, token))}
+			pieces[i] = piece{token, text(t, token)}
 		}
 		list = pieces
 	}
@@ -105,8 +105,13 @@ func (in *tokenizeRequest) render(r *http.Request, m *ask.Model) ([]llama.Token,
 	return m.Prompt(r.Context(), history, llama.TemplateOptions{Tools: tools.List}, names)
 }
 
-// text returns bytes as a text where they are one, else as numbers.
-func text(bytes []byte) any {
+// text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns those
+// as numbers.
+func text(t *llama.Tokenizer, token llama.Token) any {
+	if t.Special(token) {
+		return t.Text(token)
+	}
+	bytes := t.AppendBytes(nil, token)
 	if utf8.Valid(bytes) {
 		return string(bytes)
 	}
