@@ -17,6 +17,7 @@ const modulePath = "github.com/antigravity-go/antigravity"
 var floors = []string{
 	"examples",
 	"llama/serve",
+	"llama/serve/page",
 	"llama",
 	"eviction",
 	"kvcache",
@@ -31,14 +32,15 @@ var floors = []string{
 	"internal",
 }
 
-// floorOf returns the index of a folder's floor, or -1.
+// floorOf returns the index of a folder's floor, or -1. Where one floor's folder lies in another's, the inner one counts.
 func floorOf(folder string) int {
+	found := -1
 	for i, floor := range floors {
-		if folder == floor || strings.HasPrefix(folder, floor+"/") {
-			return i
+		if (folder == floor || strings.HasPrefix(folder, floor+"/")) && (found < 0 || len(floor) > len(floors[found])) {
+			found = i
 		}
 	}
-	return -1
+	return found
 }
 
 // allowed tells whether a package in one folder may import a package in another.
@@ -110,6 +112,10 @@ func TestFloorsRefuseUpwardImports(t *testing.T) {
 		{"llama/serve", "llama/constrain", true},
 		{"llama/serve/internal/wire", "llama", true},
 		{"llama/serve", "llama/serve/internal/wire", true},
+		{"llama/serve", "llama/serve/page", true},
+		{"llama/serve/page", "llama/serve", false},
+		{"llama/serve", "llama/serve/metrics", false},
+		{"llama/serve/metrics", "llama/serve", true},
 		{"llama/constrain", "llama/serve", false},
 		{"llama", "llama/serve", false},
 		{"kvcache", "llama", false},

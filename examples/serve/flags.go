@@ -27,6 +27,7 @@ type command struct {
 	keyFile          string
 	grace            time.Duration
 	logForm          string
+	metrics          bool
 	cacheMB, modelMB int64
 }
 
@@ -62,9 +63,10 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	c.memory.CapacityFlag = "capacity"
 	c.memory.Flags(f, tensor.F16)
 	c.draft.Flags(f)
-	f.Group("Logs", func() {
+	f.Group("Logs and figures", func() {
 		f.StringVar(&c.logForm, "log", "text", "`form` of the log: text or json")
 		f.BoolVar(&o.LogPrompts, "log-prompts", false, "log what is said, too")
+		f.BoolVar(&c.metrics, "metrics", false, "tell figures at /metrics, for Prometheus; with -key-file it needs a key")
 	})
 	if err := f.Parse(args, stdout); err != nil {
 		return err

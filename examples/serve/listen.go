@@ -76,7 +76,7 @@ func (c *command) serve(ctx context.Context, l *listener, server *serve.Server, 
 	case <-ctx.Done():
 	}
 	if n := server.Stats().Running; n > 0 {
-		fmt.Fprintf(stderr, "waiting for %d requests to end, at most %v; Ctrl-C ends them now\n", n, c.grace)
+		fmt.Fprintf(stderr, "requests that are being answered: %d; waiting for them, at most %v; Ctrl-C ends them now\n", n, c.grace)
 	}
 	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.grace)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama/serve"
+	"github.com/antigravity-go/antigravity/llama/serve/metrics"
 )
 
 const about = `
@@ -73,11 +74,16 @@ func (c *command) server(ctx context.Context, log *slog.Logger, l *listener, clo
 	if o.Models, err = c.models(ctx, closers, stderr); err != nil {
 		return nil, err
 	}
+	figures := metrics.New()
+	if c.metrics {
+		o.Observer, o.Metrics = figures, figures
+	}
 	server, err := serve.New(o)
 	if err != nil {
 		return nil, err
 	}
 	closers.add(server.Close)
+	figures.Watch(server)
 	if c.preload || len(o.Models) == 1 {
 		return server, server.Preload(ctx)
 	}

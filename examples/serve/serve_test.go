@@ -4,14 +4,22 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
+	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
@@ -124,6 +132,20 @@ func TestModelsByName(t *testing.T) {
 	}
 }
 
+func TestTellsFigures(t *testing.T) {
+	url, _, _ := start(t, "-metrics")
+	for _, path := range []string{"/metrics", "/", "/v1/models"} {
+		answer, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != 200 {
+			t.Errorf("%s: status %d", path, answer.StatusCode)
+		}
+	}
+}
+
 func TestKeyFileLetsInWhoHasAKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(file, []byte("# who may\nalice s3cret # her laptop\n\nother\n"), 0o644); err != nil {
@@ -143,6 +165,57 @@ func TestKeyFileLetsInWhoHasAKey(t *testing.T) {
 	if !strings.Contains(log, "client=alice") || strings.Contains(log, "s3cret") || !strings.Contains(log, "chmod 600") {
 		t.Errorf("the log says %s", log)
 	}
+}
+
+func TestTLS(t *testing.T) {
+	certificate, key := selfSigned(t)
+	url, _, _ := start(t, "-model", "pebble", "-tls-cert", certificate, "-tls-key", key)
+	text, err := os.ReadFile(certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"pebble","stream":true,`+question+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err = io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != 200 || answer.ProtoMajor != 2 || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+		t.Errorf("%v, status %d, %s: %s", err, answer.StatusCode, answer.Proto, text)
+	}
+}
+
+// selfSigned writes a certificate for 127.0.0.1 and its key into files.
+func selfSigned(t *testing.T) (certificate, key string) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, content []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", signed), write("key.pem", "PRIVATE KEY", secret)
 }
 
 func TestReadsKeys(t *testing.T) {

@@ -167,6 +167,18 @@ func (f Format) Family() *Family {
 // OwnLine tells whether calls may begin without a mark, where only white space stands before them in their line.
 func (f *Family) OwnLine() bool { return f.bare != 0 }
 
+// Quoted tells whether every call has a quote behind the mark that it begins with. Then no string of a JSON text holds a call, since a quote
+// in it stands behind a backslash.
+func (f *Family) Quoted() bool { return !f.withArgs }
+
+// Mark returns the mark that calls begin with, "" if they have none or may begin without it.
+func (f *Family) Mark() string {
+	if f.bare != 0 {
+		return ""
+	}
+	return f.open
+}
+
 // String names the format in words.
 func (f Format) String() string {
 	if f < 0 || int(f) >= len(families) {

@@ -101,6 +101,14 @@ func (l *Language) Clone() *Language {
 	return &c
 }
 
+// OneLine returns the same languages, in the same arena, with no line feed between two parts of a text.
+func (l *Language) OneLine() *Language {
+	c, r := *l, l.Arena
+	c.Space = r.Optional(r.Class(regular.ClassOf(' ', '\t')))
+	c.Colon, c.Comma = r.Concat(c.Space, r.Literal(":"), c.Space), r.Concat(c.Space, r.Literal(","), c.Space)
+	return &c
+}
+
 // Spell returns how a character is written in a string, in the canonical way.
 func Spell(c rune) string {
 	switch c {

@@ -32,6 +32,11 @@ type ToolOptions struct {
 	Function string // the one function to call, which is then required; "": any
 	Single   bool   // no more than one call
 	Lossy    bool   // also take schemas of arguments of which not all can be promised
+	// Answer is a JSON Schema. An answer that calls nothing is then one line of JSON that fits it, and no text stands beside calls. Nil: an
+	// answer is any text. It has no effect where a call is required.
+	Answer json.RawMessage
+	// AnswerOptions say how Answer is kept.
+	AnswerOptions SchemaOptions
 }
 
 // Tools allows an answer that may call functions, in the way in which the model's family writes calls
@@ -40,6 +45,10 @@ type ToolOptions struct {
 //
 // A call has the name of one of the functions, and arguments that fit its schema, from the first character on. A text beside calls
 // holds nothing that looks like the beginning of a call, so that what is read from the answer is what was meant.
+//
+// ToolOptions.Answer must be such that its values cannot be taken for calls, or the error is llama.ErrUnsupported. Where a model writes a call
+// as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as its
+// "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //
 // A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls), is an error that is llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
@@ -100,8 +109,15 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if w.family.Python {
 		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are no JSON, cannot be constrained", llama.ErrUnsupported, w.family.Name)
 	}
-	text := grammar.Text(beside)
-	if w.options.Choice == ToolNone && w.options.Function == "" {
+	required := w.options.Choice == ToolRequired || w.options.Function != ""
+	text, formed := grammar.Text(beside), w.options.Answer != nil && !required
+	if formed {
+		var err error
+		if text, err = w.formed(tools); err != nil {
+			return grammar.Symbol{}, fmt.Errorf("answer: %w", err)
+		}
+	}
+	if w.options.Choice == ToolNone && !required {
 		return text, nil
 	}
 	var each grammar.Alternatives
@@ -130,8 +146,11 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 		all = append(all, grammar.Call(more, 0))
 	}
 	all = append(all, w.parts(w.family.End)...)
-	if w.options.Choice == ToolRequired || w.options.Function != "" {
+	if required {
 		return grammar.Call(w.grammar.Add(grammar.Alternatives{all}), 0), nil
+	}
+	if formed {
+		return grammar.Call(w.grammar.Add(grammar.Alternatives{{text}, all}), 0), nil
 	}
 	before := beside
 	if w.family.OwnLine() {

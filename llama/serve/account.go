@@ -91,7 +91,7 @@ func (a *account) done(ctx context.Context, r *http.Request, sent int) {
 	}
 	if a.err != nil {
 		attributes = append(attributes, slog.Any("error", a.err))
-		if inner := errors.Unwrap(a.err); inner != nil {
+		if inner := errors.Unwrap(a.err); inner != nil && inner.Error() != a.err.Error() {
 			attributes = append(attributes, slog.Any("cause", inner))
 		}
 	}

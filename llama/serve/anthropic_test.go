@@ -208,6 +208,44 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// Functions and a form can be asked for together: the answer calls, or has the form. OpenAI's interface says the same.
+func TestMessagesFunctionsAndForm(t *testing.T) {
+	h := start(t, nil)
+	url := func(path, body string) (int, string) { return post(t, h, path, body) }
+	const (
+		person = `{"type":"object","properties":{"name":{"type":"string","maxLength":20},"age":{"type":"integer","maximum":150,"minimum":0}},"required":["name","age"],"additionalProperties":false}`
+		form   = `,"output_config":{"format":{"type":"json_schema","schema":` + person + `}}`
+	)
+	if m := message(t, url, weatherAsked+`]`+form); m.said() != `get_weather{"city":"Nairobi"} (tool_use)` {
+		t.Errorf("a question for a function: %s", m.said())
+	}
+	asked := strings.Replace(weatherAsked, "How warm is it in Nairobi?", "Tell me a story about a fox.", 1) + `]`
+	m := message(t, url, asked+form)
+	var value struct {
+		Name *string
+		Age  *int
+	}
+	if len(m.Content) != 1 || json.Unmarshal([]byte(m.Content[0].Text), &value) != nil || value.Name == nil || value.Age == nil {
+		t.Errorf("a question for a text: %s", m.said())
+	}
+	if s, _ := streamed(t, url, asked+form); s.said() != m.said() {
+		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
+	}
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
+		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
+	}
+	status, body = url("/v1/chat/completions", fmt.Sprintf(`{"model":"flint","temperature":0,"max_tokens":100,"messages":[{"role":"user","content":"Tell me a story about a fox."}],
+		"tools":[{"type":"function","function":{"name":"get_weather","description":"Tells the weather in a city.","parameters":%s}}],
+		"response_format":{"type":"json_schema","json_schema":{"name":"person","schema":%s}}}`, weatherSchema, person))
+	var chat struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(body), &chat); status != 200 || err != nil || len(m.Content) == 1 && chat.Choices[0].Message.Content != m.Content[0].Text {
+		t.Errorf("OpenAI's interface: status %d, %v, %s", status, err, body)
+	}
+}
+
 // An answer that a request has begun goes on as if the model had begun it.
 func TestMessagesGoOn(t *testing.T) {
 	h := start(t, nil)

@@ -13,45 +13,45 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
 )
 
-// logprob is a token of an answer with its log-probability.
-type logprob struct {
+// chatLogprob is a token of an answer with its log-probability.
+type chatLogprob struct {
 	Token   string
 	Logprob float64
 	Bytes   []byte
 	Top     []struct{ Token string } `json:"top_logprobs"`
 }
 
-// call is a function call.
-type call struct {
+// chatCall is a function call.
+type chatCall struct {
 	Index    *int
 	ID, Type string
 	Function struct{ Name, Arguments string }
 }
 
-// told is one of the answers of a chat, whole or put together from a stream.
-type told struct {
+// chatTold is one of the answers of a chat, whole or put together from a stream.
+type chatTold struct {
 	Content string
-	Calls   []call
+	Calls   []chatCall
 	Tokens  []string // of the log-probabilities
 	Top     []int    // how many alternatives each of them has
 	Finish  string
 }
 
-// usage is what a request took.
-type usage struct {
+// chatUsage is what a request took.
+type chatUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
 }
 
-func (r *told) add(all []logprob) {
+func (r *chatTold) add(all []chatLogprob) {
 	for _, l := range all {
 		r.Tokens, r.Top = append(r.Tokens, l.Token), append(r.Top, len(l.Top))
 	}
 }
 
-// chat asks for answers without a stream.
-func chat(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
+// chatWhole asks for answers without a stream.
+func chatWhole(t testing.TB, h *httptest.Server, body string) ([]chatTold, chatUsage) {
 	t.Helper()
 	status, text := post(t, h, "/v1/chat/completions", "{"+body+"}")
 	if status != 200 {
@@ -63,19 +63,19 @@ func chat(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
 			Index   int
 			Message struct {
 				Content *string
-				Calls   []call `json:"tool_calls"`
+				Calls   []chatCall `json:"tool_calls"`
 			}
-			Logprobs *struct{ Content []logprob }
+			Logprobs *struct{ Content []chatLogprob }
 			Finish   string `json:"finish_reason"`
 		}
-		Usage usage
+		Usage chatUsage
 	}
 	if err := json.Unmarshal([]byte(text), &whole); err != nil {
 		t.Fatal(err)
 	}
-	replies := make([]told, len(whole.Choices))
+	replies := make([]chatTold, len(whole.Choices))
 	for i, c := range whole.Choices {
-		r := told{Finish: c.Finish, Calls: c.Message.Calls}
+		r := chatTold{Finish: c.Finish, Calls: c.Message.Calls}
 		if c.Index != i {
 			t.Errorf("choice %d has the index %d", i, c.Index)
 		}
@@ -92,16 +92,16 @@ func chat(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
 	return replies, whole.Usage
 }
 
-// streamed asks for the same answers as a stream.
-func streamed(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
+// chatStream asks for the same answers as a stream.
+func chatStream(t testing.TB, h *httptest.Server, body string) ([]chatTold, chatUsage) {
 	t.Helper()
 	status, text := post(t, h, "/v1/chat/completions", "{"+body+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	data := events(t, text)
 	if status != 200 || len(data) < 3 || data[len(data)-1] != "[DONE]" {
 		t.Fatalf("%s: status %d: %s", body, status, text)
 	}
-	var replies []told
-	var used usage
+	var replies []chatTold
+	var used chatUsage
 	for i, d := range data[:len(data)-1] {
 		openapi.Validate(t, "CreateChatCompletionStreamResponse", []byte(d))
 		var chunk struct {
@@ -109,12 +109,12 @@ func streamed(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
 				Index int
 				Delta struct {
 					Role, Content string
-					Calls         []call `json:"tool_calls"`
+					Calls         []chatCall `json:"tool_calls"`
 				}
-				Logprobs *struct{ Content []logprob }
+				Logprobs *struct{ Content []chatLogprob }
 				Finish   string `json:"finish_reason"`
 			}
-			Usage *usage
+			Usage *chatUsage
 		}
 		if err := json.Unmarshal([]byte(d), &chunk); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func streamed(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
 		}
 		for _, c := range chunk.Choices {
 			for c.Index >= len(replies) {
-				replies = append(replies, told{})
+				replies = append(replies, chatTold{})
 			}
 			r := &replies[c.Index]
 			if (c.Delta.Role == "assistant") != (reflect.ValueOf(*r).IsZero()) || r.Finish != "" {
@@ -138,7 +138,7 @@ func streamed(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
 			r.Finish = c.Finish
 			for _, part := range c.Delta.Calls {
 				if part.ID != "" {
-					r.Calls = append(r.Calls, call{ID: part.ID, Type: part.Type})
+					r.Calls = append(r.Calls, chatCall{ID: part.ID, Type: part.Type})
 					r.Calls[len(r.Calls)-1].Function.Name = part.Function.Name
 				}
 				if *part.Index != len(r.Calls)-1 {
@@ -150,7 +150,7 @@ func streamed(t testing.TB, h *httptest.Server, body string) ([]told, usage) {
 				r.add(c.Logprobs.Content)
 			}
 			if reflect.ValueOf(*r).IsZero() {
-				r.Calls = []call{} // the role has come
+				r.Calls = []chatCall{} // the role has come
 			}
 		}
 	}
@@ -169,89 +169,89 @@ func TestChat(t *testing.T) {
 	h := start(t, nil)
 	for _, c := range []struct {
 		name, body string
-		check      func(r []told, u usage) string // says what is wrong
+		check      func(r []chatTold, u chatUsage) string // says what is wrong
 	}{
-		{"a question", question, func(r []told, u usage) string {
+		{"a question", question, func(r []chatTold, u chatUsage) string {
 			return wrong(len(r) == 1 && strings.Contains(r[0].Content, "Tokyo") && r[0].Finish == "stop" && u.Completion > 0)
 		}},
 		{"a sampled answer", `"model":"flint","seed":7,"top_k":40,"min_p":0.05,"repeat_penalty":1.1,"frequency_penalty":0.1,"presence_penalty":-0.1,
-			"messages":[{"role":"user","content":"Tell me a story."}],"max_tokens":30`, func(r []told, u usage) string {
+			"messages":[{"role":"user","content":"Tell me a story."}],"max_tokens":30`, func(r []chatTold, u chatUsage) string {
 			return wrong(u.Completion <= 30)
 		}},
 		{"several answers", `"model":"flint","seed":7,"messages":[{"role":"user","content":"Tell me a story."}],"max_completion_tokens":20,"n":3`,
-			func(r []told, u usage) string {
+			func(r []chatTold, u chatUsage) string {
 				return wrong(len(r) == 3 && (r[0].Content != r[1].Content || r[1].Content != r[2].Content) && u.Prompt < 40 && u.Total == u.Prompt+u.Completion)
 			}},
-		{"a short answer", question + `,"max_tokens":3`, func(r []told, u usage) string {
+		{"a short answer", question + `,"max_tokens":3`, func(r []chatTold, u chatUsage) string {
 			return wrong(r[0].Finish == "length" && u.Completion == 3)
 		}},
-		{"a stop string", question + `,"stop":" of"`, func(r []told, u usage) string {
+		{"a stop string", question + `,"stop":" of"`, func(r []chatTold, u chatUsage) string {
 			return wrong(r[0].Content == "The capital" && r[0].Finish == "stop")
 		}},
-		{"stop strings and log-probabilities", question + `,"stop":["x y z"," of"],"logprobs":true`, func(r []told, u usage) string {
+		{"stop strings and log-probabilities", question + `,"stop":["x y z"," of"],"logprobs":true`, func(r []chatTold, u chatUsage) string {
 			return wrong(r[0].Content == "The capital" && slices.Equal(r[0].Tokens, []string{"The", " capital", " of"}) && slices.Equal(r[0].Top, []int{0, 0, 0}))
 		}},
-		{"log-probabilities", question + `,"logprobs":true,"top_logprobs":4`, func(r []told, u usage) string {
+		{"log-probabilities", question + `,"logprobs":true,"top_logprobs":4`, func(r []chatTold, u chatUsage) string {
 			return wrong(strings.Join(r[0].Tokens, "") == r[0].Content && len(r[0].Tokens) == u.Completion && slices.Min(r[0].Top) == 4 && slices.Max(r[0].Top) == 4)
 		}},
-		{"a forbidden token", question + `,"logit_bias":{"` + fmt.Sprint(tokenOf(t, h, "The")) + `":-100},"max_tokens":5`, func(r []told, u usage) string {
+		{"a forbidden token", question + `,"logit_bias":{"` + fmt.Sprint(tokensOf(t, h, `"content":"The"`)[0]) + `":-100},"max_tokens":5`, func(r []chatTold, u chatUsage) string {
 			return wrong(!strings.HasPrefix(r[0].Content, "The"))
 		}},
-		{"a call", forecast, func(r []told, u usage) string {
+		{"a call", forecast, func(r []chatTold, u chatUsage) string {
 			return wrong(r[0].Finish == "tool_calls" && len(r[0].Calls) == 1 && r[0].Calls[0].Function.Name == "get_weather" &&
 				r[0].Calls[0].Type == "function" && r[0].Calls[0].Function.Arguments == `{"city": "Paris"}`)
 		}},
-		{"log-probabilities of a call", forecast + `,"logprobs":true`, func(r []told, u usage) string {
+		{"log-probabilities of a call", forecast + `,"logprobs":true`, func(r []chatTold, u chatUsage) string {
 			return wrong(len(r[0].Tokens) == u.Completion && len(r[0].Calls) == 1)
 		}},
-		{"a call that is broken off", forecast + `,"max_tokens":12`, func(r []told, u usage) string {
+		{"a call that is broken off", forecast + `,"max_tokens":12`, func(r []chatTold, u chatUsage) string {
 			return wrong(r[0].Finish == "length" && len(r[0].Calls) == 1 && r[0].Content == "" && strings.HasPrefix(`{"city": "Paris"}`, r[0].Calls[0].Function.Arguments))
 		}},
-		{"no call", forecast + `,"tool_choice":"none","max_tokens":20`, func(r []told, u usage) string { return wrong(len(r[0].Calls) == 0) }},
+		{"no call", forecast + `,"tool_choice":"none","max_tokens":20`, func(r []chatTold, u chatUsage) string { return wrong(len(r[0].Calls) == 0) }},
 		{"a call that is required", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"Hello!"}],"max_tokens":40,"tools":[` + weather + `],"tool_choice":"required"`,
-			func(r []told, u usage) string { return wrong(len(r[0].Calls) > 0) }},
+			func(r []chatTold, u chatUsage) string { return wrong(len(r[0].Calls) > 0) }},
 		{"a function that is required", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"Hello!"}],"max_tokens":40,"tools":[` + weather + `],
 			"tool_choice":{"type":"function","function":{"name":"get_weather"}},"parallel_tool_calls":false`,
-			func(r []told, u usage) string { return wrong(len(r[0].Calls) == 1) }},
+			func(r []chatTold, u chatUsage) string { return wrong(len(r[0].Calls) == 1) }},
 		{"an allowed tool", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"Hello!"}],"max_tokens":40,
 			"tools":[{"type":"function","function":{"name":"other"}},` + weather + `],
 			"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"get_weather"}}]}}`,
-			func(r []told, u usage) string { return wrong(r[0].Calls[0].Function.Name == "get_weather") }},
+			func(r []chatTold, u chatUsage) string { return wrong(r[0].Calls[0].Function.Name == "get_weather") }},
 		{"a function with a schema of which not all can be kept", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"Hello!"}],"max_tokens":20,
 			"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"type":"array","uniqueItems":true}}}}}]`,
-			func(r []told, u usage) string { return "" }},
+			func(r []chatTold, u chatUsage) string { return "" }},
 		{"after a call", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"What is the weather in Paris?"},
 			{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"a","type":"function","index":0,"function":{"name":"get_weather","arguments":"{\"city\":\"Paris\"}","parsed_arguments":null}}],"parsed":null},
 			{"role":"tool","tool_call_id":"a","content":"{\"temperature\":21}"}],"tools":[` + weather + `]`,
-			func(r []told, u usage) string { return wrong(r[0].Content != "") }},
+			func(r []chatTold, u chatUsage) string { return wrong(r[0].Content != "") }},
 		{"any JSON object", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"Hello!"}],"max_tokens":60,"response_format":{"type":"json_object"}`,
-			func(r []told, u usage) string { return wrong(strings.HasPrefix(r[0].Content, "{")) }},
+			func(r []chatTold, u chatUsage) string { return wrong(strings.HasPrefix(r[0].Content, "{")) }},
 		{"a schema", `"model":"flint","temperature":0,"messages":[{"role":"user","content":"What is the capital of Japan?"}],"response_format":{"type":"json_schema",
 			"json_schema":{"name":"x","strict":true,"schema":{"type":"object","properties":{"city":{"type":"string","maxLength":20}},"required":["city"],"additionalProperties":false}}}`,
-			func(r []told, u usage) string {
+			func(r []chatTold, u chatUsage) string {
 				var v struct{ City *string }
 				err := json.Unmarshal([]byte(r[0].Content), &v)
 				return wrong(err == nil && v.City != nil)
 			}},
 		{"a schema of which not all can be kept", question + `,"max_tokens":5,"response_format":{"type":"json_schema","json_schema":{"name":"x","strict":false,
-			"schema":{"type":"array","uniqueItems":true}}}`, func(r []told, u usage) string { return wrong(strings.HasPrefix(r[0].Content, "[")) }},
+			"schema":{"type":"array","uniqueItems":true}}}`, func(r []chatTold, u chatUsage) string { return wrong(strings.HasPrefix(r[0].Content, "[")) }},
 		{"a form, and tools that may not be called", forecast + `,"tool_choice":"none","max_tokens":10,"response_format":{"type":"json_object"}`,
-			func(r []told, u usage) string {
+			func(r []chatTold, u chatUsage) string {
 				return wrong(len(r[0].Calls) == 0 && strings.HasPrefix(r[0].Content, "{"))
 			}},
 		{"parts, names and the role developer", `"model":"default","temperature":0,"max_tokens":5,"messages":[{"role":"developer","content":"Be brief."},
 			{"role":"user","name":"ann","content":[{"type":"text","text":"What is the capital "},{"type":"text","text":"of Japan?"}]}]`,
-			func(r []told, u usage) string { return wrong(r[0].Content != "") }},
+			func(r []chatTold, u chatUsage) string { return wrong(r[0].Content != "") }},
 		{"what changes nothing", question + `,"max_tokens":2,"user":"u","metadata":{"a":"b"},"store":false,"service_tier":"auto","modalities":["text"],"prediction":{"type":"content","content":"x"},
 			"stop":null,"n":1,"functions":null,"reasoning_effort":"none","verbosity":"medium","logit_bias":{},"tools":[],"seed":-5`,
-			func(r []told, u usage) string { return wrong(u.Completion == 2) }},
+			func(r []chatTold, u chatUsage) string { return wrong(u.Completion == 2) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			whole, used := chat(t, h, c.body)
+			whole, used := chatWhole(t, h, c.body)
 			if says := c.check(whole, used); says != "" {
 				t.Errorf("%s: %+v, %+v", says, whole, used)
 			}
-			parts, usedParts := streamed(t, h, c.body)
+			parts, usedParts := chatStream(t, h, c.body)
 			if !reflect.DeepEqual(whole, parts) || used != usedParts {
 				t.Errorf("the whole answer is %+v, %+v; the stream says %+v, %+v", whole, used, parts, usedParts)
 			}
@@ -267,24 +267,13 @@ func wrong(holds bool) string {
 	return "not as asked for"
 }
 
-// tokenOf returns the first token of a text.
-func tokenOf(t testing.TB, h *httptest.Server, text string) int {
-	t.Helper()
-	_, body := post(t, h, "/tokenize", fmt.Sprintf(`{"content":%q}`, text))
-	var out struct{ Tokens []int }
-	if err := json.Unmarshal([]byte(body), &out); err != nil || len(out.Tokens) == 0 {
-		t.Fatalf("%v: %s", err, body)
-	}
-	return out.Tokens[0]
-}
-
 // TestSeeds checks that of n answers the i-th is the one that the seed plus i gives alone, and that the same request has the same answer.
 func TestSeeds(t *testing.T) {
 	h := start(t, nil)
 	const body = `"model":"flint","messages":[{"role":"user","content":"Tell me a story."}],"max_tokens":20,"temperature":1.5`
-	all, _ := chat(t, h, body+`,"seed":11,"n":3`)
+	all, _ := chatWhole(t, h, body+`,"seed":11,"n":3`)
 	for i, want := range all {
-		if alone, _ := chat(t, h, body+fmt.Sprintf(`,"seed":%d`, 11+i)); !reflect.DeepEqual(alone[0], want) {
+		if alone, _ := chatWhole(t, h, body+fmt.Sprintf(`,"seed":%d`, 11+i)); !reflect.DeepEqual(alone[0], want) {
 			t.Errorf("with the seed %d: %+v, want %+v", 11+i, alone[0], want)
 		}
 	}
@@ -387,7 +376,7 @@ func TestChatErrors(t *testing.T) {
 func TestMaxTokens(t *testing.T) {
 	h := start(t, func(o *serve.Options) { o.MaxTokens = 3 })
 	for _, more := range []string{"", `,"max_tokens":50`} {
-		if r, u := chat(t, h, question+more); r[0].Finish != "length" || u.Completion != 3 {
+		if r, u := chatWhole(t, h, question+more); r[0].Finish != "length" || u.Completion != 3 {
 			t.Errorf("%s: %+v, %+v", more, r, u)
 		}
 	}

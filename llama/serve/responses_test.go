@@ -134,6 +134,10 @@ func TestResponses(t *testing.T) {
 		{"a call that is cut off", weather + `,"max_output_tokens":14`, "incomplete", `get_weather{"city":"`},
 		{"a schema", `"temperature":0,"input":"Sam is 18 years old.","text":{"format":{"type":"json_schema","name":"person","strict":true,
 			"schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"],"additionalProperties":false}}}`, "completed", "…"},
+		{"a form that looks like a call", weather + `,"tool_choice":"none","text":{"format":{"type":"json_schema","name":"call","schema":{"type":"object",
+			"properties":{"name":{"const":"get_weather"},"parameters":{"type":"object","properties":{"city":{"const":"Nairobi"}},"required":["city"],
+			"additionalProperties":false}},"required":["name","parameters"],"additionalProperties":false}}}`, "completed",
+			`{"name": "get_weather", "parameters": {"city": "Nairobi"}}`},
 		{"an object", `"temperature":0,"input":"Sam is 18 years old.","max_output_tokens":50,"text":{"format":{"type":"json_object"}}`, "", "…"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -249,6 +253,7 @@ func TestResponsesErrors(t *testing.T) {
 		param, code   string
 	}{
 		{"an unknown parameter", `"model":"flint","input":"a","temprature":1`, 400, "temprature", "unknown_parameter"},
+		{"no model", `"input":"a"`, 400, "model", "invalid_value"},
 		{"an unknown model", `"model":"granite","input":"a"`, 404, "model", "model_not_found"},
 		{"a long prompt", `"model":"flint","input":"` + strings.Repeat("garden ", 5000) + `"`, 400, "input", "context_length_exceeded"},
 		{"a negative temperature", `"model":"flint","input":"a","temperature":-1`, 400, "temperature", "invalid_value"},

@@ -55,7 +55,8 @@ test('text streamed', async () => {
   ]);
   const { response } = events.at(-1);
   assert.equal(response.output[0].content[0].text, whole.output_text);
-  assert.deepEqual(response.usage, whole.usage);
+  // What the cache had of the prompt differs.
+  for (const name of ['input_tokens', 'output_tokens', 'total_tokens']) assert.equal(response.usage[name], whole.usage[name]);
 });
 
 test("text through the client's helper for streams", async () => {

@@ -198,6 +198,7 @@ func (b *tab) texts(selector string) []string {
 
 func (b *tab) click(selector string) {
 	b.t.Helper()
+	b.still() // a click that aims at what is on its way misses it
 	b.do(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 

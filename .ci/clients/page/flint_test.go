@@ -27,9 +27,6 @@ func TestFlint(t *testing.T) {
 	mux.Handle("/", server)
 	mux.Handle("/{$}", page.Handler())
 	mux.Handle("/page/", page.Handler())
-	mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"object":"list","data":[{"id":"flint"}]}`))
-	})
 	listener := httptest.NewServer(mux)
 	defer listener.Close()
 

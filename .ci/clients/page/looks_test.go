@@ -43,6 +43,9 @@ const essay = "Memory for a conversation grows with its length, so the server ke
 func TestLooks(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
 		switch {
+		case r.last() == "busy":
+			a.w.Header().Set("Retry-After", "4")
+			refuse(a.w, 429, "32 requests wait already, and no more may")
 		case len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role != "tool":
 			a.say("I will look that up.")
 			a.call(0, "call_1", "get_weather", `{"city": "Nai`, `robi"}`)
@@ -91,6 +94,22 @@ func TestLooks(t *testing.T) {
 	}
 	b.button("Send the result")
 	b.answered()
+	b.expect("Failed to load resource")
+	b.ask("busy")
+	f.demand("a key")
+	b.ask("And with a key?")
+	b.click(`.results [aria-label="Edit the results"]`)
+	for _, s := range sights {
+		b.see(s.width, s.height, s.scheme)
+		js[chromedp.Void](b, "document.querySelector('.results').scrollIntoView()")
+		b.picture("editor-" + s.name)
+		js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 1e6")
+		b.picture("notices-" + s.name)
+	}
+	// Nothing but the conversation scrolls.
+	if tall := js[bool](b, "document.documentElement.scrollHeight > innerHeight || document.querySelector('#main').scrollHeight > innerHeight"); tall {
+		t.Error("the page is taller than its window")
+	}
 	// No width lets the page itself scroll sideways.
 	for _, width := range []int64{320, 375, 600, 861, 1280} {
 		b.see(width, 700, "light")

@@ -103,7 +103,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s: %v", c.choice, err)
 			continue
 		}
-		if q.tools.offer.Options != c.want {
+		if !reflect.DeepEqual(q.tools.offer.Options, c.want) {
 			t.Errorf("%s: %+v", c.choice, q.tools.offer.Options)
 		}
 		if list := fmt.Sprintf("%s", q.tools.offer.List); list != `[{"type":"function","function":{"name":"weather","description":"Tells the weather.",`+

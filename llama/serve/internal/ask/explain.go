@@ -69,7 +69,7 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
 		if e.Name == "" {
-			return wire.Bad("model", "model is missing; there are: %s", strings.Join(e.Known, ", "))
+			return wire.Missing("model", "one of "+strings.Join(e.Known, ", "))
 		}
 		return &wire.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
 			Message: fmt.Sprintf("there is no model %.80q; there are: %s", e.Name, strings.Join(e.Known, ", "))}

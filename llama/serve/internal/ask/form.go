@@ -67,12 +67,21 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 	}
 	offered := len(tools.List) > 0
 	switch {
-	case form.Schema != nil && offered:
-		return wire.Unsupported(names["schema"], "an answer of a form cannot call tools: leave %s out, or tools", names["schema"])
 	case form.Schema != nil:
-		c, _, err := constrain.JSONSchemaWith(t, form.Schema, constrain.SchemaOptions{Lossy: form.Lossy})
+		o := constrain.SchemaOptions{Lossy: form.Lossy}
+		c, _, err := constrain.JSONSchemaWith(t, form.Schema, o)
 		if err != nil {
 			return bad(ctx, err, names, "schema")
+		}
+		p.Template.Tools = tools.List
+		if offered { // the answer calls functions or has the form
+			if _, err := tools.constraint(t); err != nil {
+				return bad(ctx, err, names, "tools")
+			}
+			tools.Options.Answer, tools.Options.AnswerOptions = form.Schema, o
+			if c, err = tools.constraint(t); err != nil {
+				return bad(ctx, err, names, "schema")
+			}
 		}
 		p.Constraint = c
 	case offered:

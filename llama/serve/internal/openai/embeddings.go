@@ -18,6 +18,9 @@ type embeddingRequest struct {
 	Dimensions *int   `json:"dimensions"`
 }
 
+// embeddingRules are those of the parameters that are not read.
+var embeddingRules = wire.Rules{"user": wire.Harmless()}
+
 // maxInputs is how many texts a request may have: OpenAI's bound.
 const maxInputs = 2048
 
@@ -76,7 +79,7 @@ type embeddingUsage struct {
 // Embeddings serves POST /v1/embeddings.
 func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 	var in embeddingRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, wire.Rules{"user": wire.Harmless()}, &in); err != nil {
+	if err := wire.Read(w, r, a.Desk.MaxBody, embeddingRules, &in); err != nil {
 		return err
 	}
 	encode, ok := encodings[in.Encoding]

@@ -13,6 +13,8 @@ import (
 func TestPublishedParameters(t *testing.T) {
 	for schema, known := range map[string][]string{
 		"CreateChatCompletionRequest": wire.Names(new(chatRequest), chatRules),
+		"CreateCompletionRequest":     wire.Names(new(completionRequest), completionRules),
+		"CreateEmbeddingRequest":      wire.Names(new(embeddingRequest), embeddingRules),
 	} {
 		for _, name := range openapi.Parameters(schema) {
 			if !slices.Contains(known, name) {

@@ -1,8 +1,10 @@
 package responses
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -12,76 +14,83 @@ import (
 
 // input is the conversation that a request brings: a text of the user's, or a list of items.
 //
-// Invariant: places has, for each message of history, the place in the input that it began with: "[2]"; "" for the text.
+// Invariant: places has, for each message of history, the place in the request that it began at: "input[2]".
 type input struct {
 	history []llama.Message
 	places  []string
 	calls   []string // the ids of the calls so far
 }
 
-// UnmarshalJSON reads either.
-func (in *input) UnmarshalJSON(data []byte) error {
-	if data[0] == '"' {
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return err
-		}
-		in.add("", llama.Message{Role: llama.RoleUser, Content: text})
-		return nil
+// ReadJSON reads either.
+func (in *input) ReadJSON(at string, value json.RawMessage) error {
+	switch value[0] {
+	case '"':
+		text, err := wire.String(at, value)
+		in.add(at, llama.Message{Role: llama.RoleUser, Content: text})
+		return err
+	case '[':
+	default:
+		return mistyped(at, "a string or a list of items")
 	}
-	var items []json.RawMessage
-	if err := unmarshal(data, &items, "it must be a string or a list of items"); err != nil {
+	items, err := wire.List(at, value)
+	if err != nil {
 		return err
 	}
-	if len(items) == 0 {
-		return wire.Bad("", "it is empty; it must have at least one item")
-	}
 	for i, item := range items {
-		place := fmt.Sprintf("[%d]", i)
-		if err := in.read(item, place); err != nil {
-			return within(place, err)
+		if err := in.read(fmt.Sprintf("%s[%d]", at, i), item); err != nil {
+			return err
 		}
 	}
 	if len(in.history) == 0 {
-		return wire.Bad("", "it has no message")
+		return wire.Bad(at, "%s has no message; it must have at least one", at)
 	}
 	return nil
 }
 
-func (in *input) add(place string, m llama.Message) {
-	in.history, in.places = append(in.history, m), append(in.places, place)
+func (in *input) add(at string, m llama.Message) {
+	in.history, in.places = append(in.history, m), append(in.places, at)
 }
 
 // read reads an item: by its type, or, where it has none, as a message.
-func (in *input) read(item json.RawMessage, place string) error {
-	var head struct {
-		Type *string         `json:"type"`
-		Role json.RawMessage `json:"role"`
-		ID   json.RawMessage `json:"id"`
+func (in *input) read(at string, item json.RawMessage) error {
+	if item[0] != '{' {
+		return mistyped(at, "an item, an object")
 	}
-	if err := unmarshal(item, &head, "it must be an object with a type"); err != nil {
+	kind, err := typeOf(at, item)
+	if err != nil {
 		return err
 	}
-	kind := "message"
-	switch {
-	case head.Type != nil:
-		kind = *head.Type
-	case head.Role == nil && head.ID != nil:
-		kind = "item_reference" // the one other item whose type may be left out
-	}
 	switch kind {
-	case "message":
-		return in.readMessage(item, place)
+	case "", "message":
+		return in.readMessage(at, item)
 	case "function_call":
-		return in.readCall(item, place)
+		return in.readCall(at, item)
 	case "function_call_output":
-		return in.readResult(item, place)
+		return in.readResult(at, item)
 	case "reasoning":
-		return readReasoning(item)
+		return readReasoning(at, item)
 	case "item_reference":
-		return wire.Unsupported("type", "it refers to an item, and nothing is stored: send the item itself")
+		return wire.Unsupported(at+".type", `%s.type: the item refers to another, and nothing is stored: send the item itself, as clients do that are told "store": false`, at)
 	}
-	return wire.Unsupported("type", `it is %.40q; it must be "message", "function_call" or "function_call_output"`, kind)
+	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "message", "function_call" or "function_call_output"`, at, kind)
+}
+
+// typeOf returns an object's member "type", "" if there is none. It is the last one by this name that counts, and Read has seen that it is
+// the only one.
+func typeOf(at string, value json.RawMessage) (string, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(value, &members); err != nil {
+		return "", mistyped(at, "an object")
+	}
+	kind := members["type"]
+	if len(kind) == 0 || string(kind) == "null" {
+		_, role := members["role"]
+		if _, id := members["id"]; id && !role {
+			return "item_reference", nil // the one item besides messages whose type may be left out
+		}
+		return "", nil
+	}
+	return wire.String(at+".type", kind)
 }
 
 // roles are the roles of messages, and what the models call them: "developer" is OpenAI's newer word for the role "system".
@@ -89,40 +98,37 @@ var roles = map[string]string{
 	"user": llama.RoleUser, "assistant": llama.RoleAssistant, "system": llama.RoleSystem, "developer": llama.RoleSystem,
 }
 
-func (in *input) readMessage(item json.RawMessage, place string) error {
+func (in *input) readMessage(at string, item json.RawMessage) error {
 	var m struct {
-		Role    string   `json:"role"`
-		Content *content `json:"content"`
+		Role    string  `json:"role" wire:"required"`
+		Content content `json:"content" wire:"required"`
 	}
-	if err := wire.Object("", item, wire.Rules{
+	if err := wire.Object(at, item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"phase": wire.Refused("the models' messages have no phases"),
 	}, &m); err != nil {
 		return err
 	}
 	role, ok := roles[m.Role]
-	switch {
-	case !ok:
-		return wire.Bad("role", `it is %.40q; it must be "user", "assistant", "system" or "developer"`, m.Role)
-	case m.Content == nil:
-		return wire.Bad("content", "it is missing")
+	if !ok {
+		return wire.Bad(at+".role", `%s.role is %.40q; it must be "user", "assistant", "system" or "developer"`, at, m.Role)
 	}
 	if last := in.last(); role == llama.RoleAssistant && last != nil && len(last.ToolCalls) > 0 {
-		last.Content += string(*m.Content) // of the same answer, after a call
+		last.Content += string(m.Content) // of the same answer, after a call
 		return nil
 	}
-	in.add(place, llama.Message{Role: role, Content: string(*m.Content)})
+	in.add(at, llama.Message{Role: role, Content: string(m.Content)})
 	return nil
 }
 
 // readCall reads a function_call. It belongs to the assistant's turn before it.
-func (in *input) readCall(item json.RawMessage, place string) error {
+func (in *input) readCall(at string, item json.RawMessage) error {
 	var c struct {
-		ID        string `json:"call_id"`
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		ID        string `json:"call_id" wire:"required"`
+		Name      string `json:"name" wire:"required"`
+		Arguments string `json:"arguments" wire:"required"`
 	}
-	if err := wire.Object("", item, wire.Rules{
+	if err := wire.Object(at, item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"parsed_arguments": wire.Harmless(), // what OpenAI's client for JavaScript makes of the arguments
 		"namespace":        wire.Refused("functions have names alone"),
@@ -130,23 +136,22 @@ func (in *input) readCall(item json.RawMessage, place string) error {
 	}, &c); err != nil {
 		return err
 	}
-	arguments := json.RawMessage(c.Arguments)
-	if c.Arguments == "" {
+	arguments := json.RawMessage(strings.TrimSpace(c.Arguments))
+	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	var object map[string]json.RawMessage
 	switch {
 	case c.ID == "":
-		return wire.Bad("call_id", "it is missing")
+		return wire.Bad(at+".call_id", "%s.call_id is empty", at)
 	case c.Name == "":
-		return wire.Bad("name", "it is missing")
-	case json.Unmarshal(arguments, &object) != nil || object == nil:
-		return wire.Bad("arguments", "they must be a string that holds a JSON object")
+		return wire.Bad(at+".name", "%s.name is empty", at)
+	case !bytes.HasPrefix(arguments, []byte("{")) || !json.Valid(arguments):
+		return wire.Bad(at+".arguments", "%s.arguments must be a string that holds a JSON object; a call that was cut off cannot be sent back", at)
 	}
 	in.calls = append(in.calls, c.ID)
 	turn := in.last()
 	if turn == nil || turn.Role != llama.RoleAssistant {
-		in.add(place, llama.Message{Role: llama.RoleAssistant})
+		in.add(at, llama.Message{Role: llama.RoleAssistant})
 		turn = in.last()
 	}
 	turn.ToolCalls = append(turn.ToolCalls, llama.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments})
@@ -154,33 +159,30 @@ func (in *input) readCall(item json.RawMessage, place string) error {
 }
 
 // readResult reads a function_call_output.
-func (in *input) readResult(item json.RawMessage, place string) error {
+func (in *input) readResult(at string, item json.RawMessage) error {
 	var r struct {
-		ID     string   `json:"call_id"`
-		Name   string   `json:"name"`
-		Output *content `json:"output"`
+		ID     string  `json:"call_id" wire:"required"`
+		Name   string  `json:"name"`
+		Output content `json:"output" wire:"required"`
 	}
-	if err := wire.Object("", item, wire.Rules{
+	if err := wire.Object(at, item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"namespace": wire.Refused("functions have names alone"),
 		"caller":    wire.Refused("calls are the model's"),
 	}, &r); err != nil {
 		return err
 	}
-	switch {
-	case !slices.Contains(in.calls, r.ID):
-		return wire.Bad("call_id", "it is %.80q, and no function_call before it has this call_id: nothing is stored, so the input must have the call, too", r.ID)
-	case r.Output == nil:
-		return wire.Bad("output", "it is missing")
+	if !slices.Contains(in.calls, r.ID) {
+		return wire.Bad(at+".call_id", "%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
 	}
-	in.add(place, llama.Message{Role: llama.RoleTool, Content: string(*r.Output), Name: r.Name, ToolCallID: r.ID})
+	in.add(at, llama.Message{Role: llama.RoleTool, Content: string(r.Output), Name: r.Name, ToolCallID: r.ID})
 	return nil
 }
 
 // readReasoning passes over what a model thought aside, if that is nothing: the models here do not.
-func readReasoning(item json.RawMessage) error {
+func readReasoning(at string, item json.RawMessage) error {
 	const why = "the models do not think aside"
-	return wire.Object("", item, wire.Rules{
+	return wire.Object(at, item, wire.Rules{
 		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
 		"summary": wire.Refused(why, "[]"), "content": wire.Refused(why, "[]"), "encrypted_content": wire.Refused(why, `""`),
 	}, &struct{}{})
@@ -197,50 +199,58 @@ func (in *input) last() *llama.Message {
 // content is the text of a message or of a function's result: a string, or a list of parts, whose texts are put together.
 type content string
 
-// UnmarshalJSON reads either.
-func (c *content) UnmarshalJSON(data []byte) error {
-	if data[0] == '"' {
-		return json.Unmarshal(data, (*string)(c))
+// ReadJSON reads either.
+func (c *content) ReadJSON(at string, value json.RawMessage) error {
+	switch value[0] {
+	case '"':
+		text, err := wire.String(at, value)
+		*c = content(text)
+		return err
+	case '[':
+	default:
+		return mistyped(at, "a string or a list of parts")
 	}
-	var parts []json.RawMessage
-	if err := unmarshal(data, &parts, "it must be a string or a list of parts"); err != nil {
+	var parts []inputPart
+	if err := wire.Decode(at, value, &parts); err != nil {
 		return err
 	}
 	var all strings.Builder
-	for i, part := range parts {
-		text, err := readPart(part)
-		if err != nil {
-			return within(fmt.Sprintf("[%d]", i), err)
-		}
-		all.WriteString(text)
+	for _, p := range parts {
+		all.WriteString(string(p))
 	}
 	*c = content(all.String())
 	return nil
 }
 
-// readPart returns the text of a part.
-func readPart(data json.RawMessage) (string, error) {
-	var head struct {
-		Type string `json:"type"`
+// inputPart is the text of a part.
+type inputPart string
+
+// ReadJSON reads a part that is a text.
+func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
+	if value[0] != '{' {
+		return mistyped(at, "a part, an object")
 	}
-	if err := unmarshal(data, &head, "it must be an object with a type"); err != nil {
-		return "", err
-	}
-	if head.Type != "input_text" && head.Type != "output_text" {
-		return "", wire.Unsupported("type", `it is %.40q; it must be "input_text" or "output_text"`, head.Type)
+	if kind, err := typeOf(at, value); err != nil {
+		return err
+	} else if kind != "" && kind != "input_text" && kind != "output_text" {
+		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text" or "output_text": the models read nothing else`, at, kind)
 	}
 	var part struct {
-		Text *string `json:"text"`
+		Type string `json:"type" wire:"required"`
+		Text string `json:"text" wire:"required"`
 	}
-	if err := wire.Object("", data, wire.Rules{
-		"type": wire.Harmless(), "logprobs": wire.Harmless(), "prompt_cache_breakpoint": wire.Harmless(),
+	if err := wire.Object(at, value, wire.Rules{
+		"logprobs": wire.Harmless(), "prompt_cache_breakpoint": wire.Harmless(),
 		"parsed":      wire.Harmless(), // what OpenAI's client for JavaScript makes of the text
 		"annotations": wire.Refused("a text is all that the models see", "[]"),
 	}, &part); err != nil {
-		return "", err
+		return err
 	}
-	if part.Text == nil {
-		return "", wire.Bad("text", "it is missing")
-	}
-	return *part.Text, nil
+	*p = inputPart(part.Text)
+	return nil
+}
+
+// mistyped tells that a value is of another type; want says of which it must be.
+func mistyped(at, want string) error {
+	return &wire.Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: at, Message: fmt.Sprintf("%s must be %s", at, want)}
 }

@@ -26,37 +26,37 @@ func TestInput(t *testing.T) {
 		history     []llama.Message
 		places      []string
 	}{
-		{"a text", `"a"`, []llama.Message{user}, []string{""}},
-		{"an empty text", `""`, []llama.Message{{Role: llama.RoleUser}}, []string{""}},
-		{"a short message", `[{"role":"user","content":"a"}]`, []llama.Message{user}, []string{"[0]"}},
+		{"a text", `"a"`, []llama.Message{user}, []string{"input"}},
+		{"an empty text", `""`, []llama.Message{{Role: llama.RoleUser}}, []string{"input"}},
+		{"a short message", `[{"role":"user","content":"a"}]`, []llama.Message{user}, []string{"input[0]"}},
 		{"a message with all that comes back", `[{"type":"message","id":"m","status":"completed","role":"user","phase":null,"content":"a"}]`,
-			[]llama.Message{user}, []string{"[0]"}},
+			[]llama.Message{user}, []string{"input[0]"}},
 		{"parts", `[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":" b","prompt_cache_breakpoint":{}}]}]`,
-			[]llama.Message{{Role: llama.RoleUser, Content: "a b"}}, []string{"[0]"}},
-		{"no parts", `[{"role":"user","content":[]}]`, []llama.Message{{Role: llama.RoleUser}}, []string{"[0]"}},
+			[]llama.Message{{Role: llama.RoleUser, Content: "a b"}}, []string{"input[0]"}},
+		{"no parts", `[{"role":"user","content":[]}]`, []llama.Message{{Role: llama.RoleUser}}, []string{"input[0]"}},
 		{"an answer", `[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[1],"parsed":{}}]}]`,
-			[]llama.Message{assistant("a")}, []string{"[0]"}},
+			[]llama.Message{assistant("a")}, []string{"input[0]"}},
 		{"roles", `[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"assistant","content":"c"}]`,
-			[]llama.Message{{Role: llama.RoleSystem, Content: "a"}, {Role: llama.RoleSystem, Content: "b"}, assistant("c")}, []string{"[0]", "[1]", "[2]"}},
+			[]llama.Message{{Role: llama.RoleSystem, Content: "a"}, {Role: llama.RoleSystem, Content: "b"}, assistant("c")}, []string{"input[0]", "input[1]", "input[2]"}},
 		{"two answers", `[{"role":"assistant","content":"a"},{"role":"assistant","content":"b"}]`,
-			[]llama.Message{assistant("a"), assistant("b")}, []string{"[0]", "[1]"}},
-		{"a call and its result", `[` + call1 + `,` + result1 + `]`, []llama.Message{assistant("", call("1", `{"x": 1}`)), result("1", "one")}, []string{"[0]", "[1]"}},
+			[]llama.Message{assistant("a"), assistant("b")}, []string{"input[0]", "input[1]"}},
+		{"a call and its result", `[` + call1 + `,` + result1 + `]`, []llama.Message{assistant("", call("1", `{"x": 1}`)), result("1", "one")}, []string{"input[0]", "input[1]"}},
 		{"calls side by side", `[{"role":"user","content":"a"},` + call1 + `,` + call2 + `,` + result2 + `,` + result1 + `]`,
-			[]llama.Message{user, assistant("", call("1", `{"x": 1}`), call("2", "{}")), result("2", "two"), result("1", "one")}, []string{"[0]", "[1]", "[3]", "[4]"}},
+			[]llama.Message{user, assistant("", call("1", `{"x": 1}`), call("2", "{}")), result("2", "two"), result("1", "one")}, []string{"input[0]", "input[1]", "input[3]", "input[4]"}},
 		{"calls one after the other", `[` + call1 + `,` + result1 + `,` + call2 + `,` + result2 + `]`,
-			[]llama.Message{assistant("", call("1", `{"x": 1}`)), result("1", "one"), assistant("", call("2", "{}")), result("2", "two")}, []string{"[0]", "[1]", "[2]", "[3]"}},
+			[]llama.Message{assistant("", call("1", `{"x": 1}`)), result("1", "one"), assistant("", call("2", "{}")), result("2", "two")}, []string{"input[0]", "input[1]", "input[2]", "input[3]"}},
 		{"texts around calls", `[{"role":"assistant","content":"a"},` + call1 + `,{"role":"assistant","content":"b"},` + call2 + `,` + result1 + `]`,
-			[]llama.Message{assistant("ab", call("1", `{"x": 1}`), call("2", "{}")), result("1", "one")}, []string{"[0]", "[4]"}},
+			[]llama.Message{assistant("ab", call("1", `{"x": 1}`), call("2", "{}")), result("1", "one")}, []string{"input[0]", "input[4]"}},
 		{"thoughts that are none", `[{"role":"user","content":"a"},{"type":"reasoning","id":"r","summary":[],"content":null,"encrypted_content":null},` + call1 + `]`,
-			[]llama.Message{user, assistant("", call("1", `{"x": 1}`))}, []string{"[0]", "[2]"}},
+			[]llama.Message{user, assistant("", call("1", `{"x": 1}`))}, []string{"input[0]", "input[2]"}},
 		{"a result in parts", `[` + call1 + `,{"type":"function_call_output","id":null,"call_id":"1","name":"f","output":[{"type":"input_text","text":"o"},{"type":"input_text","text":"k"}]}]`,
-			[]llama.Message{assistant("", call("1", `{"x": 1}`)), {Role: llama.RoleTool, Content: "ok", Name: "f", ToolCallID: "1"}}, []string{"[0]", "[1]"}},
+			[]llama.Message{assistant("", call("1", `{"x": 1}`)), {Role: llama.RoleTool, Content: "ok", Name: "f", ToolCallID: "1"}}, []string{"input[0]", "input[1]"}},
 		{"what OpenAI's client makes of a call", `[{"type":"function_call","id":"i","status":"completed","call_id":"1","name":"f","arguments":"{}","parsed_arguments":{},"caller":null}]`,
-			[]llama.Message{assistant("", call("1", `{}`))}, []string{"[0]"}},
+			[]llama.Message{assistant("", call("1", `{}`))}, []string{"input[0]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var in input
-			if err := json.Unmarshal([]byte(c.input), &in); err != nil {
+			if err := in.ReadJSON("input", []byte(c.input)); err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(in.history, c.history) || !reflect.DeepEqual(in.places, c.places) {

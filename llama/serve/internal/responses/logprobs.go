@@ -16,6 +16,9 @@ type token struct {
 	Bytes   []int   `json:"bytes"`
 }
 
+// leastLogprob stands for the log-probability of what has no chance or no number, which JSON cannot say; it is OpenAI's.
+const leastLogprob = -9999
+
 // logprobs writes log-probabilities, with so many alternatives.
 type logprobs struct {
 	tokenizer *llama.Tokenizer
@@ -36,7 +39,10 @@ func (l *logprobs) of(p llama.Piece) (list []tokenLogprob) {
 
 func (l *logprobs) token(t llama.TokenLogprob) token {
 	bytes := l.tokenizer.AppendBytes(nil, t.Token)
-	out := token{Token: string(bytes), Logprob: t.Logprob, Bytes: make([]int, len(bytes))}
+	out := token{Token: string(bytes), Logprob: leastLogprob, Bytes: make([]int, len(bytes))}
+	if t.Logprob > leastLogprob {
+		out.Logprob = t.Logprob
+	}
 	for i, b := range bytes {
 		out.Bytes[i] = int(b)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
 // message is an item: a stretch of text.
@@ -48,17 +49,17 @@ type call struct {
 
 // output puts the items of an answer together from its pieces, and sends an event of each thing that happens to them.
 //
-// Within a piece, what belongs to the call that was open comes first, then the text, then new calls. A call that the answer's end cuts off is
-// an item that is incomplete; its text, which the last piece then has, is no item once more.
+// Within a piece, what belongs to the call that was open comes first, then the text, then new calls.
 //
 // Invariants: at most one of message and call is not nil; it is the item that is open, and the last of items. written and logs are what has
 // come of it: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
-	items   []any // *message and *call
+	calls   ask.Calls // which calls are told of, and when
+	items   []any     // *message and *call
 	message *message
 	call    *call
-	index   int // of the open call among the answer's calls
+	index   int // of the open call
 	written []byte
 	logs    []tokenLogprob
 	pending []tokenLogprob // of tokens whose text has not come
@@ -67,30 +68,24 @@ type output struct {
 // add goes on with the next piece, whose tokens have these log-probabilities.
 func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
 	o.pending = append(o.pending, logs...)
-	calls := p.Calls
+	text, calls := o.calls.Take(p)
 	for ; len(calls) > 0 && o.call != nil && calls[0].Index == o.index; calls = calls[1:] {
-		if calls[0].Broken && cut(p.Stop) {
-			return o.close(true)
-		}
-		if err := o.goOn(calls[0]); err != nil {
+		if err := o.goOn(calls[0].Arguments); err != nil {
 			return err
 		}
 	}
-	if p.Text != "" {
-		if err := o.write(p.Text); err != nil {
+	if text != "" {
+		if err := o.write(text); err != nil {
 			return err
 		}
 	}
 	for _, c := range calls {
-		if slices.ContainsFunc(calls, func(other llama.CallPiece) bool { return other.Index == c.Index && other.Broken }) {
-			continue // nothing has been told of it
-		}
 		if c.Name != "" {
 			if err := o.begin(c); err != nil {
 				return err
 			}
 		}
-		if err := o.goOn(c); err != nil {
+		if err := o.goOn(c.Arguments); err != nil {
 			return err
 		}
 	}
@@ -102,12 +97,24 @@ func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
 			return err
 		}
 	}
-	return o.close(cut(p.Stop) && o.call == nil) // a call that is not broken is complete
+	return o.end(p)
+}
+
+// end closes the last item at the end of the answer, which may be in its middle.
+func (o *output) end(p llama.Piece) error {
+	complete := !cut(p.Stop)
+	if o.call != nil { // it may be complete though the answer was cut, and cut by a stop string
+		complete = slices.ContainsFunc(p.Message.ToolCalls, func(c llama.ToolCall) bool { return c.ID == o.call.CallID })
+	}
+	if complete {
+		return o.close(completed)
+	}
+	return o.close(incomplete)
 }
 
 // open begins a message.
 func (o *output) open() error {
-	if err := o.close(false); err != nil {
+	if err := o.close(completed); err != nil {
 		return err
 	}
 	o.message = &message{ID: "msg_" + rand.Text(), Type: "message", Status: inProgress, Role: llama.RoleAssistant, Content: []part{}}
@@ -133,7 +140,7 @@ func (o *output) write(text string) error {
 
 // begin begins a call.
 func (o *output) begin(c llama.CallPiece) error {
-	if err := o.close(false); err != nil {
+	if err := o.close(completed); err != nil {
 		return err
 	}
 	o.call = &call{ID: "fc_" + rand.Text(), Type: "function_call", Status: inProgress, CallID: c.ID, Name: c.Name}
@@ -142,26 +149,18 @@ func (o *output) begin(c llama.CallPiece) error {
 	return o.send(&itemEvent{o.head("response.output_item.added"), o.call})
 }
 
-// goOn goes on with the open call, or takes it back.
-func (o *output) goOn(c llama.CallPiece) error {
+// goOn goes on with the open call.
+func (o *output) goOn(arguments string) error {
 	o.pending = nil // no log-probabilities are told of calls
-	if c.Broken {
-		o.items, o.call, o.written = o.items[:len(o.items)-1], nil, o.written[:0]
+	if arguments == "" || o.call == nil {
 		return nil
 	}
-	if c.Arguments == "" {
-		return nil
-	}
-	o.written = append(o.written, c.Arguments...)
-	return o.send(&argumentsDelta{o.head("response.function_call_arguments.delta"), o.call.ID, c.Arguments})
+	o.written = append(o.written, arguments...)
+	return o.send(&argumentsDelta{o.head("response.function_call_arguments.delta"), o.call.ID, arguments})
 }
 
-// close ends the item that is open, if any: as one that is complete unless it is cut off.
-func (o *output) close(cut bool) error {
-	status := completed
-	if cut {
-		status = incomplete
-	}
+// close ends the item that is open, if any.
+func (o *output) close(status string) error {
 	var events []event
 	switch {
 	case o.message != nil:

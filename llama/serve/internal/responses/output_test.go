@@ -3,11 +3,13 @@ package responses
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -34,54 +36,69 @@ func TestOutput(t *testing.T) {
 	text := func(text string) llama.Piece { return llama.Piece{Text: text} }
 	calls := func(pieces ...llama.CallPiece) llama.Piece { return llama.Piece{Calls: pieces} }
 	begin := func(index int, name, arguments string) llama.CallPiece {
-		return llama.CallPiece{Index: index, ID: "id", Name: name, Arguments: arguments}
+		return llama.CallPiece{Index: index, ID: fmt.Sprint("id", index), Name: name, Arguments: arguments}
 	}
 	more := func(index int, arguments string) llama.CallPiece {
 		return llama.CallPiece{Index: index, Arguments: arguments}
 	}
 	broken := func(index int) llama.CallPiece { return llama.CallPiece{Index: index, Broken: true} }
 	end := llama.Piece{Stop: llama.EndOfTurn}
+	called := func(ids ...string) llama.Piece { // the end of an answer with these calls
+		p := llama.Piece{Stop: llama.ToolCalled}
+		for _, id := range ids {
+			p.Message.ToolCalls = append(p.Message.ToolCalls, llama.ToolCall{ID: id})
+		}
+		return p
+	}
+	last := func(p llama.Piece, stop llama.StopReason, text string, calls ...llama.CallPiece) llama.Piece {
+		p.Stop, p.Text, p.Calls = stop, text, calls
+		return p
+	}
 	for _, c := range []struct {
 		name   string
+		unsure bool
 		pieces []llama.Piece
 		items  []string
 		events string // the ends of the events' names, with the output_index
 	}{
-		{"a text", []llama.Piece{text("a"), {}, text("b"), end}, []string{"ab"},
+		{"a text", false, []llama.Piece{text("a"), {}, text("b"), end}, []string{"ab"},
 			"item.added0 part.added0 text.delta0 text.delta0 text.done0 part.done0 item.done0"},
-		{"nothing", []llama.Piece{end}, []string{""}, "item.added0 part.added0 text.done0 part.done0 item.done0"},
-		{"the last piece has text", []llama.Piece{text("a"), {Text: "b", Stop: llama.StopString}}, []string{"ab"},
+		{"nothing", false, []llama.Piece{end}, []string{""}, "item.added0 part.added0 text.done0 part.done0 item.done0"},
+		{"the last piece has text", false, []llama.Piece{text("a"), {Text: "b", Stop: llama.StopString}}, []string{"ab"},
 			"item.added0 part.added0 text.delta0 text.delta0 text.done0 part.done0 item.done0"},
-		{"a text that is cut off", []llama.Piece{text("a"), {Text: "b", Stop: llama.MaxTokens}}, []string{"ab…"},
+		{"a text that is cut off", false, []llama.Piece{text("a"), {Text: "b", Stop: llama.MaxTokens}}, []string{"ab…"},
 			"item.added0 part.added0 text.delta0 text.delta0 text.done0 part.done0 item.done0"},
-		{"a call", []llama.Piece{calls(begin(0, "f", "")), calls(more(0, `{"a"`)), calls(more(0, ":1}")), end}, []string{`f{"a":1}`},
+		{"a call", false, []llama.Piece{calls(begin(0, "f", "")), calls(more(0, `{"a"`)), calls(more(0, ":1}")), called("id0")}, []string{`f{"a":1}`},
 			"item.added0 arguments.delta0 arguments.delta0 arguments.done0 item.done0"},
-		{"a call in one piece", []llama.Piece{{Calls: []llama.CallPiece{begin(0, "f", "{}")}, Stop: llama.ToolCalled}}, []string{"f{}"},
+		{"a call in one piece", false, []llama.Piece{last(called("id0"), llama.ToolCalled, "", begin(0, "f", "{}"))}, []string{"f{}"},
 			"item.added0 arguments.delta0 arguments.done0 item.done0"},
-		{"two calls", []llama.Piece{calls(begin(0, "f", "{")), calls(more(0, "}"), begin(1, "g", "{}")), end}, []string{"f{}", "g{}"},
+		{"two calls", false, []llama.Piece{calls(begin(0, "f", "{")), calls(more(0, "}"), begin(1, "g", "{}")), called("id0", "id1")}, []string{"f{}", "g{}"},
 			"item.added0 arguments.delta0 arguments.delta0 arguments.done0 item.done0 item.added1 arguments.delta1 arguments.done1 item.done1"},
-		{"texts around a call", []llama.Piece{text("a"), calls(begin(0, "f", "{")), {Text: "b", Calls: []llama.CallPiece{more(0, "}")}}, end},
+		{"texts around a call", false, []llama.Piece{text("a"), calls(begin(0, "f", "{")), {Text: "b", Calls: []llama.CallPiece{more(0, "}")}}, called("id0")},
 			[]string{"a", "f{}", "b"},
 			"item.added0 part.added0 text.delta0 text.done0 part.done0 item.done0 item.added1 arguments.delta1 arguments.delta1 arguments.done1 " +
 				"item.done1 item.added2 part.added2 text.delta2 text.done2 part.done2 item.done2"},
-		{"a call that is cut off", []llama.Piece{calls(begin(0, "f", `{"a`)),
-			{Text: `{"name":"f","arguments":{"a"`, Calls: []llama.CallPiece{more(0, `"`), broken(0)}, Stop: llama.MaxTokens}}, []string{`f{"a"…`},
+		{"a call that is cut off", false, []llama.Piece{calls(begin(0, "f", `{"a`)),
+			last(called(), llama.MaxTokens, `{"name":"f","arguments":{"a"`, more(0, `"`), broken(0))}, []string{`f{"a"…`},
 			"item.added0 arguments.delta0 arguments.delta0 arguments.done0 item.done0"},
-		{"a call that is just complete", []llama.Piece{calls(begin(0, "f", "{")), {Calls: []llama.CallPiece{more(0, "}")}, Stop: llama.ContextFull}},
+		{"the second call is cut off", false, []llama.Piece{calls(begin(0, "f", `{}`)), calls(begin(1, "g", `{`)),
+			last(called("id0"), llama.ContextFull, `{"name":"g"`, broken(1))}, []string{"f{}", "g{…"},
+			"item.added0 arguments.delta0 arguments.done0 item.done0 item.added1 arguments.delta1 arguments.done1 item.done1"},
+		{"a call that is just complete", false, []llama.Piece{calls(begin(0, "f", "{")), last(called("id0"), llama.MaxTokens, "", more(0, "}"))},
 			[]string{"f{}"}, "item.added0 arguments.delta0 arguments.delta0 arguments.done0 item.done0"},
-		{"a call with a mistake", []llama.Piece{text("a"), calls(begin(0, "f", "{")), {Text: "f({", Calls: []llama.CallPiece{broken(0)}}, text("b"), end},
-			[]string{"a", "f({b"},
-			"item.added0 part.added0 text.delta0 text.done0 part.done0 item.done0 item.added1 arguments.delta1 " +
-				"item.added1 part.added1 text.delta1 text.delta1 text.done1 part.done1 item.done1"},
-		{"a call whose mistake comes with it", []llama.Piece{{Text: "f({", Calls: []llama.CallPiece{begin(0, "f", "{"), broken(0), begin(1, "g", "{}")}}, end},
+		{"a call at a stop string", false, []llama.Piece{calls(begin(0, "f", "{")), last(called(), llama.StopString, "f({", broken(0))},
+			[]string{"f{…"}, "item.added0 arguments.delta0 arguments.done0 item.done0"},
+		{"a call that is complete before it is told of", true, []llama.Piece{text("a"), calls(begin(0, "f", "{")), calls(more(0, "}")), called("id0")},
+			[]string{"a", "f{}"}, "item.added0 part.added0 text.delta0 text.done0 part.done0 item.done0 item.added1 arguments.delta1 arguments.done1 item.done1"},
+		{"a call with a mistake", true, []llama.Piece{text("a"), calls(begin(0, "f", "{")), {Text: "f({", Calls: []llama.CallPiece{broken(0)}}, text("b"), end},
+			[]string{"af({b"}, "item.added0 part.added0 text.delta0 text.delta0 text.delta0 text.done0 part.done0 item.done0"},
+		{"a mistake, and a call", true, []llama.Piece{{Text: "f({", Calls: []llama.CallPiece{begin(0, "f", "{"), broken(0), begin(1, "g", "{}")}}, called("id1")},
 			[]string{"f({", "g{}"}, "item.added0 part.added0 text.delta0 text.done0 part.done0 item.done0 item.added1 arguments.delta1 arguments.done1 item.done1"},
-		{"a call at a stop string", []llama.Piece{calls(begin(0, "f", "{")), {Text: "f({", Calls: []llama.CallPiece{broken(0)}, Stop: llama.StopString}},
-			[]string{"f({"}, "item.added0 arguments.delta0 item.added0 part.added0 text.delta0 text.done0 part.done0 item.done0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var events []string
 			var together items
-			o := output{send: func(e event) error {
+			o := output{calls: ask.Calls{Sure: !c.unsure}, send: func(e event) error {
 				e.number(len(events))
 				text, err := wire.Encode(e)
 				if err != nil {
@@ -183,7 +200,7 @@ func TestOutputLogprobs(t *testing.T) {
 		}
 		return list
 	}
-	o := output{send: func(event) error { return nil }}
+	o := output{calls: ask.Calls{Sure: true}, send: func(event) error { return nil }}
 	for _, p := range []struct {
 		piece llama.Piece
 		logs  []tokenLogprob
@@ -216,7 +233,7 @@ func TestOutputOfAnError(t *testing.T) {
 		{"in a call", llama.Piece{Calls: []llama.CallPiece{{Name: "f", Arguments: "{"}}}, []string{"f{…"}},
 		{"before all", llama.Piece{}, nil},
 	} {
-		o := output{send: func(event) error { return nil }}
+		o := output{calls: ask.Calls{Sure: true}, send: func(event) error { return nil }}
 		if err := o.add(c.piece, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +249,7 @@ func TestGone(t *testing.T) {
 	pieces := []llama.Piece{{Text: "a"}, {Calls: []llama.CallPiece{{Name: "f", Arguments: "{}"}}}, {Text: "b", Stop: llama.EndOfTurn}}
 	for most := 0; ; most++ {
 		sent := 0
-		o := output{send: func(event) error {
+		o := output{calls: ask.Calls{Sure: true}, send: func(event) error {
 			if sent++; sent > most {
 				return gone
 			}

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -15,20 +16,20 @@ type request struct {
 	Input        *input  `json:"input"`
 	Instructions *string `json:"instructions"`
 	ask.Sampling
-	MaxOutputTokens   *int           `json:"max_output_tokens"`
-	Include           include        `json:"include"`
-	TopLogprobs       int            `json:"top_logprobs"`
-	Tools             tools          `json:"tools"`
-	ToolChoice        *toolChoice    `json:"tool_choice"`
-	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
-	Text              text           `json:"text"`
-	Reasoning         reasoning      `json:"reasoning"`
-	Stream            bool           `json:"stream"`
-	StreamOptions     *streamOptions `json:"stream_options"`
-	Metadata          metadata       `json:"metadata"` // this and what follows changes nothing, and comes back in the answer
-	User              *string        `json:"user"`
-	SafetyIdentifier  *string        `json:"safety_identifier"`
-	PromptCacheKey    *string        `json:"prompt_cache_key"`
+	MaxOutputTokens   *int              `json:"max_output_tokens"`
+	Include           include           `json:"include"`
+	TopLogprobs       int               `json:"top_logprobs"`
+	Tools             []tool            `json:"tools"`
+	ToolChoice        toolChoice        `json:"tool_choice"`
+	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
+	Text              text              `json:"text"`
+	Reasoning         reasoning         `json:"reasoning"`
+	Stream            bool              `json:"stream"`
+	StreamOptions     *streamOptions    `json:"stream_options"`
+	Metadata          map[string]string `json:"metadata"` // this and what follows changes nothing, and comes back in the answer
+	User              *string           `json:"user"`
+	SafetyIdentifier  *string           `json:"safety_identifier"`
+	PromptCacheKey    *string           `json:"prompt_cache_key"`
 }
 
 var rules = wire.Rules{
@@ -65,7 +66,7 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 	}
 	switch {
 	case in.Input == nil:
-		return p, wire.Bad("input", "input is missing; it must be a string or a list of items")
+		return p, wire.Missing("input", "a string or a list of items")
 	case in.MaxOutputTokens != nil && *in.MaxOutputTokens < 1:
 		return p, wire.Bad("max_output_tokens", "max_output_tokens is %d; it must be 1 or more", *in.MaxOutputTokens)
 	case in.TopLogprobs < 0 || in.TopLogprobs > maxTopLogprobs:
@@ -92,8 +93,8 @@ func (in *request) conversation() ([]llama.Message, ask.Names) {
 		history = append(history, llama.Message{Role: llama.RoleSystem, Content: *in.Instructions})
 		n["history[0]."] = "instructions."
 	}
-	for i, place := range in.Input.places {
-		n[fmt.Sprintf("history[%d].", len(history)+i)] = "input" + place + "."
+	for i, at := range in.Input.places {
+		n[fmt.Sprintf("history[%d].", len(history)+i)] = at + "."
 	}
 	return append(history, in.Input.history...), n
 }
@@ -110,52 +111,39 @@ var vacuous = map[string]bool{
 	"reasoning.encrypted_content": true,
 }
 
-// UnmarshalJSON reads a list of OpenAI's values.
-func (i *include) UnmarshalJSON(data []byte) error {
+// ReadJSON reads a list of OpenAI's values.
+func (i *include) ReadJSON(at string, value json.RawMessage) error {
 	var list []string
-	if err := unmarshal(data, &list, "it must be a list of strings"); err != nil {
+	if err := wire.Decode(at, value, &list); err != nil {
 		return err
 	}
-	for place, value := range list {
+	for n, value := range list {
 		if value == includeLogprobs {
 			i.logprobs = true
 		} else if !vacuous[value] {
-			return wire.Bad(fmt.Sprintf("[%d]", place), "it is %.60q; it must be %q, or one of OpenAI's other values, which change nothing", value, includeLogprobs)
+			in := fmt.Sprintf("%s[%d]", at, n)
+			return wire.Bad(in, "%s is %.60q; it must be %q, or one of OpenAI's other values, which change nothing", in, value, includeLogprobs)
 		}
 	}
 	return nil
 }
 
 // reasoning is how much a model is to think aside: the models here do not.
-type reasoning struct {
-	Effort string `json:"effort"`
-}
+type reasoning struct{}
 
-// UnmarshalJSON accepts what asks for no reasoning.
-func (r *reasoning) UnmarshalJSON(data []byte) error {
-	const why = "the models do not think aside"
-	type plain reasoning
-	err := wire.Object("", data, wire.Rules{
-		"summary": wire.Refused(why), "generate_summary": wire.Refused(why), "context": wire.Refused(why), "mode": wire.Refused(why),
-	}, (*plain)(r))
-	if err == nil && r.Effort != "" && r.Effort != "none" {
-		return wire.Unsupported("effort", `it is %.40q; it must be "none": %s`, r.Effort, why)
+// Rules accept what asks for no reasoning.
+func (reasoning) Rules() wire.Rules {
+	none := wire.Refused("the models do not think aside")
+	return wire.Rules{
+		"effort":  wire.Refused("the models do not think aside", `"none"`),
+		"summary": none, "generate_summary": none, "context": none, "mode": none,
 	}
-	return err
-}
-
-// metadata are a client's notes.
-type metadata map[string]string
-
-// UnmarshalJSON reads them.
-func (m *metadata) UnmarshalJSON(data []byte) error {
-	return unmarshal(data, (*map[string]string)(m), "it must be an object whose values are strings")
 }
 
 // streamOptions say how a stream is sent.
 type streamOptions struct{}
 
-// UnmarshalJSON reads the options: OpenAI has one, which pads events so that their lengths tell nothing of the text.
-func (*streamOptions) UnmarshalJSON(data []byte) error {
-	return wire.Object("", data, wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}, &struct{}{})
+// Rules are those of OpenAI's one option, which pads events so that their lengths tell nothing of the text.
+func (streamOptions) Rules() wire.Rules {
+	return wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}
 }

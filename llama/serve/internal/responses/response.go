@@ -23,38 +23,38 @@ const (
 
 // response is what a request is answered with: the answer, and what the request asked for.
 type response struct {
-	ID                string          `json:"id"`
-	Object            string          `json:"object"`
-	CreatedAt         int64           `json:"created_at"`
-	CompletedAt       *int64          `json:"completed_at"`
-	Status            string          `json:"status"`
-	Error             *responseError  `json:"error"`
-	IncompleteDetails *reason         `json:"incomplete_details"`
-	Model             string          `json:"model"`
-	Fingerprint       string          `json:"system_fingerprint"`    // ours: which weights the answer is of
-	Output            []any           `json:"output"`                // *message and *call
-	OutputText        *string         `json:"output_text,omitempty"` // the texts of the output together; nil until the answer is over
-	Usage             *usage          `json:"usage,omitempty"`       // likewise
-	Instructions      *string         `json:"instructions"`
-	MaxOutputTokens   *int            `json:"max_output_tokens"`
-	MaxToolCalls      *int            `json:"max_tool_calls"`
-	Metadata          metadata        `json:"metadata"`
-	ParallelToolCalls bool            `json:"parallel_tool_calls"`
-	Previous          *string         `json:"previous_response_id"`
-	Background        bool            `json:"background"`
-	Reasoning         noReasoning     `json:"reasoning"`
-	ServiceTier       string          `json:"service_tier"`
-	Store             bool            `json:"store"`
-	Temperature       float32         `json:"temperature"`
-	TopP              float32         `json:"top_p"`
-	TopLogprobs       int             `json:"top_logprobs"`
-	Text              textForm        `json:"text"`
-	ToolChoice        json.RawMessage `json:"tool_choice"`
-	Tools             tools           `json:"tools"`
-	Truncation        string          `json:"truncation"`
-	User              *string         `json:"user,omitempty"`
-	SafetyIdentifier  *string         `json:"safety_identifier,omitempty"`
-	PromptCacheKey    *string         `json:"prompt_cache_key,omitempty"`
+	ID                string            `json:"id"`
+	Object            string            `json:"object"`
+	CreatedAt         int64             `json:"created_at"`
+	CompletedAt       *int64            `json:"completed_at"`
+	Status            string            `json:"status"`
+	Error             *responseError    `json:"error"`
+	IncompleteDetails *reason           `json:"incomplete_details"`
+	Model             string            `json:"model"`
+	Fingerprint       string            `json:"system_fingerprint"`    // ours: which weights the answer is of
+	Output            []any             `json:"output"`                // *message and *call
+	OutputText        *string           `json:"output_text,omitempty"` // the texts of the output together; nil until the answer is over
+	Usage             *usage            `json:"usage,omitempty"`       // likewise
+	Instructions      *string           `json:"instructions"`
+	MaxOutputTokens   *int              `json:"max_output_tokens"`
+	MaxToolCalls      *int              `json:"max_tool_calls"`
+	Metadata          map[string]string `json:"metadata"`
+	ParallelToolCalls bool              `json:"parallel_tool_calls"`
+	Previous          *string           `json:"previous_response_id"`
+	Background        bool              `json:"background"`
+	Reasoning         noReasoning       `json:"reasoning"`
+	ServiceTier       string            `json:"service_tier"`
+	Store             bool              `json:"store"`
+	Temperature       float32           `json:"temperature"`
+	TopP              float32           `json:"top_p"`
+	TopLogprobs       int               `json:"top_logprobs"`
+	Text              textForm          `json:"text"`
+	ToolChoice        json.RawMessage   `json:"tool_choice"`
+	Tools             []tool            `json:"tools"`
+	Truncation        string            `json:"truncation"`
+	User              *string           `json:"user,omitempty"`
+	SafetyIdentifier  *string           `json:"safety_identifier,omitempty"`
+	PromptCacheKey    *string           `json:"prompt_cache_key,omitempty"`
 }
 
 type responseError struct {
@@ -107,14 +107,14 @@ func newResponse(in *request, m *ask.Model) *response {
 	if in.TopP != nil {
 		out.TopP = *in.TopP
 	}
-	if in.ToolChoice != nil {
+	if in.ToolChoice.raw != nil {
 		out.ToolChoice = in.ToolChoice.raw
 	}
 	if in.Tools == nil {
-		out.Tools = tools{}
+		out.Tools = []tool{}
 	}
 	if in.Metadata == nil {
-		out.Metadata = metadata{}
+		out.Metadata = map[string]string{}
 	}
 	return out
 }

@@ -13,14 +13,14 @@
 // an item adds up to the item in the final event, whose response is what the same request without a stream is answered with, but for ids
 // and times.
 //
-// A call that the answer's end cuts off is a function_call whose status is "incomplete": its arguments are no JSON. There is one case in which
-// something is taken back: a model whose way of writing calls cannot be constrained may make a mistake in a call that has begun to come.
-// That call never comes to a response.output_item.done, so that nobody acts on it, and its output_index is taken by a message with its text.
+// A call that the answer's end cuts off is a function_call whose status is "incomplete": its arguments are no JSON object yet. Of a model whose
+// way of writing calls cannot be constrained, a call is told of when it is complete.
 package responses
 
 import (
 	"net/http"
 
+	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -61,6 +61,9 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if tools.Options.Choice == constrain.ToolNone {
+		params.Template.Tools = nil // the model was shown them; what looks like a call is text
+	}
 	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: true, Params: params}}, names)
 	if err != nil {
 		return err
@@ -68,15 +71,16 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	defer answers.Close()
 	out := newResponse(&in, m)
 	logs := logprobs{tokenizer: m.Model.Tokenizer(), top: in.TopLogprobs}
+	items := output{calls: ask.Calls{Sure: params.Constraint != nil}}
 	if in.Stream {
-		return stream(w, out, answers, logs)
+		return stream(w, out, answers, logs, &items)
 	}
-	return whole(w, out, answers, logs)
+	return whole(w, out, answers, logs, &items)
 }
 
 // whole answers without a stream.
-func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs) error {
-	items := output{send: func(event) error { return nil }}
+func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs, items *output) error {
+	items.send = func(event) error { return nil }
 	for {
 		e, ok, err := answers.Next(nil)
 		switch {

@@ -86,7 +86,7 @@ type argumentsDone struct {
 }
 
 // stream answers with a stream. The status is decided by the first thing that comes: an error before any piece of the answer is no stream.
-func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs) error {
+func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs, items *output) error {
 	e, ok, err := answers.Next(nil)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs log
 	if err := tell("response.in_progress"); err != nil {
 		return err
 	}
-	items := output{send: send}
+	items.send = send
 	for ; ok; e, ok, err = answers.Next(events.Flush) {
 		if e.Err == nil || items.call == nil { // the text of an error's piece may be that of a call that is cut off
 			if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {

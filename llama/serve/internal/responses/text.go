@@ -12,37 +12,35 @@ type text struct {
 	Format format `json:"format"`
 }
 
-// UnmarshalJSON reads it.
-func (t *text) UnmarshalJSON(data []byte) error {
-	type plain text
-	return wire.Object("", data, wire.Rules{"verbosity": wire.Refused("say it in the instructions", `"medium"`)}, (*plain)(t))
+// Rules are those of the members that are not read.
+func (text) Rules() wire.Rules {
+	return wire.Rules{"verbosity": wire.Refused("say it in the instructions", `"medium"`)}
 }
 
 // format is a form, as this interface writes it, in requests and in responses. The zero value is that of any text.
 type format struct {
-	Type        string          `json:"type"`
+	Type        string          `json:"type" wire:"required"`
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"`
 	Strict      *bool           `json:"strict,omitempty"`
 }
 
-// UnmarshalJSON reads it.
-func (f *format) UnmarshalJSON(data []byte) error {
-	type plain format
-	if err := wire.Object("", data, nil, (*plain)(f)); err != nil {
+// ReadJSON reads it.
+func (f *format) ReadJSON(at string, value json.RawMessage) error {
+	if err := wire.Object(at, value, nil, f); err != nil {
 		return err
 	}
 	schema := f.Type == "json_schema"
 	switch {
 	case f.Type != "text" && f.Type != "json_object" && !schema:
-		return wire.Bad("type", `it is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
+		return wire.Bad(at+".type", `%s.type is %.40q; it must be "text", "json_object" or "json_schema"`, at, f.Type)
 	case schema && f.Name == "":
-		return wire.Bad("name", "it is missing")
+		return wire.Missing(at+".name", "a string")
 	case schema && f.Schema == nil:
-		return wire.Bad("schema", "it is missing")
+		return wire.Missing(at+".schema", "a JSON Schema")
 	case !schema && f.Schema != nil:
-		return wire.Bad("schema", `it stands without "type": "json_schema"`)
+		return wire.Bad(at+".schema", `%s.schema stands without "type": "json_schema"`, at)
 	}
 	return nil
 }

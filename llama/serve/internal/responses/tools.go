@@ -2,7 +2,6 @@ package responses
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,54 +10,40 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// tools are the functions on offer.
-type tools []tool
-
-// UnmarshalJSON reads a list of functions.
-func (t *tools) UnmarshalJSON(data []byte) error {
-	var list []json.RawMessage
-	if err := unmarshal(data, &list, "it must be a list of functions"); err != nil {
-		return err
-	}
-	*t = make(tools, len(list))
-	for i, each := range list {
-		if err := (*t)[i].UnmarshalJSON(each); err != nil {
-			return within(fmt.Sprintf("[%d]", i), err)
-		}
-	}
-	return nil
-}
+// maxTools is how many functions a request may offer, as in chat completions.
+const maxTools = 128
 
 // tool is a function on offer, as this interface writes it, in requests and in responses.
 type tool struct {
-	Type        string          `json:"type"`
-	Name        string          `json:"name"`
+	Type        string          `json:"type" wire:"required"`
+	Name        string          `json:"name" wire:"required"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"` // nil: it has none
 	Strict      *bool           `json:"strict"`     // after reading not nil
 }
 
-// UnmarshalJSON reads a function. Other tools are errors.
-func (t *tool) UnmarshalJSON(data []byte) error {
-	var head struct {
-		Type string `json:"type"`
+// ReadJSON reads a function. Other tools are errors.
+func (t *tool) ReadJSON(at string, value json.RawMessage) error {
+	if value[0] != '{' {
+		return mistyped(at, "a function, an object")
 	}
-	if err := unmarshal(data, &head, "it must be an object with a type"); err != nil {
+	if kind, err := typeOf(at, value); err != nil {
 		return err
+	} else if kind != "" && kind != "function" {
+		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function": the server has no tools of its own`, at, kind)
 	}
-	if head.Type != "function" {
-		return wire.Unsupported("type", `it is %.40q; it must be "function": the server has no tools of its own`, head.Type)
-	}
-	type plain tool
-	if err := wire.Object("", data, wire.Rules{
+	if err := wire.Object(at, value, wire.Rules{
 		"output_schema":   wire.Refused("describe what the function returns in its description"),
 		"allowed_callers": wire.Refused("calls are the model's"),
 		"defer_loading":   wire.Refused("all functions are shown to the model", "false"),
-	}, (*plain)(t)); err != nil {
+	}, t); err != nil {
 		return err
 	}
-	if t.Name == "" {
-		return wire.Bad("name", "it is missing")
+	switch {
+	case t.Name == "":
+		return wire.Bad(at+".name", "%s.name is empty", at)
+	case len(t.Parameters) > 0 && t.Parameters[0] != '{':
+		return mistyped(at+".parameters", "a JSON Schema, an object")
 	}
 	if t.Strict == nil {
 		strict := true // OpenAI's default here, other than in chat completions
@@ -83,111 +68,110 @@ func (t *tool) nested() (json.RawMessage, error) {
 // toolChoice is which functions are to be called.
 type toolChoice struct {
 	choice   constrain.ToolChoice
-	function string
-	allowed  []string        // the only functions that may be called; nil: all
+	function string          // the one that is to be called
+	allowed  []string        // the only ones that may be called; nil: all
+	names    []reference     // where the request names functions, for errors
 	raw      json.RawMessage // as it came
 }
 
 // choices are those that are a word.
 var choices = map[string]constrain.ToolChoice{"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}
 
-// UnmarshalJSON reads "none", "auto", "required", {"type":"function","name":…} or {"type":"allowed_tools","mode":…,"tools":[…]}.
-func (t *toolChoice) UnmarshalJSON(data []byte) error {
-	t.raw = slices.Clone(data)
-	if data[0] == '"' {
-		return t.word(data, `it must be "none", "auto", "required", or an object that names functions`)
+// ReadJSON reads "none", "auto", "required", {"type":"function","name":…} or {"type":"allowed_tools","mode":…,"tools":[…]}.
+func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
+	t.raw = slices.Clone(value)
+	switch value[0] {
+	case '"':
+		word, err := wire.String(at, value)
+		if err != nil {
+			return err
+		}
+		var known bool
+		if t.choice, known = choices[word]; !known {
+			return wire.Bad(at, `%s is %.40q; it must be "none", "auto", "required", or an object that names functions`, at, word)
+		}
+		return nil
+	case '{':
+	default:
+		return mistyped(at, `"none", "auto", "required", or an object that names functions`)
 	}
-	var head struct {
-		Type string `json:"type"`
-	}
-	if err := unmarshal(data, &head, "it must be a string, or an object with a type"); err != nil {
+	kind, err := typeOf(at, value)
+	if err != nil {
 		return err
 	}
-	switch head.Type {
+	switch kind {
 	case "function":
-		t.choice = constrain.ToolRequired
-		name, err := functionName(data)
-		t.function = name
+		t.names = make([]reference, 1)
+		err := t.names[0].ReadJSON(at, value)
+		t.choice, t.function = constrain.ToolRequired, t.names[0].name
 		return err
 	case "allowed_tools":
-		return t.readAllowed(data)
+		return t.readAllowed(at, value)
 	}
-	return wire.Unsupported("type", `it is %.40q; it must be "function" or "allowed_tools"`, head.Type)
+	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function" or "allowed_tools"`, at, kind)
 }
 
-// word reads a choice that is a word; want says what it must be.
-func (t *toolChoice) word(data []byte, want string) error {
-	var word string
-	if err := json.Unmarshal(data, &word); err != nil {
-		return err
-	}
-	var known bool
-	if t.choice, known = choices[word]; !known {
-		return wire.Bad("", "it is %.40q; %s", word, want)
-	}
-	return nil
-}
-
-func (t *toolChoice) readAllowed(data []byte) error {
+// readAllowed reads the functions of which some may or must be called.
+func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	var in struct {
-		Mode  json.RawMessage   `json:"mode"`
-		Tools []json.RawMessage `json:"tools"`
+		Mode  string  `json:"mode" wire:"required"`
+		Tools []reference `json:"tools" wire:"required"`
 	}
-	if err := wire.Object("", data, wire.Rules{"type": wire.Harmless()}, &in); err != nil {
+	if err := wire.Object(at, value, wire.Rules{"type": wire.Harmless()}, &in); err != nil {
 		return err
 	}
-	const want = `it must be "auto" or "required"`
-	if len(in.Mode) == 0 || in.Mode[0] != '"' {
-		return wire.Bad("mode", want)
+	if in.Mode != "auto" && in.Mode != "required" {
+		return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
 	}
-	if err := t.word(in.Mode, want); err != nil {
-		return within("mode", err)
-	}
-	if t.choice == constrain.ToolNone {
-		return wire.Bad("mode", `it is "none"; %s`, want)
-	}
-	t.allowed = []string{}
-	for i, tool := range in.Tools {
-		name, err := functionName(tool)
-		if err != nil {
-			return within(fmt.Sprintf("tools[%d]", i), err)
-		}
-		t.allowed = append(t.allowed, name)
+	t.choice = choices[in.Mode]
+	t.names = in.Tools
+	for _, f := range in.Tools {
+		t.allowed = append(t.allowed, f.name)
 	}
 	if len(t.allowed) == 0 {
-		return wire.Bad("tools", "it is empty; it must name the functions that may be called")
+		return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
 	}
 	return nil
 }
 
-// functionName returns the name in {"type":"function","name":…}.
-func functionName(data []byte) (string, error) {
+// reference is a function's name, in {"type":"function","name":…}, and where in the request that stands.
+type reference struct{ at, name string }
+
+// ReadJSON reads it.
+func (r *reference) ReadJSON(at string, value json.RawMessage) error {
+	if value[0] != '{' {
+		return mistyped(at, "an object that names a function")
+	}
+	if kind, err := typeOf(at, value); err != nil {
+		return err
+	} else if kind != "" && kind != "function" {
+		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, kind)
+	}
 	var f struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
+		Type string `json:"type" wire:"required"`
+		Name string `json:"name" wire:"required"`
 	}
-	if err := wire.Object("", data, nil, &f); err != nil {
-		return "", err
+	if err := wire.Object(at, value, nil, &f); err != nil {
+		return err
 	}
-	switch {
-	case f.Type != "function":
-		return "", wire.Unsupported("type", `it is %.40q; it must be "function"`, f.Type)
-	case f.Name == "":
-		return "", wire.Bad("name", "it is missing")
-	}
-	return f.Name, nil
+	r.at, r.name = at+".name", f.Name
+	return nil
 }
 
-// offer returns the functions on offer.
+// offer returns the functions on offer. The schema of a strict one is kept as a whole or refused; of the others' what can be kept is, since
+// the model is shown all of it.
 func (in *request) offer() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
-	var known []string
+	if len(in.Tools) > maxTools {
+		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(in.Tools), maxTools)
+	}
+	known := map[string]bool{}
 	for i, f := range in.Tools {
-		if slices.Contains(known, f.Name) {
-			return t, wire.Bad(fmt.Sprintf("tools[%d].name", i), "tools[%d].name is %.80q, which is another function's, too", i, f.Name)
+		if known[f.Name] {
+			return t, wire.Bad(fmt.Sprintf("tools[%d].name", i), "tools[%d].name is %.80q, as that of another function is", i, f.Name)
 		}
-		known = append(known, f.Name)
+		known[f.Name] = true
 		nested, err := f.nested()
 		if err != nil {
 			return t, err
@@ -198,34 +182,15 @@ func (in *request) offer() (ask.Tools, error) {
 		}
 	}
 	t.Options.Lossy = len(t.Strict) < len(t.List)
-	c := in.ToolChoice
-	if c == nil {
-		return t, nil
-	}
-	t.Options.Choice, t.Options.Function, t.Allowed = c.choice, c.function, c.allowed
-	for _, name := range append(slices.Clone(c.allowed), c.function) {
-		if name != "" && !slices.Contains(known, name) {
-			return t, wire.Bad("tool_choice", "tool_choice names the function %.80q, and tools does not have it", name)
+	c := &in.ToolChoice
+	for _, n := range c.names {
+		if !known[n.name] {
+			return t, wire.Bad(n.at, "%s is %.80q, and tools has no function of that name", n.at, n.name)
 		}
 	}
 	if len(in.Tools) == 0 && c.choice == constrain.ToolRequired {
 		return t, wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
 	}
+	t.Options.Choice, t.Options.Function, t.Allowed = c.choice, c.function, c.allowed
 	return t, nil
-}
-
-// unmarshal reads JSON, and says what it must be where it is something else.
-func unmarshal(data []byte, into any, want string) error {
-	if err := json.Unmarshal(data, into); err != nil {
-		return &wire.Error{Status: 400, Code: "invalid_type", Message: want}
-	}
-	return nil
-}
-
-// within returns an error of something at a place.
-func within(place string, err error) error {
-	if e, ok := errors.AsType[*wire.Error](err); ok {
-		return e.Within(place)
-	}
-	return err
 }

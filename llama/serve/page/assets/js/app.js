@@ -51,7 +51,7 @@ export class App extends EventTarget {
   async loadModels() {
     try {
       this.models = await listModels();
-      this.modelsProblem = this.models.length > 0 ? null : { kind: 'server', message: 'The server has no model.' };
+      this.modelsProblem = this.models.length > 0 ? null : { kind: 'page', message: 'The server has no model.' };
     } catch (error) {
       this.modelsProblem = problemOf(error);
     }

@@ -1,13 +1,13 @@
 // What went wrong, in words: {kind, message, wait?}. It is kept with the message that it ended.
 //
 // kind is what can be done about it: 'key' (the server wants another key), 'busy' (ask again later; wait is how many seconds, where
-// the server says), 'refused' (the request must change), 'lost' (the connection or the page went away), 'server' (anything else).
+// the server says), 'refused' (the request must change), 'lost' (the connection or the page went away), 'server' (it failed), 'page' (anything else).
 
 export class ServerError extends Error {
   // status is the HTTP status, or 0 within a stream; body is the parsed JSON of the answer, or null; retryAfter is that header, or
   // null.
   constructor(status, body, retryAfter) {
-    super(textOf(body) || `The server answered with status ${status}.`);
+    super(textOf(body) || `it answered with status ${status}`);
     this.status = status;
     this.retryAfter = retryAfter;
   }
@@ -31,7 +31,7 @@ export function problemOf(error) {
   }
   if (error instanceof BrokenAnswer) return { kind: 'lost', message: error.message };
   if (error instanceof TypeError) return { kind: 'lost', message: 'The connection to the server was lost.' };
-  return { kind: 'server', message: String(error?.message ?? error) };
+  return { kind: 'page', message: String(error?.message ?? error) };
 }
 
 // secondsOf is what the header Retry-After asks for: a number of seconds or a date. It is undefined without one.

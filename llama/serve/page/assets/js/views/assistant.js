@@ -74,8 +74,7 @@ export class AssistantView {
 
   #endOf(message, context) {
     if (message.state === 'failed') {
-      const kept = message.content !== '' ? ' What came is kept.' : '';
-      const problem = { ...message.problem, message: message.problem.message + kept };
+      const problem = { ...message.problem, kept: message.content !== '' };
       return [problemNotice(this.app, problem, { label: 'Try again', act: () => this.app.again(message) }, !context.busy)];
     }
     const note = endings[message.state === 'stopped' ? 'stopped' : message.finish];

@@ -2,22 +2,35 @@
 
 import { h } from '../dom.js';
 
-// problemNotice shows a problem (see problems.js). act is what "Try again" does; enabled says whether it can be done now.
+// problemNotice shows a problem (see problems.js); its kept says that a part of the answer is there. act is what "Try again" does; enabled says whether it can be done now.
 export function problemNotice(app, problem, { label, act }, enabled = true) {
   const again = h('button', { type: 'button', class: 'button', disabled: !enabled, onclick: act }, label);
   return h(
     'div',
     { class: `problem ${problem.kind}`, role: 'alert' },
-    h('p', null, titles[problem.kind] ? h('strong', null, titles[problem.kind] + ' ') : null, problem.message, waitOf(problem)),
+    h(
+      'p',
+      null,
+      titles[problem.kind] ? h('strong', null, titles[problem.kind] + ': ') : null,
+      ended(problem.message),
+      waitOf(problem),
+      problem.kept ? ' What came is kept.' : null,
+    ),
     problem.kind === 'key' ? keyField(app, act) : h('div', { class: 'buttons' }, again),
   );
 }
 
 const titles = {
-  key: 'The server asks for a key.',
-  busy: 'The server is busy.',
-  refused: 'The server did not take this request.',
+  key: 'The server asks for a key',
+  busy: 'The server is busy',
+  refused: 'The server did not take this request',
+  server: 'The server could not answer',
 };
+
+// ended is a message as a sentence that another may follow.
+function ended(message) {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}
 
 function waitOf({ wait }) {
   return wait ? ` It asks to try again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.` : null;

@@ -1,0 +1,65 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// TestEmbedWaits checks that embeddings wait for a place, leave when their context ends, and are refused where the line is full.
+func TestEmbedWaits(t *testing.T) {
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := models.New([]models.Spec{{Name: "flint", Model: model, Pool: llama.PoolOptions{MaxSessions: 1}}}, models.Options{Places: 1, Waiting: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Close(t.Context())
+	m, err := (&Desk{Models: registry}).Open(t.Context(), "flint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	input := func(i int) string { return fmt.Sprintf("input[%d]", i) }
+	held, err := m.Queue.Join("another", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, _, err := m.Embed(ctx, []string{"a"}, input)
+		left <- err
+	}()
+	for m.Queue.Stats().Waiting == 0 { // until it waits
+		select {
+		case err := <-left:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+	}
+	_, _, err = m.Embed(t.Context(), []string{"a"}, input)
+	if e, ok := errors.AsType[*wire.Error](err); !ok || e.Status != http.StatusTooManyRequests {
+		t.Errorf("with a full line: %v", err)
+	}
+	cancel()
+	if e, ok := errors.AsType[*wire.Error](<-left); !ok || e.Status != wire.StatusGone {
+		t.Errorf("whose context ended: %v", e)
+	}
+	held[0].Leave()
+	vectors, tokens, err := m.Embed(t.Context(), []string{"a", "b"}, input)
+	if err != nil || len(vectors) != 2 || tokens < 2 {
+		t.Errorf("%d vectors, %d tokens, %v", len(vectors), tokens, err)
+	}
+	if s := m.Queue.Stats(); s.Waiting != 0 {
+		t.Errorf("the queue has %+v", s)
+	}
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestWrite(t *testing.T) {
+	w := httptest.NewRecorder()
+	if err := Write(w, http.StatusCreated, map[string]string{"text": "<a> & \u2028 \"ö\"\n"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"text":"<a> & \u2028 \"ö\"\n"}` + "\n"
+	if got := w.Body.String(); w.Code != http.StatusCreated || got != want || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("status %d, %s of the type %s", w.Code, got, w.Header().Get("Content-Type"))
+	}
+	if err := Write(httptest.NewRecorder(), http.StatusOK, math.Inf(1)); err == nil {
+		t.Error("an infinite number is written")
+	}
+}
+
+// TestHandler checks which errors clients are told of, and how.
+func TestHandler(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		serve  func(w http.ResponseWriter, r *http.Request) error
+		status int
+		body   string
+		retry  string
+		failed bool
+	}{
+		{"no error", func(w http.ResponseWriter, _ *http.Request) error { return Write(w, http.StatusOK, 1) }, 200, "1\n", "", false},
+		{"a mistake", func(http.ResponseWriter, *http.Request) error { return Bad("n", "n is %d", 0) }, 400, `"invalid_value n: n is 0"` + "\n", "", true},
+		{"too much to do", func(http.ResponseWriter, *http.Request) error {
+			return &Error{Status: http.StatusTooManyRequests, Code: "full", Message: "full", RetryAfter: 1500 * time.Millisecond}
+		}, 429, `"full : full"` + "\n", "2", true},
+		{"a failure, which is not told", func(http.ResponseWriter, *http.Request) error { return errors.New("secret") }, 500,
+			`"internal_error : the server failed; its log says why, under this request's id"` + "\n", "", true},
+		{"an error after the beginning", func(w http.ResponseWriter, _ *http.Request) error {
+			_, _ = w.Write([]byte("begun"))
+			return errors.New("secret")
+		}, 200, "begun", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			failed := false
+			h := Handler(func(e *Error) any { return e.Code + " " + e.Param + ": " + e.Message }, func(*http.Request, error) { failed = true }, c.serve)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+			if w.Code != c.status || w.Body.String() != c.body || w.Header().Get("Retry-After") != c.retry || failed != c.failed {
+				t.Errorf("status %d, %q, Retry-After %q, failed %t", w.Code, w.Body, w.Header().Get("Retry-After"), failed)
+			}
+		})
+	}
+}
+
+func TestEvents(t *testing.T) {
+	w := httptest.NewRecorder()
+	e := NewEvents(w)
+	for _, err := range []error{e.Send("", "a\nb"), e.Send("done", map[string]int{"n": 1}), e.SendText("[DONE]"), e.Flush()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "data: \"a\\nb\"\n\nevent: done\ndata: {\"n\":1}\n\ndata: [DONE]\n\n"
+	if got := w.Body.String(); got != want || !w.Flushed || w.Header().Get("Content-Type") != "text/event-stream; charset=utf-8" {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// deaf is a client that is gone.
+type deaf struct{ http.ResponseWriter }
+
+func (deaf) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// TestClientGone checks that writing to a client that is gone is an error that says so.
+func TestClientGone(t *testing.T) {
+	w := deaf{httptest.NewRecorder()}
+	for _, err := range []error{Write(w, http.StatusOK, 1), NewEvents(w).Send("", 1)} {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Status != StatusGone {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/antigravity-go/antigravity/llama/serve"
+)
+
+// watch tells what a server's models are doing now. The figures are the server's own, and counted anew when a model is loaded again
+// where they are its pool's.
+type watch struct {
+	server  atomic.Pointer[serve.Server] // nil: none
+	figures []watched
+}
+
+// watched is a figure of each model.
+type watched struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(*serve.ModelStats) float64
+}
+
+func newWatch() watch {
+	figure := func(kind prometheus.ValueType, name, help string, of func(*serve.ModelStats) float64) watched {
+		return watched{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, []string{"model"}, nil), kind, of}
+	}
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return watch{figures: []watched{
+		figure(gauge, "model_loaded", "1 while the model is in memory, 0 otherwise.", func(m *serve.ModelStats) float64 {
+			if m.Loaded {
+				return 1
+			}
+			return 0
+		}),
+		figure(gauge, "model_memory_bytes", "Memory of the model's weights, caches and workspaces.", func(m *serve.ModelStats) float64 { return float64(m.Bytes) }),
+		figure(gauge, "model_requests", "Requests that use the model, or wait for it.", func(m *serve.ModelStats) float64 { return float64(m.Requests) }),
+		figure(gauge, "answers_running", "Answers that are being computed.", func(m *serve.ModelStats) float64 { return float64(m.Answers) }),
+		figure(gauge, "answers_waiting", "Answers that wait for their turn.", func(m *serve.ModelStats) float64 { return float64(m.Waiting) }),
+		figure(counter, "requests_refused_total", "Requests that were refused because too many waited.", func(m *serve.ModelStats) float64 { return float64(m.Refused) }),
+		figure(gauge, "cached_conversations", "Conversations that are over, and cached.", func(m *serve.ModelStats) float64 { return float64(m.Pool.Idle) }),
+		figure(gauge, "cache_bytes", "Memory of the conversations' keys and values.", func(m *serve.ModelStats) float64 { return float64(m.Pool.Bytes) }),
+		figure(counter, "cached_conversations_dropped_total", "Cached conversations that were given up for want of memory.",
+			func(m *serve.ModelStats) float64 { return float64(m.Pool.Evicted) }),
+		figure(counter, "computed_prompt_tokens_total", "Tokens of prompts that were computed.",
+			func(m *serve.ModelStats) float64 { return float64(m.Pool.ComputedTokens) }),
+	}}
+}
+
+func (w *watch) describe(to chan<- *prometheus.Desc) {
+	for _, f := range w.figures {
+		to <- f.desc
+	}
+}
+
+func (w *watch) collect(to chan<- prometheus.Metric) {
+	s := w.server.Load()
+	if s == nil {
+		return
+	}
+	stats := s.Stats()
+	for i := range stats.Models {
+		m := &stats.Models[i]
+		for _, f := range w.figures {
+			to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.of(m), m.Name)
+		}
+	}
+}
