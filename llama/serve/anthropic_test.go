@@ -296,7 +296,7 @@ func TestMessagesCallAndAnswer(t *testing.T) {
 	}
 }
 
-// Calls of functions that are eager come in pieces, others at once.
+// The arguments of calls come while they are written, unless a function says otherwise.
 func TestMessagesEagerCalls(t *testing.T) {
 	h := start(t, nil)
 	url := func(path, body string) (int, string) { return post(t, h, path, body) }
@@ -312,11 +312,11 @@ func TestMessagesEagerCalls(t *testing.T) {
 		}
 		return n
 	}
-	if n := deltas(weatherAsked + `]`); n != 1 {
+	if n := deltas(weatherAsked + `]`); n < 3 {
 		t.Errorf("the arguments came in %d pieces", n)
 	}
-	if n := deltas(strings.Replace(weatherAsked, `{"name"`, `{"eager_input_streaming":true,"name"`, 1) + `]`); n < 3 {
-		t.Errorf("the arguments of an eager function came in %d pieces", n)
+	if n := deltas(strings.Replace(weatherAsked, `{"name"`, `{"eager_input_streaming":false,"name"`, 1) + `]`); n != 1 {
+		t.Errorf("the arguments of a function that wants them as a whole came in %d pieces", n)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestMessagesErrors(t *testing.T) {
 		{"no JSON", "POST", "/v1/messages", "right", `{`, 400, "invalid_request_error", "JSON"},
 		{"a thread", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"thread":{"type":"create"}}`, 400, "invalid_request_error", `"details":{"error_code":"thread_unsupported_request"}`},
 		{"a schema", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"output_config":{"format":{"type":"json_schema","schema":{"type":"string","pattern":"(a)\\1"}}}}`, 400, "invalid_request_error", "output_config.format"},
-		{"a function's schema", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"tools":[{"name":"f","input_schema":{"properties":{"a":{"pattern":"(a)\\1"}}}}]}`, 400, "invalid_request_error", "tools"},
+		{"a function's schema", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"tools":[{"name":"f","strict":true,"input_schema":{"properties":{"a":{"pattern":"(a)\\1"}}}}]}`, 400, "invalid_request_error", "tools"},
 		{"a form and an answer begun", "POST", "/v1/messages", "right", `{"model":"flint","max_tokens":5,"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"{"}],"output_config":{"format":{"type":"json_schema","schema":{}}}}`, 400, "invalid_request_error", "messages[1]"},
 		{"top_p", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_p":2}`, 400, "invalid_request_error", "top_p"},
 		{"top_k", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_k":-2}`, 400, "invalid_request_error", "top_k"},

@@ -64,7 +64,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 	if q.conversation, err = in.conversation(); err != nil {
 		return in, q, err
 	}
-	if q.tools, err = in.tools(r.Header); err != nil {
+	if q.tools, err = in.tools(); err != nil {
 		return in, q, err
 	}
 	form, place, err := in.form()
