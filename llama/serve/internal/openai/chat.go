@@ -49,7 +49,6 @@ func chatNames() ask.Names {
 	n["Params.MaxTokens"], n["Params.Logprobs"] = "max_completion_tokens", "top_logprobs"
 	n["history"], n["history["], n["prompt"] = "messages", "messages[", "messages"
 	n["Params.Template.Tools["], n["tools"] = "tools[", "tools"
-	n["schema"] = "response_format.json_schema.schema"
 	return n
 }
 
@@ -72,11 +71,13 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	choices, err := c.choices(ctx, m, in.LogitBias)
+	names := chatNames()
+	names["schema"] = in.ResponseFormat.place()
+	choices, err := c.choices(ctx, m, in.LogitBias, names)
 	if err != nil {
 		return err
 	}
-	answers, err := m.Ask(ctx, choices, chatNames())
+	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
 	}
@@ -143,8 +144,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 }
 
 // choices returns the answers that a model is asked for.
-func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float32) ([]ask.Choice, error) {
-	names := chatNames()
+func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float32, names ask.Names) ([]ask.Choice, error) {
 	p := c.params
 	var err error
 	if p.Mask, err = m.NewBias(bias, "logit_bias"); err != nil {
