@@ -104,5 +104,5 @@ func trim(err error) string {
 	for _, name := range []string{"llama: ", "constrain: "} {
 		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
 	}
-	return text
+	return strings.Replace(text, "llama: unsupported: ", "", 1)
 }
