@@ -95,7 +95,8 @@ test('a question, a call, its result, the answer', async () => {
 
 test('a call streamed', async () => {
   const parts = [];
-  const stream = client.messages.stream({ ...greedy, messages: user(weather.question), tools }).on('inputJson', (part) => parts.push(part));
+  const stream = client.messages.stream({ ...greedy, messages: user(weather.question), tools });
+  stream.on('inputJson', (part) => parts.push(part));
   const message = await stream.finalMessage();
   assert.equal(message.stop_reason, 'tool_use');
   const call = message.content.find((block) => block.type === 'tool_use');
