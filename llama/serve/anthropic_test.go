@@ -228,10 +228,10 @@ func TestMessagesFunctionsAndForm(t *testing.T) {
 	if len(m.Content) != 1 || json.Unmarshal([]byte(m.Content[0].Text), &value) != nil || value.Name == nil || value.Age == nil {
 		t.Errorf("a question for a text: %s", m.said())
 	}
-	if s, _ := streamed(t, url, asked+form); s.said() != m.said() {
+	if s, _ := streamedMessage(t, url, asked+form); s.said() != m.said() {
 		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
 	}
-	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"properties":{"name":{}}}}}}`)
 	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
 		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
 	}
@@ -363,7 +363,7 @@ func TestMessagesErrors(t *testing.T) {
 		{"top_p", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_p":2}`, 400, "invalid_request_error", "top_p"},
 		{"top_k", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_k":-2}`, 400, "invalid_request_error", "top_k"},
 		{"a long prompt", "POST", "/v1/messages", "right", `{"model":"flint","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"` + long + `"}]}`, 400, "invalid_request_error", "tokens"},
-		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; there are: flint"},
+		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; it must be one of flint"},
 		{"an unknown model", "POST", "/v1/messages", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"an unknown model, counting", "POST", "/v1/messages/count_tokens", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"a wrong key", "POST", "/v1/messages", "wrong", `{"model":"flint",` + chat + `}`, 401, "authentication_error", "key"},

@@ -355,7 +355,8 @@ func TestChatErrors(t *testing.T) {
 		{ask + `,"tools":[` + weather + `],"tool_choice":{"type":"function","function":{"name":"g"}}`, "tool_choice.function.name", value, "no function of that name"},
 		{ask + `,"tools":[` + weather + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"g"}}]}}`,
 			"tool_choice.allowed_tools.tools[0].function.name", value, "no function of that name"},
-		{ask + `,"tools":[` + weather + `],"response_format":{"type":"json_object"}`, "response_format", unsupported, "tool"},
+		{ask + `,"tools":[` + weather + `],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"properties":{"name":{}}}}}`,
+			"response_format.json_schema.schema", "unsupported_value", "taken for a call"},
 		// The form.
 		{ask + `,"response_format":{"type":"xml"}`, "response_format.type", value, "xml"},
 		{ask + `,"response_format":{"type":"json_schema"}`, "response_format.json_schema", missing, "missing"},

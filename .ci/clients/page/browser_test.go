@@ -76,7 +76,7 @@ func (b *tab) beside() *tab {
 func openIn(t *testing.T, url string, profile chromedp.ContextOption, first ...string) *tab {
 	ctx, stop := chromedp.NewContext(chrome, profile)
 	t.Cleanup(stop)
-	ctx, stop = context.WithTimeout(ctx, time.Minute)
+	ctx, stop = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(stop)
 	b := &tab{t: t, ctx: ctx, url: url}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
@@ -167,7 +167,7 @@ func (b *tab) until(expression string) {
 // wait waits until done.
 func (b *tab) wait(what string, done func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("waiting for %s; the page shows:\n%s", what, b.text("body"))
 		}

@@ -516,6 +516,26 @@ func TestABrowserThatKeepsNothing(t *testing.T) {
 	b.until("document.querySelector('.prose')?.innerText === '1 messages, the last: hello'")
 }
 
+func TestDeletingAConversationEndsItsAnswer(t *testing.T) {
+	left := make(chan struct{})
+	f := start(t, func(_ request, a *answer) {
+		for i := 0; a.r.Context().Err() == nil; i++ {
+			a.say(fmt.Sprint(i, " "))
+			time.Sleep(10 * time.Millisecond)
+		}
+		close(left)
+	})
+	b := open(t, f.URL)
+	b.begin("count")
+	b.until("document.querySelector('.prose')?.innerText.includes('20')")
+	b.button("Delete count")
+	b.button("Delete")
+	<-left
+	b.until("document.querySelectorAll('.message, .conversation').length === 0")
+	b.reload()
+	equal(t, "conversations", len(b.texts(".conversation")), 0)
+}
+
 func TestUnderAPrefix(t *testing.T) {
 	f := start(t, echo)
 	mux := http.NewServeMux()

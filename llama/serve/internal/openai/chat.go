@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
-	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -139,9 +138,6 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
 	if c.form, err = in.ResponseFormat.form(); err != nil {
 		return c, err
-	}
-	if len(in.Tools) > 0 && c.form.Schema != nil && c.tools.Options.Choice != constrain.ToolNone {
-		return c, wire.Unsupported("response_format", `response_format asks for a form, in which no tool can be called: leave it or tools out, or set tool_choice to "none"`)
 	}
 	return c, nil
 }

@@ -107,7 +107,7 @@ export class App extends EventTarget {
   set(name, text) {
     this.current.settings[name] = text;
     keepSettings(this.current.settings);
-    if (this.conversations.has(this.current.id)) this.#store.save(this.current);
+    this.#keep(this.current);
     if (name === 'model') this.#emit('models');
   }
 
@@ -187,7 +187,7 @@ export class App extends EventTarget {
     this.#emit('sent');
     try {
       await receive(message, chunksOf(body, controller.signal), () => {
-        this.#store.save(conversation);
+        this.#keep(conversation);
         this.#emit('message', { conversation, message });
       });
       message.state = 'done';
@@ -198,10 +198,8 @@ export class App extends EventTarget {
     settle(message);
     this.#answering.delete(conversation.id);
     conversation.updated = Date.now();
-    if (this.conversations.has(conversation.id)) {
-      this.#store.save(conversation);
-      this.#store.flush();
-    }
+    this.#keep(conversation);
+    this.#store.flush();
     this.#emit('list');
     if (conversation === this.current) this.#emit('thread');
     this.#emit('finished', { conversation, message });
@@ -221,10 +219,16 @@ export class App extends EventTarget {
     } else {
       merge(here, stored, (messageID) => this.#answering.get(id)?.message.id === messageID);
       here.title = stored.title;
+      here.settings = stored.settings;
       here.updated = Math.max(here.updated, stored.updated);
     }
     this.#emit('list');
     if (this.current.id === id) this.#emit('thread');
+  }
+
+  // #keep writes the conversation soon, unless it has been deleted or has no message yet.
+  #keep(conversation) {
+    if (this.conversations.has(conversation.id)) this.#store.save(conversation);
   }
 
   #notice(text) {

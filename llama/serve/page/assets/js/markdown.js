@@ -74,7 +74,7 @@ export function clean(html) {
   for (const link of fragment.querySelectorAll('a')) dressLink(link);
   for (const block of fragment.querySelectorAll('pre')) dressCode(block);
   for (const table of fragment.querySelectorAll('table')) {
-    const frame = h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' });
+    const frame = h('div', { class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Table' });
     table.replaceWith(frame);
     frame.append(table);
   }
@@ -101,7 +101,7 @@ function dressCode(block) {
   // Only text comes over into the block that is shown: the model's own elements stay behind.
   const code = h(
     'pre',
-    { tabindex: '0', role: 'region', 'aria-label': language ? `Code in ${language}` : 'Code' },
+    { tabindex: '0', role: 'group', 'aria-label': language ? `Code in ${language}` : 'Code' },
     h('code', null, text),
   );
   button.addEventListener('click', () => copyText(text, button));

@@ -83,7 +83,13 @@ class Store {
     this.#timer = 0;
     const conversations = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const conversation of conversations) this.#write(conversation, leaving);
+    for (const conversation of conversations) {
+      try {
+        this.#write(conversation, leaving);
+      } catch (error) {
+        this.onfailure(error); // the browser has closed the database: somebody cleared what it keeps
+      }
+    }
   }
 
   // #write adds the conversation to what is stored. A page that is leaving gets no answers any more, so it cannot look at that first.

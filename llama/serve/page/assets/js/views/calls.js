@@ -49,11 +49,11 @@ export class CallCards {
     const title = h('strong');
     const text = h('code');
     const element = h(
-      'section',
-      { class: 'card' },
+      'div',
+      { class: 'card', role: 'group' },
       h('header', null, icon('tool'), title),
       h('span', { class: 'card-label' }, 'Arguments'),
-      h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Arguments' }, text),
+      h('pre', { tabindex: '0', role: 'group', 'aria-label': 'Arguments' }, text),
     );
     this.element.append(element);
     return { element, title, arguments: text };

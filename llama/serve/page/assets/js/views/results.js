@@ -25,12 +25,12 @@ export class ResultsView {
       h('h2', { class: 'visually-hidden' }, message.results.length === 1 ? 'Result' : 'Results'),
       ...message.results.map((result) =>
         h(
-          'section',
-          { class: 'card', 'aria-label': `Result of ${result.name}` },
+          'div',
+          { class: 'card' },
           h('span', { class: 'card-label' }, `Result of ${result.name}`),
           h(
             'pre',
-            { tabindex: '0', role: 'region', 'aria-label': `Result of ${result.name}` },
+            { tabindex: '0', role: 'group', 'aria-label': `Result of ${result.name}` },
             h('code', null, indented(result.content)),
           ),
         ),

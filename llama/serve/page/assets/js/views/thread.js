@@ -41,10 +41,10 @@ export function attachThread(app) {
       conversationID = conversation.id;
       following = true;
     }
-    const views_ = new Map();
+    const drawn = new Map();
     path.forEach((message, index) => {
       const view = kept.get(message.id) ?? new views[message.role](app);
-      views_.set(message.id, view);
+      drawn.set(message.id, view);
       view.draw(message, {
         busy: app.busy,
         last: index === path.length - 1,
@@ -52,8 +52,8 @@ export function attachThread(app) {
         scrolled: follow,
       });
     });
-    for (const [id, view] of kept) if (!views_.has(id)) view.element.remove();
-    kept = views_;
+    for (const [id, view] of kept) if (!drawn.has(id)) view.element.remove();
+    kept = drawn;
     // Moving an element takes the focus from it: only what stands in the wrong place is moved.
     [...kept.values()].forEach((view, index) => {
       if (list.children[index] !== view.element) list.insertBefore(view.element, list.children[index] ?? null);
