@@ -206,6 +206,9 @@ test('errors', async (t) => {
     const asked = client.messages.create({ ...greedy, messages, model: 'granite' });
     await assert.rejects(asked, (e) => e instanceof Anthropic.NotFoundError && e.error.error.type === 'not_found_error');
   });
+  await t.test('what the server does not do', async () => {
+    await assert.rejects(client.messages.batches.list(), (e) => e instanceof Anthropic.NotFoundError && e.error.error.type === 'not_found_error');
+  });
   await t.test('a wrong key', async () => {
     const asked = client.withOptions({ apiKey: 'guessed' }).messages.create({ ...greedy, messages });
     await assert.rejects(asked, (e) => e instanceof Anthropic.AuthenticationError && e.error.error.type === 'authentication_error');
