@@ -95,7 +95,8 @@ test('a question, a call, its result, the answer', async () => {
 
 test('a call streamed', async () => {
   const parts = [];
-  const stream = client.messages.stream({ ...greedy, messages: user(weather.question), tools }).on('inputJson', (part) => parts.push(part));
+  const stream = client.messages.stream({ ...greedy, messages: user(weather.question), tools });
+  stream.on('inputJson', (part) => parts.push(part));
   const message = await stream.finalMessage();
   assert.equal(message.stop_reason, 'tool_use');
   const call = message.content.find((block) => block.type === 'tool_use');
@@ -204,6 +205,9 @@ test('errors', async (t) => {
   await t.test('an unknown model', async () => {
     const asked = client.messages.create({ ...greedy, messages, model: 'granite' });
     await assert.rejects(asked, (e) => e instanceof Anthropic.NotFoundError && e.error.error.type === 'not_found_error');
+  });
+  await t.test('what the server does not do', async () => {
+    await assert.rejects(client.messages.batches.list(), (e) => e instanceof Anthropic.NotFoundError && e.error.error.type === 'not_found_error');
   });
   await t.test('a wrong key', async () => {
     const asked = client.withOptions({ apiKey: 'guessed' }).messages.create({ ...greedy, messages });
