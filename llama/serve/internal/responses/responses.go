@@ -77,21 +77,15 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 // whole answers without a stream.
 func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
 	items.send = func(event) error { return nil }
-	for {
-		e, ok, err := answers.Next(nil)
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			return wire.Write(w, http.StatusOK, out)
-		case e.Err != nil:
-			return e.Err
-		}
-		if err := items.add(e.Piece, logs.Of(e.Piece)); err != nil {
-			return err
-		}
+	err := answers.Collect(func(e ask.Event) error {
+		err := items.add(e.Piece, logs.Of(e.Piece))
 		if e.Piece.Stop != 0 {
 			out.end(items.items, e.Piece)
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return wire.Write(w, http.StatusOK, out)
 }
