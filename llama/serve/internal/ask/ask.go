@@ -22,11 +22,11 @@ import (
 
 // Desk is what answers are computed with. It is immutable, and safe for concurrent use.
 type Desk struct {
-	Models    *models.Registry
-	Answers   int   // the most answers that one request may ask for
-	MaxTokens int   // the most tokens of an answer, and what an answer has where the request does not say; 0: what the context holds
-	MaxBody   int64 // of a request, in bytes
-	Prompts   bool  // prompts may be logged
+	Models     *models.Registry
+	MaxAnswers int   // that one request may ask for
+	MaxTokens  int   // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxBody    int64 // of a request, in bytes
+	LogPrompts bool  // what is said may be logged: prompts, and answers
 }
 
 // Request is what is known of a request before it is read. The server puts it into the request's context.
@@ -128,7 +128,7 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 			return nil, Explain(ctx, err, names)
 		}
 	}
-	if most := m.desk.Answers; len(choices) > most {
+	if most := m.desk.MaxAnswers; len(choices) > most {
 		return nil, wire.Bad("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
 	}
 	places, err := m.Queue.Join(m.request.Client, len(choices))

@@ -61,7 +61,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	c, err := in.read(ctx, a.Desk.Answers)
+	c, err := in.read(ctx, a.Desk.MaxAnswers)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	params, n, err := in.read(ctx, a.Desk.Answers)
+	params, n, err := in.read(ctx, a.Desk.MaxAnswers)
 	if err != nil {
 		return err
 	}
