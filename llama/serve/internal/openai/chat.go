@@ -132,7 +132,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.tools, err = Offer("tools", in.Tools); err != nil {
 		return c, err
 	}
-	if err := in.ToolChoice.set(&c.tools, in.Tools); err != nil {
+	if err := c.tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
 		return c, err
 	}
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
