@@ -121,7 +121,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	names := ask.NewNames("prompt", "max_tokens")
-	names["Params.Logprobs"], names["the prompt"] = "logprobs", "prompt"
+	names["Params.Logprobs"] = "logprobs"
 	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
