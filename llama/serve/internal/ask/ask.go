@@ -1,5 +1,12 @@
-// Package ask is where a request becomes answers, whichever interface it came through: it takes a model, makes the constraint, judges the
-// prompt, waits for places, computes all answers of the request side by side and hands their pieces over.
+// Package ask is where a request becomes answers, whichever interface it came through. A handler, having read its request, does five things:
+//
+//	m, err := desk.Open(ctx, name)                               // take the model, which may have to be loaded
+//	err = m.Constrain(ctx, &params, tools, form, names)          // make the constraint of functions and form
+//	prompt, err := m.Prompt(ctx, history, params.Template, names) // render the conversation
+//	answers, err := m.Ask(ctx, choices, names)                   // judge the choices, wait for places, compute
+//	e, ok, err := answers.Next(idle)                             // write what comes
+//
+// All answers of a request are computed side by side. Errors are told in the interface's own words for its parameters, which are the Names.
 package ask
 
 import (
