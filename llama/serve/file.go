@@ -11,8 +11,8 @@ import (
 )
 
 // File describes a model that is loaded from a .gguf file or a Hugging Face folder when it is first asked for. Its Bytes are the size of
-// the weights' files. Where the name is "" it is the file's or the folder's, without ".gguf". Whether there is such a file is not looked at before
-// somebody asks for the model, or Server.Preload loads it.
+// the weights' files. Where the name is "" it is the file's or the folder's, without ".gguf". Whether there is such a file is not looked at
+// before somebody asks for the model, or Server.Preload loads it.
 func File(name, path string, o *llama.LoadOptions) Model {
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".gguf")

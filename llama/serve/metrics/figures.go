@@ -33,14 +33,16 @@ func newFigures() figures {
 	}
 	return figures{
 		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "requests_running", Help: "Requests that are being served, those that wait for their turn included."}, []string{"endpoint"}),
+			Namespace: namespace, Name: "requests_running", Help: "Requests that are being served, those that wait for their turn included.",
+		}, []string{"endpoint"}),
 		requests: counter("requests_total", "Requests that are over, by their status: 499 where the client left.", "endpoint", "model", "code"),
 		duration: histogram("request_duration_seconds", "Time from a request's beginning to its end.", latencies, "endpoint", "model"),
 
 		wait:       histogram("queue_wait_seconds", "Time that an answer waited for its turn.", latencies, "model"),
 		firstToken: histogram("time_to_first_token_seconds", "Time from a request's beginning to the first token of an answer.", latencies, "model"),
-		gap:        histogram("token_gap_seconds", "Time between two pieces of an answer, which have a token each, or several where drafts were accepted.", gaps, "model"),
-		answers:    counter("answers_total", "Answers that are over, by why: early where they were not computed to their end.", "model", "stop"),
+		gap: histogram("token_gap_seconds",
+			"Time between two pieces of an answer, which have a token each, or several where drafts were accepted.", gaps, "model"),
+		answers: counter("answers_total", "Answers that are over, by why: early where they were not computed to their end.", "model", "stop"),
 
 		prompt:    counter("prompt_tokens_total", "Tokens of prompts, those included that were in the cache already.", "model"),
 		reused:    counter("reused_tokens_total", "Tokens of prompts that were in the cache already.", "model"),

@@ -7,8 +7,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Bias is a mask that adds to the logits of some tokens.
-type Bias map[llama.Token]float32
+// bias is a mask that adds to the logits of some tokens.
+type bias map[llama.Token]float32
 
 // maxBias bounds what is added: OpenAI's bound, at which a token is as good as forbidden, or certain.
 const maxBias = 100
@@ -19,7 +19,7 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 		return nil, nil
 	}
 	size := m.Model.Tokenizer().VocabSize()
-	b := Bias{}
+	b := bias{}
 	for text, value := range values {
 		var id int
 		if _, err := fmt.Sscanf(text, "%d", &id); err != nil || fmt.Sprint(id) != text || id < 0 || id >= size {
@@ -34,7 +34,7 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 }
 
 // Apply adds the values.
-func (b Bias) Apply(_ []llama.Token, logits []float32) error {
+func (b bias) Apply(_ []llama.Token, logits []float32) error {
 	for t, value := range b {
 		logits[t] += value
 	}

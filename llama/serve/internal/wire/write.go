@@ -13,12 +13,17 @@ import (
 // writeTimeout is how long a client may take to read what is sent to it at once. One that takes longer is taken to be gone.
 const writeTimeout = time.Minute
 
+// encoder writes JSON with <, > and & as they are, and a line feed behind each value.
+func encoder(to *bytes.Buffer) *json.Encoder {
+	e := json.NewEncoder(to)
+	e.SetEscapeHTML(false)
+	return e
+}
+
 // Encode returns v as JSON, with <, > and & as they are.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	if err := encoder(&b).Encode(v); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
@@ -58,7 +63,8 @@ func WriteError(w http.ResponseWriter, err error, shape func(*Error) any) error 
 type Events struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	text bytes.Buffer
+	text bytes.Buffer // of the event that is being written
+	json *json.Encoder
 }
 
 // NewEvents begins a stream.
@@ -68,6 +74,7 @@ func NewEvents(w http.ResponseWriter) *Events {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
 	e := &Events{w: w, rc: http.NewResponseController(w)}
+	e.json = encoder(&e.text)
 	extend(e.rc)
 	w.WriteHeader(http.StatusOK)
 	return e
@@ -75,17 +82,22 @@ func NewEvents(w http.ResponseWriter) *Events {
 
 // Send writes an event: v as JSON, under a name unless that is "". It may lie in memory until Flush.
 func (e *Events) Send(name string, v any) error {
-	body, err := Encode(v)
-	if err != nil {
+	e.begin(name)
+	if err := e.json.Encode(v); err != nil {
 		return fmt.Errorf("write an event: %w", err)
 	}
-	return e.send(name, body)
+	return e.end()
 }
 
 // SendText writes an event that is a text without line feeds.
-func (e *Events) SendText(text string) error { return e.send("", []byte(text)) }
+func (e *Events) SendText(text string) error {
+	e.begin("")
+	e.text.WriteString(text)
+	e.text.WriteByte('\n')
+	return e.end()
+}
 
-func (e *Events) send(name string, body []byte) error {
+func (e *Events) begin(name string) {
 	e.text.Reset()
 	if name != "" {
 		e.text.WriteString("event: ")
@@ -93,8 +105,11 @@ func (e *Events) send(name string, body []byte) error {
 		e.text.WriteByte('\n')
 	}
 	e.text.WriteString("data: ")
-	e.text.Write(body)
-	e.text.WriteString("\n\n")
+}
+
+// end writes the event with the empty line that ends it.
+func (e *Events) end() error {
+	e.text.WriteByte('\n')
 	extend(e.rc)
 	if _, err := e.w.Write(e.text.Bytes()); err != nil {
 		return gone(err)
