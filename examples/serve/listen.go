@@ -20,6 +20,7 @@ type listener struct {
 	tls      *tls.Config // nil: HTTP without TLS
 	url      string      // for a client on this machine
 	loopback bool        // only this machine reaches it
+	names    []string    // that a client on this machine calls it by
 }
 
 // listen opens the address.
@@ -41,6 +42,10 @@ func (c *command) listen() (*listener, error) {
 	at := l.Addr().(*net.TCPAddr)
 	l.loopback = at.IP.IsLoopback()
 	host := at.IP.String()
+	l.names = []string{"localhost", "127.0.0.1", "::1", host}
+	if given, _, err := net.SplitHostPort(c.addr); err == nil && given != "" {
+		l.names = append(l.names, given)
+	}
 	if at.IP.IsUnspecified() {
 		host = "localhost"
 	}

@@ -59,7 +59,7 @@ func (c *command) server(ctx context.Context, log *slog.Logger, l *listener, clo
 	o := c.options
 	o.Logger = log
 	if o.Hosts == nil && l.loopback {
-		o.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+		o.Hosts = l.names // so that a page of the web cannot reach it under a name of its own
 	}
 	var err error
 	if o.Keys, err = c.keys(stderr); err != nil {

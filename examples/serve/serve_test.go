@@ -167,6 +167,35 @@ func TestKeyFileLetsInWhoHasAKey(t *testing.T) {
 	}
 }
 
+func TestDrafts(t *testing.T) {
+	plain, _, stop := start(t, "-model", "pebble")
+	_, want := ask(t, plain, "", "pebble")
+	stop()
+	url, _, _ := start(t, "-model", "pebble", "-draft", "pebble")
+	if status, body := ask(t, url, "", "pebble"); status != 200 || content(t, body) != content(t, want) {
+		t.Errorf("status %d: %s, want %s", status, body, want)
+	}
+}
+
+func TestOtherNamesOfTheServer(t *testing.T) {
+	url, _, _ := start(t, "-model", "pebble")
+	for host, want := range map[string]int{"localhost:80": 200, "evil.example": 403} {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", url+"/health", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: status %d, want %d", host, answer.StatusCode, want)
+		}
+	}
+}
+
 func TestTLS(t *testing.T) {
 	certificate, key := selfSigned(t)
 	url, _, _ := start(t, "-model", "pebble", "-tls-cert", certificate, "-tls-key", key)

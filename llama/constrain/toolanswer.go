@@ -14,8 +14,8 @@ import (
 // formed returns the symbol of the answers that call nothing and fit ToolOptions.Answer. They are one line, so that nothing within them
 // begins a line of its own, as some families' calls do.
 func (w *callWriter) formed(tools []json.RawMessage) (symbol grammar.Symbol, err error) {
-	o := w.options.AnswerOptions
-	symbol, left, err := compileSchema(w.options.Answer, w.language.OneLine(), w.grammar, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered})
+	schema, o := w.options.Answer.Schema, w.options.Answer.Options
+	symbol, left, err := compileSchema(schema, w.language.OneLine(), w.grammar, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered})
 	if err != nil {
 		return symbol, err
 	}
@@ -33,11 +33,11 @@ func (w *callWriter) formed(tools []json.RawMessage) (symbol grammar.Symbol, err
 			r.names = append(r.names, f.Name)
 		}
 	}
-	if json.Unmarshal(w.options.Answer, &r.root) != nil {
+	if json.Unmarshal(schema, &r.root) != nil {
 		return symbol, nil // compileSchema has read it
 	}
 	// Pointers lead elsewhere where parts of the schema have names of their own.
-	r.lost = strings.Contains(string(w.options.Answer), `"$id"`)
+	r.lost = strings.Contains(string(schema), `"$id"`)
 	dropped := slices.ContainsFunc(left, func(u *UnsupportedError) bool { return slices.Contains(readKeywords, u.Keyword) })
 	if dropped || r.admits(r.root, r.call) {
 		return symbol, fmt.Errorf("%w: an object of this schema could be taken for a call of a function; it must not allow a function's name as "+

@@ -35,9 +35,12 @@ func TestToolsOrAnswer(t *testing.T) {
 		{"none", constrain.ToolOptions{Choice: constrain.ToolNone}, []string{answer}, []string{sum, text}},
 		{"required", constrain.ToolOptions{Choice: constrain.ToolRequired}, []string{sum, now}, []string{answer, text}},
 		{"one function", constrain.ToolOptions{Function: "now"}, []string{now}, []string{answer, sum}},
-		{"ordered", constrain.ToolOptions{AnswerOptions: constrain.SchemaOptions{Ordered: true}}, []string{sum, answer}, []string{`{"ages":[],"name":""}`}},
+		{"ordered", constrain.ToolOptions{Answer: &constrain.Answer{Options: constrain.SchemaOptions{Ordered: true}}}, []string{sum, answer}, []string{`{"ages":[],"name":""}`}},
 	} {
-		c.options.Answer = json.RawMessage(schema)
+		if c.options.Answer == nil {
+			c.options.Answer = new(constrain.Answer)
+		}
+		c.options.Answer.Schema = json.RawMessage(schema)
 		constraint, err := constrain.Tools(tok, weatherAndSum, c.options)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
@@ -91,7 +94,7 @@ func TestAnswerOrCall(t *testing.T) {
 		{`{"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"], "additionalProperties": false}}}`, true},
 		{`{"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "integer"}}}`, true},
 	} {
-		_, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: json.RawMessage(c.schema)})
+		_, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: &constrain.Answer{Schema: json.RawMessage(c.schema)}})
 		if (err == nil) != c.ok || err != nil && !errors.Is(err, llama.ErrUnsupported) {
 			t.Errorf("%s: %v", c.schema, err)
 		}
@@ -108,7 +111,7 @@ func TestAnswerOfManyReferences(t *testing.T) {
 	}
 	schema := `{"$ref": "#/$defs/a", "$defs": {` + defs.String() + `"i": {"type": "integer"}}}`
 	began := time.Now()
-	_, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: json.RawMessage(schema)})
+	_, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: &constrain.Answer{Schema: json.RawMessage(schema)}})
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("%v: %v", took, err)
 	}
@@ -118,15 +121,15 @@ func TestAnswerOfManyReferences(t *testing.T) {
 func TestAnswerErrors(t *testing.T) {
 	tok := tokenizer(t)
 	const hard = `{"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true}}, "additionalProperties": false}`
-	_, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: json.RawMessage(hard)})
+	_, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: &constrain.Answer{Schema: json.RawMessage(hard)}})
 	if u, ok := errors.AsType[*constrain.UnsupportedError](err); !ok || u.Keyword != "uniqueItems" || !strings.Contains(err.Error(), "answer") {
 		t.Errorf("%v", err)
 	}
-	c, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: json.RawMessage(hard), AnswerOptions: constrain.SchemaOptions{Lossy: true}})
+	c, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: &constrain.Answer{Schema: json.RawMessage(hard), Options: constrain.SchemaOptions{Lossy: true}}})
 	if err != nil || !accepts(t, tok, c, `{"tags": ["a", "a"]}`) || accepts(t, tok, c, `{"tags": [1]}`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: json.RawMessage(`{"type"`)}); err == nil {
+	if _, err := constrain.Tools(tok, weatherAndSum, constrain.ToolOptions{Answer: &constrain.Answer{Schema: json.RawMessage(`{"type"`)}}); err == nil {
 		t.Error("a schema that is no JSON is accepted")
 	}
 }

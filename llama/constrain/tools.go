@@ -32,11 +32,15 @@ type ToolOptions struct {
 	Function string // the one function to call, which is then required; "": any
 	Single   bool   // no more than one call
 	Lossy    bool   // also take schemas of arguments of which not all can be promised
-	// Answer is a JSON Schema. An answer that calls nothing is then one line of JSON that fits it, and no text stands beside calls. Nil: an
-	// answer is any text. It has no effect where a call is required.
-	Answer json.RawMessage
-	// AnswerOptions say how Answer is kept.
-	AnswerOptions SchemaOptions
+	// Answer is what an answer is that calls nothing, and then no text stands beside calls. Nil: any text. It has no effect where a call
+	// is required.
+	Answer *Answer
+}
+
+// Answer is a form of answers: one line of JSON that fits a schema.
+type Answer struct {
+	Schema  json.RawMessage
+	Options SchemaOptions // how the schema is kept
 }
 
 // Tools allows an answer that may call functions, in the way in which the model's family writes calls
@@ -46,7 +50,7 @@ type ToolOptions struct {
 // A call has the name of one of the functions, and arguments that fit its schema, from the first character on. A text beside calls
 // holds nothing that looks like the beginning of a call, so that what is read from the answer is what was meant.
 //
-// ToolOptions.Answer must be such that its values cannot be taken for calls, or the error is llama.ErrUnsupported. Where a model writes a call
+// ToolOptions.Answer must have a schema whose values cannot be taken for calls, or the error is llama.ErrUnsupported. Where a model writes a call
 // as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as its
 // "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //

@@ -228,10 +228,10 @@ func TestMessagesFunctionsAndForm(t *testing.T) {
 	if len(m.Content) != 1 || json.Unmarshal([]byte(m.Content[0].Text), &value) != nil || value.Name == nil || value.Age == nil {
 		t.Errorf("a question for a text: %s", m.said())
 	}
-	if s, _ := streamed(t, url, asked+form); s.said() != m.said() {
+	if s, _ := streamedMessage(t, url, asked+form); s.said() != m.said() {
 		t.Errorf("the stream says %s, the whole answer %s", s.said(), m.said())
 	}
-	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`)
+	status, body := url("/v1/messages", `{`+asked+`,"output_config":{"format":{"type":"json_schema","schema":{"properties":{"name":{}}}}}}`)
 	if status != 400 || !strings.Contains(body, "output_config.format: ") || !strings.Contains(body, "additionalProperties") {
 		t.Errorf("a form that could be taken for a call: status %d, %s", status, body)
 	}
@@ -296,7 +296,7 @@ func TestMessagesCallAndAnswer(t *testing.T) {
 	}
 }
 
-// Calls of functions that are eager come in pieces, others at once.
+// The arguments of calls come while they are written, unless a function says otherwise.
 func TestMessagesEagerCalls(t *testing.T) {
 	h := start(t, nil)
 	url := func(path, body string) (int, string) { return post(t, h, path, body) }
@@ -312,11 +312,11 @@ func TestMessagesEagerCalls(t *testing.T) {
 		}
 		return n
 	}
-	if n := deltas(weatherAsked + `]`); n != 1 {
+	if n := deltas(weatherAsked + `]`); n < 3 {
 		t.Errorf("the arguments came in %d pieces", n)
 	}
-	if n := deltas(strings.Replace(weatherAsked, `{"name"`, `{"eager_input_streaming":true,"name"`, 1) + `]`); n < 3 {
-		t.Errorf("the arguments of an eager function came in %d pieces", n)
+	if n := deltas(strings.Replace(weatherAsked, `{"name"`, `{"eager_input_streaming":false,"name"`, 1) + `]`); n != 1 {
+		t.Errorf("the arguments of a function that wants them as a whole came in %d pieces", n)
 	}
 }
 
@@ -358,12 +358,12 @@ func TestMessagesErrors(t *testing.T) {
 		{"no JSON", "POST", "/v1/messages", "right", `{`, 400, "invalid_request_error", "JSON"},
 		{"a thread", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"thread":{"type":"create"}}`, 400, "invalid_request_error", `"details":{"error_code":"thread_unsupported_request"}`},
 		{"a schema", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"output_config":{"format":{"type":"json_schema","schema":{"type":"string","pattern":"(a)\\1"}}}}`, 400, "invalid_request_error", "output_config.format"},
-		{"a function's schema", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"tools":[{"name":"f","input_schema":{"properties":{"a":{"pattern":"(a)\\1"}}}}]}`, 400, "invalid_request_error", "tools"},
+		{"a function's schema", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"tools":[{"name":"f","strict":true,"input_schema":{"properties":{"a":{"pattern":"(a)\\1"}}}}]}`, 400, "invalid_request_error", "tools"},
 		{"a form and an answer begun", "POST", "/v1/messages", "right", `{"model":"flint","max_tokens":5,"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"{"}],"output_config":{"format":{"type":"json_schema","schema":{}}}}`, 400, "invalid_request_error", "messages[1]"},
 		{"top_p", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_p":2}`, 400, "invalid_request_error", "top_p"},
 		{"top_k", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_k":-2}`, 400, "invalid_request_error", "top_k"},
 		{"a long prompt", "POST", "/v1/messages", "right", `{"model":"flint","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"` + long + `"}]}`, 400, "invalid_request_error", "tokens"},
-		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; there are: flint"},
+		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; it must be one of flint"},
 		{"an unknown model", "POST", "/v1/messages", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"an unknown model, counting", "POST", "/v1/messages/count_tokens", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"a wrong key", "POST", "/v1/messages", "wrong", `{"model":"flint",` + chat + `}`, 401, "authentication_error", "key"},

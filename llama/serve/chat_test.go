@@ -235,6 +235,10 @@ func TestChat(t *testing.T) {
 			}},
 		{"a schema of which not all can be kept", question + `,"max_tokens":5,"response_format":{"type":"json_schema","json_schema":{"name":"x","strict":false,
 			"schema":{"type":"array","uniqueItems":true}}}`, func(r []chatTold, u chatUsage) string { return wrong(strings.HasPrefix(r[0].Content, "[")) }},
+		{"a form, or a call", forecast + `,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object",
+			"properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}}`, func(r []chatTold, u chatUsage) string {
+			return wrong(len(r[0].Calls) == 1 && r[0].Finish == "tool_calls")
+		}},
 		{"a form, and tools that may not be called", forecast + `,"tool_choice":"none","max_tokens":10,"response_format":{"type":"json_object"}`,
 			func(r []chatTold, u chatUsage) string {
 				return wrong(len(r[0].Calls) == 0 && strings.HasPrefix(r[0].Content, "{"))
@@ -355,7 +359,8 @@ func TestChatErrors(t *testing.T) {
 		{ask + `,"tools":[` + weather + `],"tool_choice":{"type":"function","function":{"name":"g"}}`, "tool_choice.function.name", value, "no function of that name"},
 		{ask + `,"tools":[` + weather + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"g"}}]}}`,
 			"tool_choice.allowed_tools.tools[0].function.name", value, "no function of that name"},
-		{ask + `,"tools":[` + weather + `],"response_format":{"type":"json_object"}`, "response_format", unsupported, "tool"},
+		{ask + `,"tools":[` + weather + `],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"properties":{"name":{}}}}}`,
+			"response_format.json_schema.schema", "unsupported_value", "taken for a call"},
 		// The form.
 		{ask + `,"response_format":{"type":"xml"}`, "response_format.type", value, "xml"},
 		{ask + `,"response_format":{"type":"json_schema"}`, "response_format.json_schema", missing, "missing"},

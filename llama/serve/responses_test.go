@@ -101,6 +101,9 @@ func together(t *testing.T, body string) (put, final object, names []string) {
 const flatWeatherTool = `{"type":"function","name":"get_weather","description":"Tells the weather in a city.","strict":false,
 	"parameters":{"type":"object","properties":{"city":{"type":"string","description":"name of the city"}},"required":["city"]}}`
 
+const personFormat = `{"type":"json_schema","name":"person","strict":true,
+	"schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"],"additionalProperties":false}}`
+
 const timeTool = `{"type":"function","name":"get_time","description":"Tells the time in a city.","strict":true,
 	"parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}`
 
@@ -132,12 +135,14 @@ func TestResponses(t *testing.T) {
 		{"the functions that may be called", weather[:len(weather)-1] + `,` + timeTool + `],"parallel_tool_calls":false,
 			"tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"get_time"}]}`, "completed", `get_time{"city":"Nairobi"}`},
 		{"a call that is cut off", weather + `,"max_output_tokens":14`, "incomplete", `get_weather{"city":"`},
-		{"a schema", `"temperature":0,"input":"Sam is 18 years old.","text":{"format":{"type":"json_schema","name":"person","strict":true,
-			"schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"],"additionalProperties":false}}}`, "completed", "…"},
+		{"a schema", `"temperature":0,"input":"Sam is 18 years old.","text":{"format":` + personFormat + `}`, "completed", "…"},
 		{"a form that looks like a call", weather + `,"tool_choice":"none","text":{"format":{"type":"json_schema","name":"call","schema":{"type":"object",
 			"properties":{"name":{"const":"get_weather"},"parameters":{"type":"object","properties":{"city":{"const":"Nairobi"}},"required":["city"],
 			"additionalProperties":false}},"required":["name","parameters"],"additionalProperties":false}}}`, "completed",
 			`{"name": "get_weather", "parameters": {"city": "Nairobi"}}`},
+		{"a call, or a form", weather + `,"text":{"format":` + personFormat + `}`, "completed", `get_weather{"city":"Nairobi"}`},
+		{"a form, or a call", `"temperature":0,"input":"Sam is 18 years old.","tools":[` + flatWeatherTool + `],"tool_choice":"auto","text":{"format":` + personFormat + `}`,
+			"completed", "…"},
 		{"an object", `"temperature":0,"input":"Sam is 18 years old.","max_output_tokens":50,"text":{"format":{"type":"json_object"}}`, "", "…"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -253,7 +258,7 @@ func TestResponsesErrors(t *testing.T) {
 		param, code   string
 	}{
 		{"an unknown parameter", `"model":"flint","input":"a","temprature":1`, 400, "temprature", "unknown_parameter"},
-		{"no model", `"input":"a"`, 400, "model", "invalid_value"},
+		{"no model", `"input":"a"`, 400, "model", "missing_required_parameter"},
 		{"an unknown model", `"model":"granite","input":"a"`, 404, "model", "model_not_found"},
 		{"a long prompt", `"model":"flint","input":"` + strings.Repeat("garden ", 5000) + `"`, 400, "input", "context_length_exceeded"},
 		{"a negative temperature", `"model":"flint","input":"a","temperature":-1`, 400, "temperature", "invalid_value"},

@@ -49,7 +49,7 @@ func (s *Server) all() []route {
 	return routes
 }
 
-// shapeOf returns the shape of errors at a path that is asked for by another method than those that it has.
+// shapeOf returns the shape of errors at a path that is asked for by another method than those that it has, or below which nothing is.
 func shapeOf(path string) func(*wire.Error) any {
 	if strings.HasPrefix(path, "/v1/messages") {
 		return anthropic.Shape
@@ -71,7 +71,9 @@ func (s *Server) mux() http.Handler {
 	for path, allowed := range methods {
 		mux.Handle(path, s.enclose(route{"", path, shapeOf(path), otherMethod(allowed), true}))
 	}
-	mux.Handle("/", s.enclose(route{"", "", openai.Shape, nowhere, true}))
+	for _, path := range []string{"/", "/v1/messages/"} {
+		mux.Handle(path, s.enclose(route{"", "", shapeOf(path), nowhere, true}))
+	}
 	return mux
 }
 

@@ -202,7 +202,8 @@ func TestAnthropicErrors(t *testing.T) {
 		kind   shared.ErrorType
 		about  string
 	}{
-		{"a value out of range", func(p *anthropic.MessageNewParams) { p.Temperature = anthropic.Float(5) }, 400, "invalid_request_error", "temperature"},
+		{"a value out of range", func(p *anthropic.MessageNewParams) { p.Temperature = anthropic.Float(5) }, 400,
+			"invalid_request_error", "temperature"},
 		{"an unknown parameter", func(p *anthropic.MessageNewParams) { p.SetExtraFields(map[string]any{"frobnicate": 1}) }, 400,
 			"invalid_request_error", "frobnicate"},
 		{"a prompt that is too long", func(p *anthropic.MessageNewParams) { p.Messages = message(tooLong).Messages }, 400,

@@ -85,8 +85,9 @@ func TestOpenAIChatStreamed(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if text := text.String(); text != whole.Choices[0].Message.Content || !strings.HasPrefix(text, storyBegins) || !strings.HasSuffix(text, storyEnds) {
-		t.Errorf("streamed: %s\nin one piece: %s", text, whole.Choices[0].Message.Content)
+	equal(t, "deltas", text.String(), whole.Choices[0].Message.Content)
+	if text := text.String(); !strings.HasPrefix(text, storyBegins) || !strings.HasSuffix(text, storyEnds) {
+		t.Error(text)
 	}
 	if pieces < 10 || !finished {
 		t.Errorf("%d pieces, finished %v", pieces, finished)
@@ -281,11 +282,13 @@ func TestOpenAIErrors(t *testing.T) {
 		code   string
 	}{
 		{"a value out of range", func(p *openai.ChatCompletionNewParams) { p.Temperature = openai.Float(5) }, 400, "temperature", ""},
-		{"a value of another type", func(p *openai.ChatCompletionNewParams) { p.SetExtraFields(map[string]any{"top_p": "all"}) }, 400, "top_p", ""},
-		{"an unknown parameter", func(p *openai.ChatCompletionNewParams) { p.SetExtraFields(map[string]any{"frobnicate": 1}) }, 400, "frobnicate", ""},
+		{"a value of another type", func(p *openai.ChatCompletionNewParams) { p.SetExtraFields(map[string]any{"top_p": "all"}) }, 400,
+			"top_p", ""},
+		{"an unknown parameter", func(p *openai.ChatCompletionNewParams) { p.SetExtraFields(map[string]any{"frobnicate": 1}) }, 400,
+			"frobnicate", ""},
 		{"an unknown model", func(p *openai.ChatCompletionNewParams) { p.Model = "granite" }, 404, "model", "model_not_found"},
-		{"a prompt that is too long", func(p *openai.ChatCompletionNewParams) { p.Messages[0] = openai.UserMessage(tooLong) }, 400, "messages",
-			"context_length_exceeded"},
+		{"a prompt that is too long", func(p *openai.ChatCompletionNewParams) { p.Messages[0] = openai.UserMessage(tooLong) }, 400,
+			"messages", "context_length_exceeded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			request := chat(capitalQuestion)

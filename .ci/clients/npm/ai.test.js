@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, embed, embedMany, generateObject, generateText, jsonSchema, Output, stepCountIs, streamObject, streamText, tool } from 'ai';
+import {
+  APICallError, embed, embedMany, generateObject, generateText, jsonSchema, Output, stepCountIs, streamObject, streamText, tool,
+} from 'ai';
 import { capital, long, person, story, tooLong, weather } from './support/flint.js';
 import { leaves } from './support/leaving.js';
 import { key, smallURL, url } from './support/server.js';
@@ -85,12 +87,14 @@ test('an object streamed', async () => {
 
 test('an object, where the client knows of json_object alone', async () => {
   const model = createOpenAICompatible({ ...options, supportsStructuredOutputs: false, baseURL: `${url}/v1` })('flint');
-  const { object } = await generateObject({ ...greedy, model, output: 'no-schema', prompt: 'Write JSON for a person named Nina, age 64, who likes noodles.' });
+  const prompt = 'Write JSON for a person named Nina, age 64, who likes noodles.';
+  const { object } = await generateObject({ ...greedy, model, output: 'no-schema', prompt });
   assert.equal(object.name, 'Nina');
 });
 
 test('a completion', async () => {
-  const { text } = await generateText({ ...greedy, model: provider.completionModel('flint'), prompt: capital.question, maxOutputTokens: 30 });
+  const model = provider.completionModel('flint');
+  const { text } = await generateText({ ...greedy, model, prompt: capital.question, maxOutputTokens: 30 });
   assert.ok(text.length > 0); // the client writes a conversation of its own form, which Flint has never seen
 });
 

@@ -95,7 +95,8 @@ test('a question, a call, its result, the answer', async () => {
 
 test('a call streamed', async () => {
   const parts = [];
-  const stream = client.messages.stream({ ...greedy, messages: user(weather.question), tools }).on('inputJson', (part) => parts.push(part));
+  const stream = client.messages.stream({ ...greedy, messages: user(weather.question), tools });
+  stream.on('inputJson', (part) => parts.push(part));
   const message = await stream.finalMessage();
   assert.equal(message.stop_reason, 'tool_use');
   const call = message.content.find((block) => block.type === 'tool_use');
@@ -125,7 +126,8 @@ for (const stream of [false, true]) {
 
 test('what programs send besides', async () => {
   const cache_control = { type: 'ephemeral' };
-  const [call] = [{ type: 'tool_use', id: 'toolu_1', name: weather.name, input: weather.arguments, cache_control }];
+  const call = { type: 'tool_use', id: 'toolu_1', name: weather.name, input: weather.arguments, cache_control };
+  const content = [{ type: 'text', text: weather.result }];
   const answer = await client.messages.create({
     ...greedy,
     metadata: { user_id: 'somebody' },
@@ -138,10 +140,7 @@ test('what programs send besides', async () => {
     messages: [
       { role: 'user', content: [{ type: 'text', text: weather.question, cache_control }] },
       { role: 'assistant', content: [{ type: 'text', text: '' }, call] },
-      {
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: call.id, is_error: false, content: [{ type: 'text', text: weather.result }], cache_control }],
-      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, is_error: false, content, cache_control }] },
     ],
   }, { headers: { 'anthropic-beta': 'prompt-caching-2024-07-31' } });
   assert.equal(answer.content[0].text, weather.answer);
@@ -207,6 +206,9 @@ test('errors', async (t) => {
     const asked = client.messages.create({ ...greedy, messages, model: 'granite' });
     await assert.rejects(asked, (e) => e instanceof Anthropic.NotFoundError && e.error.error.type === 'not_found_error');
   });
+  await t.test('what the server does not do', async () => {
+    await assert.rejects(client.messages.batches.list(), (e) => e instanceof Anthropic.NotFoundError && e.error.error.type === 'not_found_error');
+  });
   await t.test('a wrong key', async () => {
     const asked = client.withOptions({ apiKey: 'guessed' }).messages.create({ ...greedy, messages });
     await assert.rejects(asked, (e) => e instanceof Anthropic.AuthenticationError && e.error.error.type === 'authentication_error');
@@ -214,7 +216,8 @@ test('errors', async (t) => {
 });
 
 async function begin() {
-  const request = { ...greedy, max_tokens: 2000, messages: user('Count.'), output_config: { format: { type: 'json_schema', schema: long } } };
+  const output_config = { format: { type: 'json_schema', schema: long } };
+  const request = { ...greedy, max_tokens: 2000, messages: user('Count.'), output_config };
   const stream = small.messages.stream(request);
   await new Promise((resolve, reject) => stream.once('text', resolve).once('error', reject));
   return { whole: stream.done(), leave: () => stream.abort() };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
 import { capital, completion, long, person, story, tooLong, weather } from './support/flint.js';
 import { crowd, leaves } from './support/leaving.js';
 import { key, smallURL, url } from './support/server.js';
@@ -83,7 +84,8 @@ test('chat streamed without usage', async () => {
 
 test("chat through the client's helper for streams", async () => {
   const deltas = [];
-  const runner = client.chat.completions.stream({ ...greedy, messages: user(capital.question) }).on('content', (delta) => deltas.push(delta));
+  const runner = client.chat.completions.stream({ ...greedy, messages: user(capital.question) });
+  runner.on('content', (delta) => deltas.push(delta));
   assert.equal(await runner.finalContent(), capital.answer);
   assert.equal(deltas.join(''), capital.answer);
 });
@@ -198,6 +200,29 @@ test('an answer in a type', async () => {
   assert.deepEqual(answer.choices[0].message.parsed, person.value);
   const streamed = await client.chat.completions.stream(request).finalChatCompletion();
   assert.deepEqual(streamed.choices[0].message.parsed, person.value);
+});
+
+// Whatever Flint means by them: every answer that is complete is of its type.
+test('answers in types of many kinds', async (t) => {
+  const list = z.object({ value: z.enum(['a', 'b']), get next() { return list.nullable(); } });
+  for (const [name, kind] of Object.entries({
+    email: z.email(), url: z.url(), uuid: z.uuid(), date: z.iso.date(), time: z.iso.time(), phone: z.e164(),
+    ip: z.union([z.ipv4(), z.ipv6()]),
+    whole: z.int().min(-5).max(12), cents: z.number().multipleOf(0.01), between: z.number().gt(5).lt(7), text: z.string().min(3).max(8),
+    plate: z.string().regex(/^[A-Z]{3}-\d{4}$/), other: z.string().regex(/^(?!foo)[a-z]{1,9}$/), choice: z.enum(['yes', 'no']).nullable(),
+    few: z.array(z.boolean()).min(2).max(4), pair: z.tuple([z.literal('x'), z.int()]), map: z.record(z.enum(['a', 'b']), z.int()),
+    kinds: z.discriminatedUnion('t', [z.object({ t: z.literal('a'), a: z.int() }), z.object({ t: z.literal('b'), b: z.null() })]), list,
+  })) {
+    await t.test(name, async () => {
+      const answer = await client.chat.completions.create({
+        model: 'flint', seed: 3, max_tokens: 300, messages: user('Write JSON for a person named Nina.'),
+        response_format: zodResponseFormat(z.object({ x: kind }), name),
+      });
+      const [{ message, finish_reason }] = answer.choices;
+      assert.equal(finish_reason, 'stop', message.content);
+      z.object({ x: kind }).parse(JSON.parse(message.content));
+    });
+  }
 });
 
 test('an answer in any JSON', async () => {

@@ -43,12 +43,11 @@ func Start() (servers *Servers, err error) {
 		return nil, err
 	}
 	s.close = append(s.close, light.Close)
-	if s.URL, err = s.start(serve.Options{Models: []serve.Model{{Name: "flint", Loaded: strong}, {Name: "pebble", Loaded: light}}}); err != nil {
+	models := []serve.Model{{Name: "flint", Loaded: strong}, {Name: "pebble", Loaded: light}}
+	if s.URL, err = s.start(serve.Options{Models: models}); err != nil {
 		return nil, err
 	}
-	s.Small, err = s.start(serve.Options{
-		Models: []serve.Model{{Name: "flint", Loaded: strong}}, Pool: llama.PoolOptions{MaxSessions: 1}, MaxQueue: 1,
-	})
+	s.Small, err = s.start(serve.Options{Models: models[:1], Pool: llama.PoolOptions{MaxSessions: 1}, MaxQueue: 1})
 	return s, err
 }
 

@@ -15,11 +15,11 @@ export async function leaves(begin, ask) {
   const left = performance.now();
   await ask();
   const waited = performance.now() - left;
-  assert.ok(waited < long / 2, `after its client left, the answer kept another waiting for ${waited | 0} ms; all of it takes ${long | 0} ms`);
+  assert.ok(waited < long / 2, `the answer of a client that left kept another waiting for ${waited | 0} ms; all of it takes ${long | 0} ms`);
 }
 
-// crowd checks what a client is told when too many ask at once. begin is as for leaves; ask(), started eight times while the long answer is
-// computed, must fail with an error that refused recognises, but for those that the server lets wait. It returns the errors.
+// crowd checks what a client is told when too many ask at once. begin is as for leaves; ask(), started eight times while the long answer
+// is computed, must fail with an error that refused recognises, but for those that the server lets wait. It returns the errors.
 export async function crowd(begin, ask, refused) {
   const answer = await begin();
   const asked = Array.from({ length: 8 }, ask);

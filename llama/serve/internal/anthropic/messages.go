@@ -64,7 +64,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 	if q.conversation, err = in.conversation(); err != nil {
 		return in, q, err
 	}
-	if q.tools, err = in.tools(r.Header); err != nil {
+	if q.tools, err = in.tools(); err != nil {
 		return in, q, err
 	}
 	form, place, err := in.form()
@@ -168,9 +168,6 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
-		return err
-	}
 	prompt, err := q.prompt(ctx, m)
 	if err != nil {
 		return err
@@ -206,10 +203,13 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string]int{"input_tokens": len(prompt)})
 }
 
-// prompt returns the tokens that the answer comes after. Where the answer is begun already, the beginning stands behind the opening of the
+// prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after. Where the answer is begun already, the beginning stands behind the opening of the
 // assistant's turn as if the model had just written it, and the turn is left open.
 func (q *question) prompt(ctx context.Context, m *ask.Model) ([]llama.Token, error) {
-	prompt, err := m.Prompt(ctx, q.history, llama.TemplateOptions{Tools: q.tools.offer.List}, q.names)
+	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
+		return nil, err
+	}
+	prompt, err := m.Prompt(ctx, q.history, q.params.Template, q.names)
 	if err != nil || q.begun == "" {
 		return prompt, err
 	}

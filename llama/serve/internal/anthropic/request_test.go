@@ -90,13 +90,13 @@ func TestTools(t *testing.T) {
 		choice string
 		want   constrain.ToolOptions
 	}{
-		{`null`, constrain.ToolOptions{}},
-		{`{"type":"auto"}`, constrain.ToolOptions{}},
-		{`{"type":"auto","disable_parallel_tool_use":true}`, constrain.ToolOptions{Single: true}},
-		{`{"type":"any"}`, constrain.ToolOptions{Choice: constrain.ToolRequired}},
-		{`{"type":"any","disable_parallel_tool_use":true}`, constrain.ToolOptions{Choice: constrain.ToolRequired, Single: true}},
-		{`{"type":"tool","name":"now"}`, constrain.ToolOptions{Choice: constrain.ToolRequired, Function: "now"}},
-		{`{"type":"none"}`, constrain.ToolOptions{Choice: constrain.ToolNone}},
+		{`null`, constrain.ToolOptions{Lossy: true}},
+		{`{"type":"auto"}`, constrain.ToolOptions{Lossy: true}},
+		{`{"type":"auto","disable_parallel_tool_use":true}`, constrain.ToolOptions{Lossy: true, Single: true}},
+		{`{"type":"any"}`, constrain.ToolOptions{Lossy: true, Choice: constrain.ToolRequired}},
+		{`{"type":"any","disable_parallel_tool_use":true}`, constrain.ToolOptions{Lossy: true, Choice: constrain.ToolRequired, Single: true}},
+		{`{"type":"tool","name":"now"}`, constrain.ToolOptions{Lossy: true, Choice: constrain.ToolRequired, Function: "now"}},
+		{`{"type":"none"}`, constrain.ToolOptions{Lossy: true, Choice: constrain.ToolNone}},
 	} {
 		q, err := read(`{` + hello + `,"tools":[` + weather + `,` + odd + `}],"tool_choice":` + c.choice + `}`)
 		if err != nil {
@@ -111,24 +111,23 @@ func TestTools(t *testing.T) {
 			t.Errorf("the functions are %s", list)
 		}
 	}
-	eager := strings.TrimSuffix(weather, "}") + `,"eager_input_streaming":true}`
+	strict := strings.TrimSuffix(weather, "}") + `,"strict":true}`
 	for _, c := range []struct {
-		tools, beta  string
-		eager, lossy bool
-		strict       []string
+		tools  string
+		eager  bool
+		strict []string
 	}{
-		{weather + `,` + odd + `}`, "", false, false, []string{"weather", "now"}},
-		{eager + `,` + odd + `}`, "", true, false, []string{"weather", "now"}},
-		{weather + `,` + odd + `,"strict":false}`, "prompt-caching-2024-07-31,fine-grained-tool-streaming-2025-05-14", true, true, []string{"weather"}},
-		{strings.TrimSuffix(weather, "}") + `,"strict":true,"eager_input_streaming":false},` + odd + `,"strict":false}`, "fine-grained-tool-streaming-2025-05-14",
-			false, true, []string{"weather"}},
+		{weather + `,` + odd + `}`, true, nil},
+		{strict + `,` + odd + `,"strict":false}`, true, []string{"weather"}},
+		{strict + `,` + odd + `,"strict":true}`, true, []string{"weather", "now"}},
+		{strings.TrimSuffix(weather, "}") + `,"eager_input_streaming":false},` + odd + `}`, false, nil},
 	} {
-		q, err := read(`{`+hello+`,"tools":[`+c.tools+`]}`, "Anthropic-Beta", "no-such-feature", "Anthropic-Beta", c.beta)
+		q, err := read(`{`+hello+`,"tools":[`+c.tools+`]}`, "Anthropic-Beta", "no-such-feature")
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if o := q.tools.offer; q.tools.eager != c.eager || o.Options.Lossy != c.lossy || !reflect.DeepEqual(o.Strict, c.strict) {
+		if o := q.tools.offer; q.tools.eager != c.eager || !o.Options.Lossy || !reflect.DeepEqual(o.Strict, c.strict) {
 			t.Errorf("%s: eager %v, %+v", c.tools, q.tools.eager, o)
 		}
 	}

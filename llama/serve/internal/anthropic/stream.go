@@ -74,8 +74,8 @@ func (s *streamed) end() error {
 func (s *streamed) send(name string, event any) error { return s.events.Send(name, event) }
 
 // stream answers with a stream. The status is decided by the first event: an error that comes before any piece of the answer is no stream.
-// An error that comes later is an event too, the last one. The arguments of calls come while they are written where that is asked for (eager),
-// and otherwise when they are complete: then the blocks never have a call that the end of the answer breaks off, which is text.
+// An error that comes later is an event too, the last one. The arguments of calls come while they are written (eager), or else when
+// they are complete: then the blocks never have a call that the end of the answer breaks off, which is text.
 func stream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
 	e, ok, err := answers.Next(nil)
 	if err != nil {

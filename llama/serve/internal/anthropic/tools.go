@@ -3,9 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -16,12 +14,8 @@ import (
 type tools struct {
 	offer ask.Tools
 	names []string // of the functions
-	eager bool     // arguments of calls are to be streamed while they come
+	eager bool     // no function says that the arguments of its calls are not to be streamed while they come
 }
-
-// eagerFeature is the anthropic-beta that asks for arguments to be streamed while they come, for all functions that do not say otherwise
-// themselves. What follows in its name is a date.
-const eagerFeature = "fine-grained-tool-streaming"
 
 // toolRules are the members of a function that are not read.
 var toolRules = wire.Rules{
@@ -32,15 +26,14 @@ var toolRules = wire.Rules{
 }
 
 // tools reads tools and tool_choice.
-func (in *request) tools(h http.Header) (t tools, err error) {
-	feature := strings.Contains(strings.Join(h.Values("Anthropic-Beta"), ","), eagerFeature)
+func (in *request) tools() (t tools, err error) {
 	var list []json.RawMessage
 	if in.Tools != nil {
 		if list, err = wire.List("tools", in.Tools); err != nil {
 			return t, err
 		}
 	}
-	t.eager = len(list) > 0 // until a function says otherwise: one stream cannot have both ways
+	t.eager, t.offer.Options.Lossy = true, true // the model sees the schemas, kept or not
 	for i, raw := range list {
 		at := fmt.Sprintf("tools[%d]", i)
 		var kind struct{ Type any }
@@ -53,7 +46,7 @@ func (in *request) tools(h http.Header) (t tools, err error) {
 			Name        string          `json:"name"`
 			Description string          `json:"description"`
 			Schema      json.RawMessage `json:"input_schema"`
-			Strict      *bool           `json:"strict"`
+			Strict      bool            `json:"strict"`
 			Eager       *bool           `json:"eager_input_streaming"`
 		}
 		if err := wire.Object(at, raw, toolRules, &f); err != nil {
@@ -68,14 +61,10 @@ func (in *request) tools(h http.Header) (t tools, err error) {
 			return t, wire.Bad(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
 		}
 		t.names = append(t.names, f.Name)
-		if f.Eager != nil {
-			t.eager = t.eager && *f.Eager
-		} else {
-			t.eager = t.eager && feature
+		if f.Eager != nil && !*f.Eager {
+			t.eager = false // one stream cannot have both ways
 		}
-		if f.Strict != nil && !*f.Strict {
-			t.offer.Options.Lossy = true
-		} else {
+		if f.Strict {
 			t.offer.Strict = append(t.offer.Strict, f.Name)
 		}
 		function, err := asOpenAI(f.Name, f.Description, f.Schema)

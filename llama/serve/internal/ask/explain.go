@@ -98,11 +98,11 @@ func explain(ctx context.Context, err error, names Names) *wire.Error {
 	return wire.Of(err)
 }
 
-// trim returns an error's text without the name of the package that it came from.
+// trim returns an error's text without the names of the packages that it came from.
 func trim(err error) string {
 	text := err.Error()
 	for _, name := range []string{"llama: ", "constrain: "} {
-		text = strings.TrimPrefix(text, name)
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
 	}
-	return text
+	return strings.Replace(text, "llama: unsupported: ", "", 1)
 }

@@ -53,8 +53,12 @@ type Form struct {
 	Lossy  bool            // keep what can be kept of the schema
 }
 
-// AnyObject is the schema of all JSON objects.
-var anyObject = json.RawMessage(`{"type":"object"}`)
+// anyObject is the schema of all JSON objects; noCall leaves out those that could be taken for a call of a function.
+var (
+	anyObject = json.RawMessage(`{"type":"object"}`)
+	noCall    = json.RawMessage(`{"type":"object","properties":{"parameters":{"type":["array","string","number","boolean","null"]},` +
+		`"arguments":{"type":["array","string","number","boolean","null"]}}}`)
+)
 
 // AnyObject is the form of any JSON object.
 func AnyObject() Form { return Form{Schema: anyObject} }
@@ -78,7 +82,10 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 			if _, err := tools.constraint(t); err != nil {
 				return bad(ctx, err, names, "tools")
 			}
-			tools.Options.Answer, tools.Options.AnswerOptions = form.Schema, o
+			if string(form.Schema) == string(anyObject) {
+				form.Schema = noCall
+			}
+			tools.Options.Answer = &constrain.Answer{Schema: form.Schema, Options: o}
 			if c, err = tools.constraint(t); err != nil {
 				return bad(ctx, err, names, "schema")
 			}

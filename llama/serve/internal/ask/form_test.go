@@ -46,6 +46,52 @@ func allows(t *testing.T, model *llama.Model, c llama.Constraint, text string) b
 	return true
 }
 
+// Functions may be on offer beside a form: the answer calls or has the form. It is any object that is no call where no schema says more.
+func TestToolsAndForm(t *testing.T) {
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{Lease: &models.Lease{Model: model}}
+	names := Names{"tools": "tools", "schema": "text.format.schema"}
+	tools := Tools{List: []json.RawMessage{functionNamed("weather", plainSchema)}}
+	person := Form{Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
+	const call = `{"name": "weather", "parameters": {"city": "Rome"}}`
+	for _, c := range []struct {
+		name  string
+		tools Tools
+		form  Form
+		want  map[string]bool
+	}{
+		{"a schema", tools, person, map[string]bool{call: true, `{"name": "Ann"}`: true, `{"age": 7}`: false, "Hello": false}},
+		{"any object", tools, AnyObject(), map[string]bool{call: true, `{"name": "Ann", "age": 7}`: true, `{"name": "weather", "parameters": {"city": 1`: false, "Hello": false}},
+		{"no choice", Tools{List: tools.List, Options: constrain.ToolOptions{Choice: constrain.ToolNone}}, person, map[string]bool{call: false, `{"name": "Ann"}`: true}},
+	} {
+		var p llama.Params
+		if err := m.Constrain(t.Context(), &p, c.tools, c.form, names); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for text, want := range c.want {
+			if got := allows(t, model, p.Constraint, text); got != want {
+				t.Errorf("%s: %s: %v, want %v", c.name, text, got, want)
+			}
+		}
+	}
+	for place, c := range map[string]struct {
+		tools Tools
+		form  Form
+	}{
+		"tools":              {Tools{List: []json.RawMessage{functionNamed("time", hardSchema)}}, person},
+		"text.format.schema": {tools, Form{Schema: json.RawMessage(`{"properties":{"name":{}}}`)}},
+	} {
+		var p llama.Params
+		if e, ok := errors.AsType[*wire.Error](m.Constrain(t.Context(), &p, c.tools, c.form, names)); !ok || e.Status != 400 || e.Param != place {
+			t.Errorf("%s: %+v", place, e)
+		}
+	}
+}
+
 func TestToolsConstraint(t *testing.T) {
 	model, err := embedded()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
-	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -50,7 +49,6 @@ func chatNames() ask.Names {
 	n["Params.MaxTokens"], n["Params.Logprobs"] = "max_completion_tokens", "top_logprobs"
 	n["history"], n["history["], n["prompt"] = "messages", "messages[", "messages"
 	n["Params.Template.Tools["], n["tools"] = "tools[", "tools"
-	n["schema"] = "response_format.json_schema.schema"
 	return n
 }
 
@@ -73,11 +71,13 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	choices, err := c.choices(ctx, m, in.LogitBias)
+	names := chatNames()
+	names["schema"] = in.ResponseFormat.place()
+	choices, err := c.choices(ctx, m, in.LogitBias, names)
 	if err != nil {
 		return err
 	}
-	answers, err := m.Ask(ctx, choices, chatNames())
+	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
 	}
@@ -140,15 +140,11 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.form, err = in.ResponseFormat.form(); err != nil {
 		return c, err
 	}
-	if len(in.Tools) > 0 && c.form.Schema != nil && c.tools.Options.Choice != constrain.ToolNone {
-		return c, wire.Unsupported("response_format", `response_format asks for a form, in which no tool can be called: leave it or tools out, or set tool_choice to "none"`)
-	}
 	return c, nil
 }
 
 // choices returns the answers that a model is asked for.
-func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float32) ([]ask.Choice, error) {
-	names := chatNames()
+func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float32, names ask.Names) ([]ask.Choice, error) {
 	p := c.params
 	var err error
 	if p.Mask, err = m.NewBias(bias, "logit_bias"); err != nil {

@@ -104,7 +104,7 @@ type chatChoice struct {
 	Finish   string        `json:"finish_reason"`
 
 	text  strings.Builder // of Message
-	calls []strings.Builder
+	calls [][]byte        // the arguments of Message.ToolCalls
 }
 
 // chatMessage is a whole answer. Its content is null where it calls functions and says nothing beside.
@@ -134,9 +134,9 @@ func (a *chatAnswer) add(t *chatTeller, e ask.Event) {
 		if part.Type != "" {
 			call := chatCall{ID: part.ID, Type: part.Type}
 			call.Function.Name = part.Function.Name
-			c.Message.ToolCalls, c.calls = append(c.Message.ToolCalls, call), append(c.calls, strings.Builder{})
+			c.Message.ToolCalls, c.calls = append(c.Message.ToolCalls, call), append(c.calls, nil)
 		}
-		c.calls[part.Index].WriteString(part.Function.Arguments)
+		c.calls[part.Index] = append(c.calls[part.Index], part.Function.Arguments...)
 	}
 	if c.Logprobs == nil {
 		c.Logprobs = d.Logprobs
@@ -151,7 +151,7 @@ func (a *chatAnswer) add(t *chatTeller, e ask.Event) {
 		c.Message.Content = &text
 	}
 	for i := range c.calls {
-		c.Message.ToolCalls[i].Function.Arguments = c.calls[i].String()
+		c.Message.ToolCalls[i].Function.Arguments = string(c.calls[i])
 	}
 	a.Usage.add(e.Piece.Stats, e.Choice == 0)
 }

@@ -53,15 +53,14 @@ type prompt struct {
 
 // ReadJSON reads either form.
 func (p *prompts) ReadJSON(at string, value json.RawMessage) error {
-	if value[0] == '"' {
-		*p = make(prompts, 1)
-		return (*p)[0].ReadJSON(at, value)
+	first := value[0]
+	if first == '[' {
+		first = wire.First(value)
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(value, &list) != nil || len(list) == 0 {
+	switch {
+	case first == 0 || first != '"' && value[0] != '[':
 		return wire.Bad(at, "%s must be a string, or a list of strings, of tokens or of lists of tokens", at)
-	}
-	if first := list[0][0]; first != '"' && first != '[' {
+	case value[0] == '"' || first != '"' && first != '[':
 		*p = make(prompts, 1)
 		return (*p)[0].ReadJSON(at, value)
 	}

@@ -36,8 +36,7 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 		in.texts = make([]string, 1)
 		return wire.Decode(at, value, &in.texts[0])
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(value, &list); err == nil && len(list) > 0 && list[0][0] != '"' && list[0][0] != 'n' {
+	if first := wire.First(value); first == '[' || first == '-' || first >= '0' && first <= '9' {
 		return wire.Unsupported(at, "%s is a list of tokens, which are not supported: send texts", at)
 	}
 	if err := wire.Decode(at, value, &in.texts); err != nil {

@@ -38,3 +38,11 @@ func (f *responseFormat) form() (ask.Form, error) {
 	}
 	return ask.Form{Schema: f.JSONSchema.Schema, Lossy: f.JSONSchema.Strict != nil && !*f.JSONSchema.Strict}, nil
 }
+
+// place returns where the form stands in the request.
+func (f *responseFormat) place() string {
+	if f != nil && f.JSONSchema != nil {
+		return "response_format.json_schema.schema"
+	}
+	return "response_format"
+}

@@ -1,5 +1,18 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models. What each
 // parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
+//
+// Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta, and
+// stream_options.include_stats. What OpenAI leaves open, or does otherwise, is decided so:
+//
+//   - A stream and a whole answer say the same: see chatTeller. A call that the end of the answer breaks off stays a call, with the arguments
+//     that came until then, and finish_reason is "length".
+//   - Log-probabilities are told of all tokens that the model chose, those of calls and of a stop string included.
+//   - With tool_choice "none" the model is not shown the functions.
+//   - A schema of response_format is kept as a whole or refused, unless its strict is false; one of a function where its strict is true.
+//   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
+//   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first where the model
+//     wants one. A prompt of tokens is taken as it is.
+//   - Refused by name are echo with logprobs, best_of that compares, suffix, embeddings of tokens, and dimensions other than the model's.
 package openai
 
 import (

@@ -79,7 +79,7 @@ func TestHarmless(t *testing.T) {
 		if tools.Options.Choice == constrain.ToolNone {
 			tools.Options.Choice = constrain.ToolAuto // of no tools, the same
 		}
-		if !reflect.DeepEqual(p, want) || len(tools.List) > 0 || tools.Options != (constrain.ToolOptions{}) || in.Text.form().Schema != nil || len(history) != 1 {
+		if !reflect.DeepEqual(p, want) || len(tools.List) > 0 || !reflect.DeepEqual(tools.Options, constrain.ToolOptions{}) || in.Text.form().Schema != nil || len(history) != 1 {
 			t.Errorf("%s: %+v, %+v, %v", member, p, tools, history)
 		}
 	}
@@ -250,7 +250,7 @@ func TestOffer(t *testing.T) {
 		for _, f := range tools.List {
 			list = append(list, string(f))
 		}
-		if err != nil || !reflect.DeepEqual(list, c.list) || !reflect.DeepEqual(tools.Strict, c.strict) || !reflect.DeepEqual(tools.Allowed, c.allowed) || tools.Options != c.options {
+		if err != nil || !reflect.DeepEqual(list, c.list) || !reflect.DeepEqual(tools.Strict, c.strict) || !reflect.DeepEqual(tools.Allowed, c.allowed) || !reflect.DeepEqual(tools.Options, c.options) {
 			t.Errorf("%s: %q, %+v, %v", c.members, list, tools, err)
 		}
 	}

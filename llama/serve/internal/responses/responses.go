@@ -20,7 +20,6 @@ package responses
 import (
 	"net/http"
 
-	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -60,9 +59,6 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	prompt, err := m.Prompt(ctx, history, params.Template, names)
 	if err != nil {
 		return err
-	}
-	if tools.Options.Choice == constrain.ToolNone {
-		params.Template.Tools = nil // the model was shown them; what looks like a call is text
 	}
 	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: true, Params: params}}, names)
 	if err != nil {

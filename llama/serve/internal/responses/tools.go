@@ -114,7 +114,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 // readAllowed reads the functions of which some may or must be called.
 func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	var in struct {
-		Mode  string  `json:"mode" wire:"required"`
+		Mode  string      `json:"mode" wire:"required"`
 		Tools []reference `json:"tools" wire:"required"`
 	}
 	if err := wire.Object(at, value, wire.Rules{"type": wire.Harmless()}, &in); err != nil {

@@ -25,6 +25,7 @@ type request struct {
 	Names    []string        `json:"names"`
 	Bias     map[string]int  `json:"bias"`
 	Parts    []part          `json:"parts"`
+	Tokens   []int           `json:"tokens"`
 	Any      json.RawMessage `json:"any"`
 	Choice   *choice         `json:"choice"`
 	Word     word            `json:"word"`
@@ -95,6 +96,9 @@ func TestRead(t *testing.T) {
 		{`{"name":"a","count":3.0}`, request{Name: "a", Count: 3}},
 		{`{"name":"a","count":3e2}`, request{Name: "a", Count: 300}},
 		{`{"name":"a","flag":null,"count":null,"names":null,"parts":null,"user":null,"old":null}`, request{Name: "a"}},
+		{`{"name":"a","tokens":[1, 2 ,-3]}`, request{Name: "a", Tokens: []int{1, 2, -3}}},
+		{`{"name":"a","tokens":[1.0,2e1]}`, request{Name: "a", Tokens: []int{1, 20}}},
+		{`{"name":"a","tokens":[]}`, request{Name: "a", Tokens: []int{}}},
 		{`{"name":"a","names":[],"bias":{}}`, request{Name: "a", Names: []string{}, Bias: map[string]int{}}},
 		{`{"name":"a","user":{"any":"thing"},"store":false}`, request{Name: "a"}},
 		{`{"name":"a","parts":[{"type":"t","text":null,"mark":1,"refusal":""}]}`, request{Name: "a", Parts: []part{{Type: "t"}}}},
@@ -168,6 +172,9 @@ func TestReadErrors(t *testing.T) {
 		{`{"name":"a","bias":{"5":true}}`, "invalid_type", "bias.5", "must be a whole number, not true"},
 		{`{"name":"a","parts":{}}`, "invalid_type", "parts", "must be an array, not an object"},
 		{`{"name":"a","parts":[[]]}`, "invalid_type", "parts[0]", "must be an object, not an array"},
+		{`{"name":"a","tokens":[1,null]}`, "invalid_type", "tokens[1]", "must be a whole number, not null"},
+		{`{"name":"a","tokens":[1,"2"]}`, "invalid_type", "tokens[1]", "must be a whole number, not a string"},
+		{`{"name":"a","tokens":[1,[2]]}`, "invalid_type", "tokens[1]", "must be a whole number, not an array"},
 		// What reads itself.
 		{`{"name":"a","choice":""}`, "invalid_value", "choice", "choice: it is no word"},
 		{`{"name":"a","choice":"place"}`, "invalid_value", "choice[2].role", "choice[2].role: it is a wizard"},
@@ -213,9 +220,17 @@ func TestReadBody(t *testing.T) {
 func TestNames(t *testing.T) {
 	got := Names(&request{}, rules)
 	slices.Sort(got)
-	want := []string{"any", "bias", "choice", "count", "depth", "flag", "name", "names", "old", "parts", "scale", "seed", "store", "user", "word"}
+	want := []string{"any", "bias", "choice", "count", "depth", "flag", "name", "names", "old", "parts", "scale", "seed", "store", "tokens", "user", "word"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	for array, want := range map[string]byte{`[]`: 0, "[ \n]": 0, `[1]`: '1', ` [ "x"]`[1:]: '"', "[\t[]]": '[', `[null]`: 'n'} {
+		if got := First(json.RawMessage(array)); got != want {
+			t.Errorf("%q: got %q, want %q", array, got, want)
+		}
 	}
 }
 
