@@ -67,7 +67,7 @@ func (in *request) tools() (t tools, err error) {
 		if f.Strict {
 			t.offer.Strict = append(t.offer.Strict, f.Name)
 		}
-		function, err := asOpenAI(f.Name, f.Description, f.Schema)
+		function, err := ask.Function(f.Name, f.Description, f.Schema)
 		if err != nil {
 			return t, err
 		}
@@ -77,19 +77,6 @@ func (in *request) tools() (t tools, err error) {
 		err = t.choose(in.ToolChoice)
 	}
 	return t, err
-}
-
-// asOpenAI returns a function as llama.TemplateOptions has it, and chat templates.
-func asOpenAI(name, description string, schema json.RawMessage) (json.RawMessage, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
-	return wire.Encode(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{name, description, schema}})
 }
 
 // choose reads tool_choice.

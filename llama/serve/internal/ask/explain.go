@@ -41,12 +41,8 @@ var (
 // shutdownRetry is when to try again at a server that is shutting down: another one may have taken its place by then.
 const shutdownRetry = 5 * time.Second
 
-// Explain returns an error as the client is told it.
+// Explain returns an error as the client is told it. Of a context's error it tells the cause.
 func Explain(ctx context.Context, err error, names Names) *wire.Error {
-	return explain(ctx, err, names)
-}
-
-func explain(ctx context.Context, err error, names Names) *wire.Error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = context.Cause(ctx)
 	}

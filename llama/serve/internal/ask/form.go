@@ -47,6 +47,19 @@ func (t *Tools) constraint(tokenizer *llama.Tokenizer) (llama.Constraint, error)
 	return constrain.Tools(tokenizer, list, t.Options)
 }
 
+// Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema; nil: none.
+func Function(name, description string, parameters json.RawMessage) (json.RawMessage, error) {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+	}
+	return wire.Encode(struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{name, description, parameters}})
+}
+
 // Form is the form that a request asks of an answer. The zero value is free text.
 type Form struct {
 	Schema json.RawMessage // a JSON Schema; nil: none
@@ -114,7 +127,7 @@ func (t *Tools) must() bool {
 
 // bad says that a constraint cannot be made of what a request has under a name: that is the request's fault.
 func bad(ctx context.Context, err error, names Names, what string) error {
-	if e := explain(ctx, err, names); e.Status != http.StatusInternalServerError {
+	if e := Explain(ctx, err, names); e.Status != http.StatusInternalServerError {
 		if e.Param == "" || e.Code == "unsupported_schema" { // which schema it is is known here
 			e.Param = names[what]
 		}
@@ -129,9 +142,9 @@ func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.Tem
 	if err == nil {
 		return tokens, nil
 	}
-	e := explain(ctx, err, names)
+	e := Explain(ctx, err, names)
 	if e.Status == http.StatusInternalServerError { // the template refuses the conversation, in its own words
-		e = wire.Bad(names["history["[:7]], "the model's chat template: %s", trim(err))
+		e = wire.Bad(names["history"], "the model's chat template: %s", trim(err))
 	}
 	return nil, e
 }

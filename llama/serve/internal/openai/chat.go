@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -87,7 +86,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, t.chunk, func(choice int) bool { return choice == 0 })
 	}
 	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
-	if err := collect(answers, func(e ask.Event) { out.add(t, e) }); err != nil {
+	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
 		return err
 	}
 	return wire.Write(w, http.StatusOK, out)
@@ -157,9 +156,5 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float3
 	if err != nil {
 		return nil, err
 	}
-	choices := slices.Repeat([]ask.Choice{{Prompt: prompt, Message: true, Params: p}}, c.n)
-	for i := range choices {
-		choices[i].Params.Seed += uint64(i) // the i-th answer is the one that this seed gives alone
-	}
-	return choices, nil
+	return ask.Choice{Prompt: prompt, Message: true, Params: p}.Repeat(c.n), nil
 }

@@ -137,7 +137,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.counts)
 	}
 	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
-	if err := collect(answers, func(e ask.Event) { out.add(t, e) }); err != nil {
+	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
 		return err
 	}
 	return wire.Write(w, http.StatusOK, out)
@@ -188,11 +188,7 @@ func (in *completionRequest) choices(m *ask.Model, p llama.Params, n int) (choic
 		if err != nil {
 			return nil, err
 		}
-		for k := range n {
-			c := ask.Choice{Prompt: tokens, Params: p}
-			c.Params.Seed += uint64(k) // of the answers to a prompt, the k-th is the one that this seed gives alone
-			choices = append(choices, c)
-		}
+		choices = append(choices, ask.Choice{Prompt: tokens, Params: p}.Repeat(n)...)
 	}
 	return choices, nil
 }

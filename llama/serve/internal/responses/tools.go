@@ -52,19 +52,6 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// nested returns the function as chat completions write it, which is the form that chat templates know.
-func (t *tool) nested() (json.RawMessage, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	}
-	return wire.Encode(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{t.Name, t.Description, t.Parameters}})
-}
-
 // toolChoice is which functions are to be called.
 type toolChoice struct {
 	choice   constrain.ToolChoice
@@ -172,11 +159,11 @@ func (in *request) offer() (ask.Tools, error) {
 			return t, wire.Bad(fmt.Sprintf("tools[%d].name", i), "tools[%d].name is %.80q, as that of another function is", i, f.Name)
 		}
 		known[f.Name] = true
-		nested, err := f.nested()
+		function, err := ask.Function(f.Name, f.Description, f.Parameters)
 		if err != nil {
 			return t, err
 		}
-		t.List = append(t.List, nested)
+		t.List = append(t.List, function)
 		if *f.Strict {
 			t.Strict = append(t.Strict, f.Name)
 		}
