@@ -1,5 +1,12 @@
-// Package ask is where a request becomes answers, whichever interface it came through: it takes a model, makes the constraint, judges the
-// prompt, waits for places, computes all answers of the request side by side and hands their pieces over.
+// Package ask is where a request becomes answers, whichever interface it came through. A handler, having read its request, does five things:
+//
+//	m, err := desk.Open(ctx, name)                               // take the model, which may have to be loaded
+//	err = m.Constrain(ctx, &params, tools, form, names)          // make the constraint of functions and form
+//	prompt, err := m.Prompt(ctx, history, params.Template, names) // render the conversation
+//	answers, err := m.Ask(ctx, choices, names)                   // judge the choices, wait for places, compute
+//	e, ok, err := answers.Next(idle)                             // write what comes
+//
+// All answers of a request are computed side by side. Errors are told in the interface's own words for its parameters, which are the Names.
 package ask
 
 import (
@@ -22,11 +29,11 @@ import (
 
 // Desk is what answers are computed with. It is immutable, and safe for concurrent use.
 type Desk struct {
-	Models    *models.Registry
-	Answers   int   // the most answers that one request may ask for
-	MaxTokens int   // the most tokens of an answer, and what an answer has where the request does not say; 0: what the context holds
-	MaxBody   int64 // of a request, in bytes
-	Prompts   bool  // prompts may be logged
+	Models     *models.Registry
+	MaxAnswers int   // that one request may ask for
+	MaxTokens  int   // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxBody    int64 // of a request, in bytes
+	LogPrompts bool  // what is said may be logged: prompts, and answers
 }
 
 // Request is what is known of a request before it is read. The server puts it into the request's context.
@@ -128,7 +135,7 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 			return nil, Explain(ctx, err, names)
 		}
 	}
-	if most := m.desk.Answers; len(choices) > most {
+	if most := m.desk.MaxAnswers; len(choices) > most {
 		return nil, wire.Bad("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
 	}
 	places, err := m.Queue.Join(m.request.Client, len(choices))

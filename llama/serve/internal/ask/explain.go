@@ -15,23 +15,6 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Names says how an interface calls what llama's errors name: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
-// that begin with it: {"history[": "messages["}.
-type Names map[string]string
-
-// find returns the interface's name of a field, "" if it has none.
-func (n Names) find(field string) string {
-	if name, ok := n[field]; ok {
-		return name
-	}
-	for from, to := range n {
-		if rest, ok := strings.CutPrefix(field, from); ok && strings.ContainsAny(from[len(from)-1:], ".[") {
-			return to + strings.ToLower(rest)
-		}
-	}
-	return ""
-}
-
 // Why a request ends before its answer does. The server cancels requests with these.
 var (
 	ErrTimeout  = errors.New("the request took longer than the server allows")

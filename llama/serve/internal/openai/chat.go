@@ -42,15 +42,6 @@ var chatRules = wire.Rules{
 	"moderation":         wire.Refused("the server has no moderation"),
 }
 
-// chatNames say what llama's errors are about.
-func chatNames() ask.Names {
-	n := ask.SamplingNames()
-	n["Params.MaxTokens"], n["Params.Logprobs"] = "max_completion_tokens", "top_logprobs"
-	n["history"], n["history["], n["prompt"] = "messages", "messages[", "messages"
-	n["Params.Template.Tools["], n["tools"] = "tools[", "tools"
-	return n
-}
-
 // maxTopLogprobs is the most alternatives that are told of a token.
 const maxTopLogprobs = 20
 
@@ -61,7 +52,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	c, err := in.read(ctx, a.Desk.Answers)
+	c, err := in.read(ctx, a.Desk.MaxAnswers)
 	if err != nil {
 		return err
 	}
@@ -70,8 +61,8 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	names := chatNames()
-	names["schema"] = in.ResponseFormat.place()
+	names := ask.NewNames("messages", "max_completion_tokens")
+	names["history["], names["schema"] = "messages[", in.ResponseFormat.place()
 	choices, err := c.choices(ctx, m, in.LogitBias, names)
 	if err != nil {
 		return err
@@ -132,7 +123,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.tools, err = Offer("tools", in.Tools); err != nil {
 		return c, err
 	}
-	if err := in.ToolChoice.set(&c.tools, in.Tools); err != nil {
+	if err := c.tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
 		return c, err
 	}
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls

@@ -29,13 +29,6 @@ var completionRules = wire.Rules{
 	"suffix": wire.Refused("the models only continue a text", `""`),
 }
 
-// completionNames say what llama's errors are about.
-func completionNames() ask.Names {
-	n := ask.SamplingNames()
-	n["Params.MaxTokens"], n["Params.Logprobs"], n["prompt"], n["the prompt"] = "max_tokens", "logprobs", "prompt", "prompt"
-	return n
-}
-
 // The defaults and bounds of OpenAI's.
 const (
 	defaultTokens         = 16
@@ -111,7 +104,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	params, n, err := in.read(ctx, a.Desk.Answers)
+	params, n, err := in.read(ctx, a.Desk.MaxAnswers)
 	if err != nil {
 		return err
 	}
@@ -127,7 +120,9 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answers, err := m.Ask(ctx, choices, completionNames())
+	names := ask.NewNames("prompt", "max_tokens")
+	names["Params.Logprobs"] = "logprobs"
+	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
 	}
