@@ -109,3 +109,26 @@ func TestTimeoutsAreOfSlowReadersToo(t *testing.T) {
 		}
 	})
 }
+
+func TestLogsHaveLittleOfWhatClientsChoose(t *testing.T) {
+	onPipes(t, serve.Options{}, func(t *testing.T, p *pipes, log *notes) {
+		client := p.dial()
+		defer client.Close()
+		go io.WriteString(client, strings.Repeat("M", 5000)+" /"+strings.Repeat("p", 5000)+"%0Alevel=ERROR HTTP/1.0\r\n\r\n")
+		io.Copy(io.Discard, client)
+		synctest.Wait()
+		if text := log.String(); len(text) == 0 || len(text) > 1500 || strings.Count(text, "\n") != 1 {
+			t.Errorf("the log has %d bytes: %.2000s", len(text), text)
+		}
+	})
+}
+
+func TestBodiesAreNotUnpacked(t *testing.T) {
+	h := start(t, nil)
+	for coding, want := range map[string]int{"": 200, "identity": 200, "gzip": 415, "deflate": 415} {
+		answer := send(t, "POST", h.URL+"/tokenize", `{"content":"a"}`, "Content-Encoding", coding)
+		if answer.StatusCode != want {
+			t.Errorf("%q: status %d, want %d", coding, answer.StatusCode, want)
+		}
+	}
+}
