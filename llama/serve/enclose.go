@@ -60,7 +60,7 @@ func (s *Server) admit(w *response, r *http.Request, route route) error {
 		ctx, stop = context.WithTimeoutCause(ctx, s.options.Timeout, ask.ErrTimeout)
 		defer stop()
 	}
-	defer context.AfterFunc(ctx, out.hurry)() // who reads slowly has no more time than who computes
+	defer context.AfterFunc(ctx, w.hurry)() // who reads slowly has no more time than who computes
 	if err := route.serve(w, r.WithContext(ctx)); err != nil {
 		return ask.Explain(ctx, err, nil)
 	}

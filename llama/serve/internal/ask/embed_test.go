@@ -82,7 +82,7 @@ func TestEmbedComputesFewTokensTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := models.New([]models.Spec{{Name: "flint", Model: model}}, models.Options{})
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
