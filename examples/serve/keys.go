@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
@@ -36,7 +37,14 @@ func (c *command) keys(stderr io.Writer) ([]serve.Key, error) {
 func readKeys(r io.Reader) (keys []serve.Key, err error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
-		fields := strings.Fields(lines.Text())
+		line := lines.Text()
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // which some editors begin a file with
+		}
+		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+			return nil, fmt.Errorf("line %d is not text: the file must be UTF-8", n)
+		}
+		fields := strings.Fields(line)
 		for i, field := range fields {
 			if field[0] == '#' {
 				fields = fields[:i]

@@ -248,9 +248,9 @@ func selfSigned(t *testing.T) (certificate, key string) {
 }
 
 func TestReadsKeys(t *testing.T) {
-	for text, want := range map[string]int{"a\n": 1, "a b\n#c\nd": 2, "a b c": -1, "": -1, "# a\n": -1, "a#b": 1} {
+	for text, want := range map[string]int{"a\n": 1, "a b\n#c\nd": 2, "a b c": -1, "": -1, "# a\n": -1, "a#b": 1, "\ufeffa\r\nb\r\n": 2, "\xff\xfea\x00\n\x00": -1, "a\x00": -1} {
 		keys, err := readKeys(strings.NewReader(text))
-		if err != nil && want >= 0 || err == nil && len(keys) != want {
+		if err != nil && want >= 0 || err == nil && len(keys) != want || len(keys) > 0 && strings.Contains(keys[0].Secret, "\ufeff") {
 			t.Errorf("%q: %v, %v", text, keys, err)
 		}
 	}

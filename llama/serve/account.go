@@ -61,6 +61,17 @@ func (a *account) End(answer int, stop llama.StopReason, s llama.Stats) {
 	a.span.End(answer, stop, s)
 }
 
+// maxLogged bounds what is logged of a text that a client chose, in bytes: nobody is to fill a log with a few requests.
+const maxLogged = 256
+
+// clipped returns the beginning of a text.
+func clipped(text string) string {
+	if len(text) <= maxLogged {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLogged], "") + "…"
+}
+
 // done tells the log and the span that the request is over; sent is the status that the client was sent, 0 if none. Where an answer fails
 // after it began the status that counts is the failure's.
 func (a *account) done(ctx context.Context, r *http.Request, sent int) {
@@ -79,7 +90,7 @@ func (a *account) done(ctx context.Context, r *http.Request, sent int) {
 		level = slog.LevelDebug
 	}
 	attributes := []slog.Attr{
-		slog.String("client", a.client), slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", status),
+		slog.String("client", a.client), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)), slog.Int("status", status),
 		slog.Duration("took", time.Since(a.began)),
 	}
 	if sent != 0 && sent != status {

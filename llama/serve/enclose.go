@@ -25,6 +25,7 @@ func (s *Server) enclose(route route) http.Handler {
 				_ = wire.WriteError(out, a.err, route.shape) // a client that is gone reads no error either
 			}
 			a.done(ctx, r, out.status)
+			out.finish()
 			if p != nil && begun {
 				panic(http.ErrAbortHandler) // breaks the connection, so that no client takes what it has for a whole answer
 			}
@@ -59,6 +60,7 @@ func (s *Server) admit(w *response, r *http.Request, route route) error {
 		ctx, stop = context.WithTimeoutCause(ctx, s.options.Timeout, ask.ErrTimeout)
 		defer stop()
 	}
+	defer context.AfterFunc(ctx, w.hurry)() // who reads slowly has no more time than who computes
 	if err := route.serve(w, r.WithContext(ctx)); err != nil {
 		return ask.Explain(ctx, err, nil)
 	}

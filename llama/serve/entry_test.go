@@ -131,7 +131,8 @@ func TestHosts(t *testing.T) {
 	h := start(t, func(o *serve.Options) { o.Hosts = []string{"localhost", "127.0.0.1", "::1", "Models.example"} })
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8080": 200, "LOCALHOST": 200, "127.0.0.1:1": 200, "[::1]:8080": 200, "[::1]": 200, "models.example.": 200,
-		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "": 200, // the client's own: 127.0.0.1
+		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "localhost:8080.evil.example": 403,
+		"": 200, // the client's own: 127.0.0.1
 	} {
 		if answer := send(t, "GET", h.URL+"/health", "", "Host", host); answer.StatusCode != want {
 			t.Errorf("%q: status %d, want %d", host, answer.StatusCode, want)

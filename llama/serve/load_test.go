@@ -28,7 +28,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-var loadTime = flag.Duration("load", 0, "how long TestLoad lets 200 clients ask, and TestPace measures each number of clients; 0: 40 clients for 2s, 0.15s each")
+var (
+	loadTime  = flag.Duration("load", 0, "how long TestLoad lets 200 clients ask, and TestPace measures each number of clients; 0: 40 clients for 2s, 0.15s each")
+	paceModel = flag.String("pace-model", "", "`path` of the model that TestPace measures; none: Pebble")
+)
 
 // loadedPebble loads Pebble once for all tests of load.
 var loadedPebble = sync.OnceValues(func() (*llama.Model, error) { return pebble.Load(nil) })
@@ -538,10 +541,20 @@ func TestPace(t *testing.T) {
 	if *loadTime > 0 {
 		duration = min(*loadTime, 20*time.Second)
 	}
+	another := func(*serve.Options) {}
+	if *paceModel != "" {
+		m, err := llama.Load(*paceModel, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		another = func(o *serve.Options) { o.Models[0].Loaded, o.Pool.MaxBytes = m, 0 }
+	}
 	t.Log("clients   first token ms   between tokens ms   tokens/s   of the Pool's")
 	t.Log("             p50     p99        p50     p99")
 	for _, clients := range []int{1, 8, 32} {
-		h, model, shutdown := servePebble(t, clients, &watcher{})
+		var model *llama.Model
+		h, _, shutdown := servePebble(t, clients, &watcher{}, another, func(o *serve.Options) { model = o.Models[0].Loaded })
 		served := measure(t, clients, duration, func(client int, a *asking) (reply, error) {
 			r, err := a.chat(t.Context(), h, client, true, 0)
 			if err == nil && r.status != http.StatusOK {

@@ -71,7 +71,7 @@ func (o *origins) judge(h http.Header, r *http.Request) error {
 
 // hostname returns the name in a Host header: without a port, the brackets of an address and the dot of a complete name, in small letters.
 func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
 // lastWords is how long a client has to read the rest of its answer when the server does not wait for the answer any more.
@@ -12,26 +14,42 @@ const lastWords = 2 * time.Second
 // response notes an answer's status, and sees to it that writing ends in time when the server is in a hurry.
 type response struct {
 	http.ResponseWriter
-	status int // as it was sent; 0: none yet
+	status int // as it was sent; 0: none yet. The handler's goroutine alone changes it, with mu held
 
 	// Invariant while mu is free: latest is zero unless hurried.
 	mu      sync.Mutex
 	hurried bool
 	latest  time.Time // no later deadline is set: lastWords after the first piece that is written in a hurry
+	over    bool      // the handler is done: the connection may serve another request
+}
+
+// bound gives a client a time to send a request's body, whether a handler reads it or not. Without that, a client that is refused before its
+// body is read could hold the connection for ever by not sending the body, of which net/http reads some first.
+func bound(w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wire.ReadTimeout)) // a writer without deadlines goes without
+	}
 }
 
 func (r *response) WriteHeader(status int) {
-	if r.status == 0 && status >= http.StatusOK { // those below are not the answer's
-		r.status = status
+	if status >= http.StatusOK { // those below are not the answer's
+		r.begin(status)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *response) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.begin(http.StatusOK)
 	return r.ResponseWriter.Write(p)
+}
+
+// begin notes the status of an answer, unless it has one.
+func (r *response) begin(status int) {
+	if r.status == 0 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.status = status
+	}
 }
 
 // SetWriteDeadline is http.ResponseController's: it sets when writing fails to a client that does not read.
@@ -49,13 +67,30 @@ func (r *response) SetWriteDeadline(t time.Time) error {
 	return http.NewResponseController(r.ResponseWriter).SetWriteDeadline(t)
 }
 
-// hurry gives the client lastWords to read what is being written now, and lastWords for all that comes after it. It may be called while another
-// goroutine writes.
+// hurry gives the client lastWords to read what is being written now, if anything is, and lastWords for all that comes after it. It may be
+// called while another goroutine writes, and does nothing after finish.
 func (r *response) hurry() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
 	r.hurried = true
+	if r.status == 0 {
+		return
+	}
 	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(lastWords)) // a writer without deadlines goes without
+}
+
+// finish gives the client time to read what net/http sends once the handler is done, which no longer writes. Before that net/http may read what is
+// left of the request's body; see bound.
+func (r *response) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	if !r.hurried {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(wire.ReadTimeout + wire.WriteTimeout))
+	}
 }
 
 // Unwrap returns the writer below, for http.ResponseController.

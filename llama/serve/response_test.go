@@ -24,6 +24,7 @@ func TestWritingEndsWhenTheServerIsInAHurry(t *testing.T) {
 		below := &deadlined{ResponseWriter: httptest.NewRecorder()}
 		r := &response{ResponseWriter: below}
 		began := time.Now()
+		r.WriteHeader(http.StatusOK)
 		for _, step := range []struct {
 			name  string
 			after time.Duration // since the step before
@@ -35,6 +36,8 @@ func TestWritingEndsWhenTheServerIsInAHurry(t *testing.T) {
 			{"the next piece, which took a while to compute", 9 * time.Second, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, 10*time.Second + lastWords},
 			{"one more", time.Second, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, 10*time.Second + lastWords},
 			{"no deadline", 0, func() { r.SetWriteDeadline(time.Time{}) }, 10*time.Second + lastWords},
+			{"the end", 0, r.finish, 10*time.Second + lastWords},
+			{"a hurry after it, when the connection may serve another request", time.Second, r.hurry, 10*time.Second + lastWords},
 		} {
 			time.Sleep(step.after)
 			step.do()

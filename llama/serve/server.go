@@ -50,6 +50,7 @@ func New(o Options) (*Server, error) {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	bound(w, r)
 	s.routes.ServeHTTP(w, r)
 }
 

@@ -166,7 +166,15 @@ func (a *answer) end(finish string) {
 }
 
 // wait blocks until the client leaves.
-func (a *answer) wait() { <-a.r.Context().Done() }
+func (a *answer) wait() { a.waitFor(nil) }
+
+// waitFor blocks until the channel is closed, or until the client leaves, as it does when a test fails before it closes the channel.
+func (a *answer) waitFor(closed <-chan struct{}) {
+	select {
+	case <-closed:
+	case <-a.r.Context().Done():
+	}
+}
 
 // says is a model that always says the same.
 func says(text string) func(request, *answer) {

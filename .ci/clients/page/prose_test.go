@@ -58,7 +58,7 @@ func TestFinishedBlocksStay(t *testing.T) {
 	more := make(chan struct{})
 	f := start(t, func(_ request, a *answer) {
 		a.say("First paragraph.\n\n```\ncode\n```\n\nSecond ")
-		<-more
+		a.waitFor(more)
 		a.say("paragraph.\n\nThird paragraph with [a link][1].\n\n[1]: https://example.org")
 		a.end("stop")
 	})

@@ -188,7 +188,7 @@ func TestOneConversationGoesOnWhileAnotherIsShown(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
 		if r.last() == "slow" {
 			a.say("Slowly ")
-			<-release
+			a.waitFor(release)
 			a.say("but surely")
 			a.end("stop")
 			return
@@ -485,7 +485,7 @@ func TestWhoeverReadsAboveIsLeftThere(t *testing.T) {
 	more := make(chan struct{})
 	f := start(t, func(_ request, a *answer) {
 		a.say(strings.Repeat("A line.\n\n", 100))
-		<-more
+		a.waitFor(more)
 		a.say(strings.Repeat("Another line.\n\n", 100))
 		a.end("stop")
 	})

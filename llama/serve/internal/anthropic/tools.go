@@ -15,6 +15,9 @@ type tools struct {
 	eager bool // no function says that the arguments of its calls are not to be streamed while they come
 }
 
+// maxTools is how many functions a request may offer, as in the other interfaces.
+const maxTools = 128
+
 // toolRules are the members of a function that are not read.
 var toolRules = wire.Rules{
 	"cache_control":   wire.Harmless(),
@@ -30,6 +33,9 @@ func (in *request) tools() (t tools, err error) {
 		if list, err = wire.List("tools", in.Tools); err != nil {
 			return t, err
 		}
+	}
+	if len(list) > maxTools {
+		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(list), maxTools)
 	}
 	t.eager, t.offer.Options.Lossy = true, true // the model sees the schemas, kept or not
 	for i, raw := range list {

@@ -10,11 +10,16 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Embed returns the vectors of texts, which are computed together in one place of the queue, and how many tokens they have. place names a
-// text in errors: "input[3]". What is wrong with a text is told before anything waits.
+// embedTogether is how many tokens texts have at most that are computed together. One text may have more. So a request with many texts competes
+// with others as one that has a long prompt does, and not as one for each text: they would wait for all of those whenever they come.
+const embedTogether = 512
+
+// Embed returns the vectors of texts, which are computed in one place of the queue, and how many tokens they have. place names a text in
+// errors: "input[3]". What is wrong with a text is told before anything waits.
 func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) string) (vectors [][]float32, tokens int, err error) {
 	t, most := m.Model.Tokenizer(), m.Model.Config().ContextLength
 	begin := len(t.EncodeSpecial("", true))
+	counts := make([]int, len(texts))
 	for i, text := range texts {
 		if text == "" {
 			return nil, 0, wire.Bad(place(i), "%s is empty; it must be a text", place(i))
@@ -25,6 +30,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 				Message: fmt.Sprintf("%s has %d tokens, %d more than the %d that fit this model's context", place(i), n, n-most, most)}
 		}
 		tokens += n
+		counts[i] = n
 	}
 	places, err := m.Queue.Join(m.request.Client, 1)
 	if err != nil {
@@ -38,10 +44,28 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 	watch := m.request.Watch
 	watch.Begin(0, time.Since(began))
 	began = time.Now()
-	vectors, err = m.Model.Embed(ctx, texts...)
+	var group [][]float32
+	for _, end := range groups(counts) {
+		group, err = m.Model.Embed(ctx, texts[len(vectors):end]...)
+		if err != nil {
+			break
+		}
+		vectors = append(vectors, group...)
+	}
 	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: time.Since(began)})
 	if err != nil {
 		return nil, 0, Explain(ctx, err, nil)
 	}
 	return vectors, tokens, nil
+}
+
+// groups returns where the groups of texts end that are computed together, for how many tokens the texts have.
+func groups(counts []int) (ends []int) {
+	together := 0
+	for i, n := range counts {
+		if together += n; i > 0 && together > embedTogether {
+			ends, together = append(ends, i), n
+		}
+	}
+	return append(ends, len(counts))
 }

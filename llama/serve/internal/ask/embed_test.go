@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -61,5 +63,47 @@ func TestEmbedWaits(t *testing.T) {
 	}
 	if s := m.Queue.Stats(); s.Waiting != 0 {
 		t.Errorf("the queue has %+v", s)
+	}
+}
+
+func TestEmbedComputesFewTokensTogether(t *testing.T) {
+	for _, c := range []struct{ counts, want []int }{
+		{[]int{1}, []int{1}},
+		{[]int{9999}, []int{1}},
+		{[]int{512, 1, 511, 1}, []int{1, 3, 4}},
+		{[]int{9999, 9999, 5}, []int{1, 2, 3}},
+		{slices.Repeat([]int{2}, 600), []int{256, 512, 600}},
+	} {
+		if got := groups(c.counts); !slices.Equal(got, c.want) {
+			t.Errorf("%d texts: %v, want %v", len(c.counts), got, c.want)
+		}
+	}
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Close(t.Context())
+	m, err := (&Desk{Models: registry}).Open(t.Context(), "flint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var texts []string
+	for i := range 20 {
+		texts = append(texts, strings.Repeat(fmt.Sprint("the fox ", i, " "), 40))
+	}
+	vectors, _, err := m.Embed(t.Context(), texts, func(i int) string { return fmt.Sprint(i) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		alone, err := model.Embed(t.Context(), text)
+		if err != nil || !slices.Equal(alone[0], vectors[i]) {
+			t.Errorf("text %d has another vector alone, %v", i, err)
+		}
 	}
 }

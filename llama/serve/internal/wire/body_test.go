@@ -28,7 +28,7 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 		takes time.Duration
 		want  func(error) bool
 	}{
-		{"a client that stops", 0, readTimeout, func(err error) bool { return Of(err).Status == http.StatusRequestTimeout }},
+		{"a client that stops", 0, ReadTimeout, func(err error) bool { return Of(err).Status == http.StatusRequestTimeout }},
 		{"a request that ends meanwhile", 10 * time.Second, 10 * time.Second, func(err error) bool { return errors.Is(err, cause) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

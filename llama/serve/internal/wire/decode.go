@@ -110,6 +110,14 @@ func members(place string, value json.RawMessage, into reflect.Value, rules Rule
 	return nil
 }
 
+// maxElements is how many elements an array may have, but for one of whole numbers. Chat templates take as many messages. Without a bound a
+// small body could keep a processor busy for seconds.
+const maxElements = 16384
+
+func tooMany(place string) error {
+	return Bad(place, "%s has more than %d elements", place, maxElements)
+}
+
 // elements reads an array into a slice.
 func elements(place string, value json.RawMessage, into reflect.Value) error {
 	if value[0] != '[' {
@@ -132,6 +140,9 @@ func elements(place string, value json.RawMessage, into reflect.Value) error {
 		}
 		if string(one) == "null" {
 			return mistyped(within, one, into.Type().Elem())
+		}
+		if into.Len() == maxElements && into.Type().Elem().Kind() != reflect.Int {
+			return tooMany(place)
 		}
 		into.Set(reflect.Append(into, reflect.Zero(into.Type().Elem())))
 		if err := decode(within, one, into.Index(into.Len()-1)); err != nil {

@@ -17,6 +17,10 @@ const maxDepth = 100
 // Read reads the body of a request, a JSON object of at most limit bytes, into a struct, strictly: see decode. What the body has at its top
 // level has a field or one of the rules. A name that comes twice in one object, anywhere in the body, is an error.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, rules Rules, into any) error {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding",
+			Message: fmt.Sprintf("the request has the Content-Encoding %.40q; it must be sent as it is", coding)}
+	}
 	body, err := readBody(w, r, limit)
 	if err != nil {
 		return err

@@ -97,6 +97,7 @@ func TestRead(t *testing.T) {
 		{`{"name":"a","count":3e2}`, request{Name: "a", Count: 300}},
 		{`{"name":"a","flag":null,"count":null,"names":null,"parts":null,"user":null,"old":null}`, request{Name: "a"}},
 		{`{"name":"a","tokens":[1, 2 ,-3]}`, request{Name: "a", Tokens: []int{1, 2, -3}}},
+		{`{"name":"a","tokens":[1.0` + strings.Repeat(",0", maxElements) + `]}`, request{Name: "a", Tokens: append([]int{1}, make([]int, maxElements)...)}},
 		{`{"name":"a","tokens":[1.0,2e1]}`, request{Name: "a", Tokens: []int{1, 20}}},
 		{`{"name":"a","tokens":[]}`, request{Name: "a", Tokens: []int{}}},
 		{`{"name":"a","names":[],"bias":{}}`, request{Name: "a", Names: []string{}, Bias: map[string]int{}}},
@@ -121,6 +122,9 @@ func TestReadErrors(t *testing.T) {
 	}
 	long := strings.Repeat("long", 1000)
 	for _, c := range []struct{ body, code, param, message string }{
+		{`{"name":"a","names":[""` + strings.Repeat(`,""`, maxElements) + `]}`, "invalid_value", "names", "more than 16384 elements"},
+		{`{"name":"a","parts":[{"type":"t"}` + strings.Repeat(`,{"type":"t"}`, maxElements) + `]}`, "invalid_value", "parts", "more than 16384 elements"},
+
 		// What is no JSON object.
 		{``, "invalid_json", "", "has no body"},
 		{" \n\t", "invalid_json", "", "has no body"},

@@ -18,6 +18,9 @@ func List(at string, value json.RawMessage) (list []json.RawMessage, err error) 
 	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &list) != nil {
 		return nil, mistyped(at, value, reflect.TypeFor[[]json.RawMessage]())
 	}
+	if len(list) > maxElements {
+		return nil, tooMany(at)
+	}
 	return list, nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// writeTimeout is how long a client may take to read what is sent to it at once. One that takes longer is taken to be gone.
-const writeTimeout = time.Minute
+// WriteTimeout is how long a client may take to read what is sent to it at once. One that takes longer is taken to be gone.
+const WriteTimeout = time.Minute
 
 // encoder writes JSON with <, > and & as they are, and a line feed behind each value.
 func encoder(to *bytes.Buffer) *json.Encoder {
@@ -117,18 +117,20 @@ func (e *Events) end() error {
 	return nil
 }
 
-// Flush sends what lies in memory.
+// Flush sends what lies in memory. Nothing may follow for long: the time to read ends then with what was sent, since HTTP/2 breaks a stream
+// off when a deadline passes, whether something is written to it or not.
 func (e *Events) Flush() error {
 	extend(e.rc)
 	if err := e.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return gone(err)
 	}
+	_ = e.rc.SetWriteDeadline(time.Time{})
 	return nil
 }
 
 // extend gives the client anew the time to read.
 func extend(rc *http.ResponseController) {
-	_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer that has no deadlines goes without
+	_ = rc.SetWriteDeadline(time.Now().Add(WriteTimeout)) // a writer that has no deadlines goes without
 }
 
 // StatusGone is the status, in logs, of requests whose client left before the answer was complete. (It is nginx's.)

@@ -78,3 +78,41 @@ func TestClientGone(t *testing.T) {
 		}
 	}
 }
+
+// deadlined is a ResponseWriter that notes its deadline.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+	writes   int // without a deadline
+}
+
+func (d *deadlined) SetWriteDeadline(t time.Time) error {
+	d.deadline = t
+	return nil
+}
+
+func (d *deadlined) Write(p []byte) (int, error) {
+	if d.deadline.IsZero() {
+		d.writes++
+	}
+	return d.ResponseRecorder.Write(p)
+}
+
+func TestStreamsHaveDeadlinesOnlyWhileTheyAreWritten(t *testing.T) {
+	w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+	e := NewEvents(w)
+	for range 2 {
+		if err := e.Send("", 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if !w.deadline.IsZero() { // HTTP/2 would break the stream off when it passes, though the next token only takes its time
+			t.Errorf("the deadline between two events is %v", w.deadline)
+		}
+	}
+	if w.writes > 0 {
+		t.Error("something was written without a deadline")
+	}
+}

@@ -6,7 +6,6 @@ import { icon } from './icons.js';
 import { attachTheme } from './theme.js';
 import { attachCache } from './views/cache.js';
 import { attachComposer, focusComposer } from './views/composer.js';
-import { attachConfirm } from './views/confirm.js';
 import { attachFiles } from './views/files.js';
 import { attachSettings } from './views/settings.js';
 import { attachSidebar, closeDrawer, drawerOpen } from './views/sidebar.js';
@@ -31,7 +30,6 @@ attachComposer(app);
 attachSettings(app);
 attachCache(app);
 attachFiles(app);
-attachConfirm();
 app.addEventListener('notice', ({ detail }) => say(detail));
 
 document.addEventListener('keydown', (event) => {

@@ -6,15 +6,19 @@ import { find } from '../dom.js';
 export function confirmRemoval(title) {
   const dialog = find('confirm');
   find('confirm-text').textContent = `“${title}” will be gone from this browser. This cannot be undone.`;
-  dialog.returnValue = '';
   dialog.showModal();
   find('confirm-no').focus();
   return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
+    const listeners = new AbortController();
+    const answer = (yes) => {
+      listeners.abort();
+      dialog.close();
+      resolve(yes);
+    };
+    const { signal } = listeners;
+    find('confirm-yes').addEventListener('click', () => answer(true), { signal });
+    find('confirm-no').addEventListener('click', () => answer(false), { signal });
+    // The event of a dialog that was closed comes late, perhaps when the next question is open already: then it is not about this one.
+    dialog.addEventListener('close', () => dialog.open || answer(false), { signal });
   });
-}
-
-export function attachConfirm() {
-  find('confirm-yes').addEventListener('click', () => find('confirm').close('yes'));
-  find('confirm-no').addEventListener('click', () => find('confirm').close('no'));
 }
