@@ -15,9 +15,6 @@ type tools struct {
 	eager bool // no function says that the arguments of its calls are not to be streamed while they come
 }
 
-// maxTools is how many functions a request may offer, as in the other interfaces.
-const maxTools = 128
-
 // toolRules are the members of a function that are not read.
 var toolRules = wire.Rules{
 	"cache_control":   wire.Harmless(),
@@ -34,8 +31,8 @@ func (in *request) tools() (t tools, err error) {
 			return t, err
 		}
 	}
-	if len(list) > maxTools {
-		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(list), maxTools)
+	if len(list) > ask.MaxTools {
+		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(list), ask.MaxTools)
 	}
 	t.eager, t.offer.Options.Lossy = true, true // the model sees the schemas, kept or not
 	for i, raw := range list {

@@ -2,6 +2,9 @@ package ask
 
 import "github.com/antigravity-go/antigravity/llama"
 
+// MaxTopLogprobs is the most alternatives that are told of a token: OpenAI's bound.
+const MaxTopLogprobs = 20
+
 // Logprobs writes log-probabilities as OpenAI's chat completions and Responses have them.
 type Logprobs struct {
 	Tokenizer *llama.Tokenizer

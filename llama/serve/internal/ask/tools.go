@@ -9,6 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// MaxTools is how many functions a request may offer: OpenAI's bound.
+const MaxTools = 128
+
 // Tools are the functions that a request offers.
 //
 // Invariant: Names[i] is the name of List[i], and no two are equal.

@@ -42,9 +42,6 @@ var chatRules = wire.Rules{
 	"moderation":         wire.Refused("the server has no moderation"),
 }
 
-// maxTopLogprobs is the most alternatives that are told of a token.
-const maxTopLogprobs = 20
-
 // Chat serves POST /v1/chat/completions.
 func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	var in chatRequest
@@ -109,8 +106,8 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	switch top := in.TopLogprobs; {
 	case top != nil && !in.Logprobs:
 		return c, wire.Bad("top_logprobs", "top_logprobs stands without logprobs")
-	case top != nil && (*top < 0 || *top > maxTopLogprobs):
-		return c, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", *top, maxTopLogprobs)
+	case top != nil && (*top < 0 || *top > ask.MaxTopLogprobs):
+		return c, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", *top, ask.MaxTopLogprobs)
 	case in.Logprobs:
 		c.params.Logprobs = 1 // what the chosen token's own needs, too
 		if top != nil {

@@ -10,11 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// The bounds of what a request may offer, which are OpenAI's.
-const (
-	maxTools    = 128
-	maxToolName = 64
-)
+// maxToolName is how long a function's name may be: OpenAI's bound.
+const maxToolName = 64
 
 // Tool is a function that a request offers.
 type Tool struct {
@@ -60,8 +57,8 @@ func notOfName(r rune) bool {
 // whole or refused; of the others' what can be kept is, since the model is shown all of it.
 func Offer(at string, tools []Tool) (ask.Tools, error) {
 	offer := ask.Tools{Options: constrain.ToolOptions{Lossy: true}}
-	if len(tools) > maxTools {
-		return offer, wire.Bad(at, "%s has %d functions; it may have %d", at, len(tools), maxTools)
+	if len(tools) > ask.MaxTools {
+		return offer, wire.Bad(at, "%s has %d functions; it may have %d", at, len(tools), ask.MaxTools)
 	}
 	for i, t := range tools {
 		if err := offer.Add(place(at, i)+".function.name", t.function.Name, t.raw, t.function.Strict); err != nil {

@@ -45,9 +45,6 @@ var rules = wire.Rules{
 	"moderation":           wire.Refused("the server has no moderation"),
 }
 
-// maxTopLogprobs is the most alternatives that are told of a token.
-const maxTopLogprobs = 20
-
 // params returns how the answer is to be chosen, without what needs the model.
 func (in *request) params(ctx context.Context) (llama.Params, error) {
 	p, err := in.Sampling.Params(ctx)
@@ -59,8 +56,8 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 		return p, wire.Missing("input", "a string or a list of items")
 	case in.MaxOutputTokens != nil && *in.MaxOutputTokens < 1:
 		return p, wire.Bad("max_output_tokens", "max_output_tokens is %d; it must be 1 or more", *in.MaxOutputTokens)
-	case in.TopLogprobs < 0 || in.TopLogprobs > maxTopLogprobs:
-		return p, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", in.TopLogprobs, maxTopLogprobs)
+	case in.TopLogprobs < 0 || in.TopLogprobs > ask.MaxTopLogprobs:
+		return p, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", in.TopLogprobs, ask.MaxTopLogprobs)
 	case in.TopLogprobs > 0 && !in.Include.logprobs:
 		return p, wire.Bad("top_logprobs", "top_logprobs stands without %q in include", includeLogprobs)
 	case in.StreamOptions != nil && !in.Stream:

@@ -10,9 +10,6 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// maxTools is how many functions a request may offer, as in chat completions.
-const maxTools = 128
-
 // tool is a function on offer, as this interface writes it, in requests and in responses.
 type tool struct {
 	Type        string          `json:"type" wire:"required"`
@@ -146,8 +143,8 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 func (in *request) offer() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
-	if len(in.Tools) > maxTools {
-		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(in.Tools), maxTools)
+	if len(in.Tools) > ask.MaxTools {
+		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(in.Tools), ask.MaxTools)
 	}
 	for i, f := range in.Tools {
 		function, err := ask.Function(f.Name, f.Description, f.Parameters)
