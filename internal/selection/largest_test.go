@@ -51,20 +51,30 @@ func FuzzLargest(f *testing.F) {
 	})
 }
 
-// BenchmarkLargest searches a Llama 3 vocabulary.
-func BenchmarkLargest(b *testing.B) {
-	x := make([]float32, 128256)
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range x {
-		x[i] = float32(random.NormFloat64())
+// TestLargestAllocatesNothing finds as many as a sampler asks for.
+func TestLargestAllocatesNothing(t *testing.T) {
+	x, indices, values := make([]float32, 4096), make([]int32, 256), make([]float32, 256)
+	if n := testing.AllocsPerRun(10, func() { selection.Largest(x, indices, values) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
 	}
-	for _, k := range []int{1, 40, 256} {
-		b.Run(fmt.Sprint(k), func(b *testing.B) {
-			indices, values := make([]int32, k), make([]float32, k)
-			b.ReportAllocs()
-			for b.Loop() {
-				selection.Largest(x, indices, values)
-			}
-		})
+}
+
+// BenchmarkLargest searches the probabilities of vocabularies: a small one's, and Llama 3's.
+func BenchmarkLargest(b *testing.B) {
+	for _, vocab := range []int{4096, 128256} {
+		x := make([]float32, vocab)
+		random := rand.New(rand.NewPCG(1, 2))
+		for i := range x {
+			x[i] = float32(math.Exp(3 * random.NormFloat64()))
+		}
+		for _, k := range []int{1, 40, 256} {
+			b.Run(fmt.Sprintf("%d of %d", k, vocab), func(b *testing.B) {
+				indices, values := make([]int32, k), make([]float32, k)
+				b.ReportAllocs()
+				for b.Loop() {
+					selection.Largest(x, indices, values)
+				}
+			})
+		}
 	}
 }

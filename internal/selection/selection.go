@@ -57,6 +57,9 @@ func descendingKey(x float32) uint32 {
 // indexed returns a key that orders by key, and where keys are equal by index.
 func indexed(key uint32, index int32) uint64 { return uint64(key)<<32 | uint64(uint32(index)) }
 
+// at returns the index that is part of a key of indexed.
+func at(key uint64) int32 { return int32(uint32(key)) }
+
 // threshold returns a number that exactly n of the keys do not exceed; the keys all differ, and 1 ≤ n ≤ len(keys). It finds
 // the n-th smallest key byte by byte from the highest, by counting how many keys have each value of a byte, and stops as
 // soon as all keys that begin with the bytes found so far are among the n smallest. It takes linear time, whatever the keys

@@ -20,9 +20,9 @@ func (s *Server) enclose(route route) http.Handler {
 			p, begun := recover(), out.status != 0
 			if p != nil {
 				a.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-				if !begun {
-					_ = wire.WriteError(out, wire.Of(a.err), route.shape)
-				}
+			}
+			if a.err != nil && !begun { // where the answer has begun, the route has told the client itself
+				_ = wire.WriteError(out, a.err, route.shape) // a client that is gone reads no error either
 			}
 			a.done(ctx, r, out.status)
 			out.finish()
@@ -30,15 +30,12 @@ func (s *Server) enclose(route route) http.Handler {
 				panic(http.ErrAbortHandler) // breaks the connection, so that no client takes what it has for a whole answer
 			}
 		}()
-		inner := wire.Handler(route.shape, func(_ *http.Request, err error) { a.err = err }, func(w http.ResponseWriter, r *http.Request) error {
-			return s.admit(out, w, r, route)
-		})
-		inner.ServeHTTP(out, r.WithContext(ctx))
+		a.err = s.admit(out, r.WithContext(ctx), route)
 	})
 }
 
 // admit serves a request that may come in, and returns why another one may not.
-func (s *Server) admit(out *response, w http.ResponseWriter, r *http.Request, route route) error {
+func (s *Server) admit(w *response, r *http.Request, route route) error {
 	if err := s.origins.judge(w.Header(), r); err != nil {
 		return err
 	}
@@ -52,7 +49,7 @@ func (s *Server) admit(out *response, w http.ResponseWriter, r *http.Request, ro
 	defer cancel(nil)
 	leave, ok := s.running.enter(func() {
 		cancel(ask.ErrShutdown)
-		out.hurry()
+		w.hurry()
 	})
 	if !ok {
 		return ask.Explain(ctx, ask.ErrShutdown, nil)
@@ -63,7 +60,7 @@ func (s *Server) admit(out *response, w http.ResponseWriter, r *http.Request, ro
 		ctx, stop = context.WithTimeoutCause(ctx, s.options.Timeout, ask.ErrTimeout)
 		defer stop()
 	}
-	defer context.AfterFunc(ctx, out.hurry)() // who reads slowly has no more time than who computes
+	defer context.AfterFunc(ctx, w.hurry)() // who reads slowly has no more time than who computes
 	if err := route.serve(w, r.WithContext(ctx)); err != nil {
 		return ask.Explain(ctx, err, nil)
 	}

@@ -54,18 +54,28 @@ type Options struct {
 
 // Model is a model that a Server serves: one that is loaded, which the Server never closes, or one that it loads when it is asked for.
 type Model struct {
+	// Name is how requests call the model, and how answers, logs and figures do. Aliases are other names that requests may use. No two models
+	// share a name.
 	Name    string
-	Aliases []string // other names that requests may call it by
-	Loaded  *llama.Model
-	Load    func(ctx context.Context) (*llama.Model, error)
-	Bytes   int64         // about what loading takes, for Options.ModelBytes, until that is known
-	Draft   llama.Drafter // proposes tokens of the model's answers; nil: none. It must allow concurrent use
+	Aliases []string
+
+	// Loaded is the model, or Load loads it: one of them is set. Load is called when a request asks for the model, and again after the Server
+	// has given it back, but never while the model of an earlier call is open; the Server closes what it returns. It should return soon after
+	// ctx has ended, which happens when nobody waits for the model any more. File makes a Model with a Load.
+	Loaded *llama.Model
+	Load   func(ctx context.Context) (*llama.Model, error)
+	// Bytes is about what loading takes, for Options.ModelBytes, until that is known; 0: nothing is said.
+	Bytes int64
+
+	// Draft proposes tokens of the model's answers, which changes how fast they come and not what they say; nil: nothing does. It must allow
+	// concurrent use.
+	Draft llama.Drafter
 }
 
 // Key lets a client in: its secret comes as "Authorization: Bearer …" or, as Anthropic's clients send it, as "X-Api-Key: …".
 type Key struct {
 	Name   string // the client's, for logs and for fairness; several keys may share one
-	Secret string
+	Secret string // not empty, without spaces around it; no two clients share one
 }
 
 // The defaults of Options.

@@ -23,17 +23,17 @@ type route struct {
 	open         bool // needs no key
 }
 
-// all lists what the server answers.
-func (s *Server) all() []route {
-	api, messages := &openai.API{Desk: s.desk}, &anthropic.API{Desk: s.desk}
+// table lists what the server answers.
+func (s *Server) table() []route {
+	api, messages, tokens := &openai.API{Desk: s.desk}, &anthropic.API{Desk: s.desk}, &tokens.API{Desk: s.desk}
 	routes := []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
 		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
 		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
 		{"GET", "/v1/models", openai.Shape, api.Models, false},
 		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
-		{"POST", "/tokenize", openai.Shape, (&tokens.API{Desk: s.desk}).Tokenize, false},
-		{"POST", "/detokenize", openai.Shape, (&tokens.API{Desk: s.desk}).Detokenize, false},
+		{"POST", "/tokenize", openai.Shape, tokens.Tokenize, false},
+		{"POST", "/detokenize", openai.Shape, tokens.Detokenize, false},
 		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
 		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},
@@ -61,7 +61,7 @@ func shapeOf(path string) func(*wire.Error) any {
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
-	for _, r := range s.all() {
+	for _, r := range s.table() {
 		mux.Handle(r.method+" "+r.path, s.enclose(r))
 		methods[r.path] = append(methods[r.path], r.method)
 		if r.method == http.MethodGet {

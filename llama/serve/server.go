@@ -40,14 +40,15 @@ func New(o Options) (*Server, error) {
 	}
 	specs := make([]models.Spec, len(o.Models))
 	for i, m := range o.Models {
-		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Model: m.Loaded, Bytes: m.Bytes, Pool: o.Pool, Draft: m.Draft}
+		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Bytes: m.Bytes, Pool: o.Pool, Draft: m.Draft}
 	}
 	registry, err := models.New(specs, models.Options{
 		Budget: o.ModelBytes, Places: o.Pool.MaxSessions, Waiting: o.MaxQueue, Logger: s.options.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	s.desk = &ask.Desk{Models: registry, Forms: queue.New(max(1, runtime.GOMAXPROCS(0)/2), maxForms), Answers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, MaxBody: s.options.MaxBody, Prompts: o.LogPrompts}
+	s.desk = &ask.Desk{Models: registry, Forms: queue.New(max(1, runtime.GOMAXPROCS(0)/2), maxForms),
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil
 }
@@ -76,7 +77,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			<-empty // at most one chunk of a prompt, and lastWords
 		}
 	}
-	return errors.Join(early, s.desk.Models.Close(context.WithoutCancel(ctx))) // nobody uses a model any more
+	err := s.desk.Models.Close(context.WithoutCancel(ctx)) // nobody uses a model any more
+	if err != nil {
+		err = fmt.Errorf("serve: %w", err)
+	}
+	return errors.Join(early, err)
 }
 
 // Close is Shutdown that waits for no answer.

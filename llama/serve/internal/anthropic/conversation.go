@@ -210,8 +210,8 @@ func (c *conversation) result(at string, raw json.RawMessage) error {
 	}
 	i := slices.IndexFunc(c.open, func(call llama.ToolCall) bool { return call.ID == b.ID })
 	if i < 0 {
-		return wire.Bad(at+".tool_use_id", "%s.tool_use_id is %.80q; it must be the id of a tool_use in the assistant's message before it, which has no result yet",
-			at, b.ID)
+		return wire.Bad(at+".tool_use_id",
+			"%s.tool_use_id is %.80q; it must be the id of a tool_use in the assistant's message before it, which has no result yet", at, b.ID)
 	}
 	m := llama.Message{Role: llama.RoleTool, Name: c.open[i].Name, ToolCallID: b.ID}
 	c.open = slices.Delete(c.open, i, i+1)

@@ -26,7 +26,7 @@ type message struct {
 // newMessage returns the message of an answer that has not begun. How many of the prompt's tokens are in the cache is not known then.
 func newMessage(m *ask.Model, prompt int) message {
 	return message{ID: "msg_" + rand.Text(), Type: "message", Role: llama.RoleAssistant, Model: m.Name, Content: []block{},
-		Usage: usage{Input: prompt}, Fingerprint: "fp_" + m.Fingerprint}
+		Usage: usage{Input: prompt}, Fingerprint: m.SystemFingerprint()}
 }
 
 // gathered is the sink of a whole answer.
@@ -60,22 +60,15 @@ func (g *gathered) end() error {
 func whole(w http.ResponseWriter, answers *ask.Answers, out message) error {
 	var all gathered
 	c := cutter{to: &all}
-	for {
-		e, ok, err := answers.Next(nil)
-		switch {
-		case err != nil:
-			return err
-		case e.Err != nil:
-			return e.Err
-		case !ok:
-			out.Content = append(out.Content, all.blocks...)
-			return wire.Write(w, http.StatusOK, out)
-		}
-		if err := c.add(e.Piece); err != nil {
-			return err
-		}
+	err := answers.Collect(func(e ask.Event) error {
 		if e.Piece.Stop != 0 {
 			out.ending, out.Usage = endingOf(e.Piece), usageOf(e.Piece.Stats)
 		}
+		return c.add(e.Piece)
+	})
+	if err != nil {
+		return err
 	}
+	out.Content = append(out.Content, all.blocks...)
+	return wire.Write(w, http.StatusOK, out)
 }

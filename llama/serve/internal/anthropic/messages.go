@@ -72,15 +72,12 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 		return in, q, err
 	}
 	if form.Schema != nil && q.begun != "" {
-		return in, q, wire.Unsupported(q.last, "%s: an answer cannot both go on with a text and be of a form: leave the assistant's last message out, or %s",
-			q.last, place)
+		return in, q, wire.Unsupported(q.last,
+			"%s: an answer cannot both go on with a text and be of a form: leave the assistant's last message out, or %s", q.last, place)
 	}
 	q.form = form
-	q.names = ask.SamplingNames()
-	q.names["Params.MaxTokens"], q.names["Params.Stop"] = "max_tokens", "stop_sequences"
-	q.names["history"], q.names["prompt"] = "messages", "messages"
-	q.names["Params.Template.Tools["], q.names["tools"] = "tools[", "tools"
-	q.names["schema"] = place
+	q.names = ask.NewNames("messages", "max_tokens")
+	q.names["Params.Stop"], q.names["schema"] = "stop_sequences", place
 	q.name(q.names)
 	return in, q, nil
 }
@@ -203,8 +200,9 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string]int{"input_tokens": len(prompt)})
 }
 
-// prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after. Where the answer is begun already, the beginning stands behind the opening of the
-// assistant's turn as if the model had just written it, and the turn is left open.
+// prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after. Where the answer is
+// begun already, the beginning stands behind the opening of the assistant's turn as if the model had just written it, and the turn is left
+// open.
 func (q *question) prompt(ctx context.Context, m *ask.Model) ([]llama.Token, error) {
 	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
 		return nil, err

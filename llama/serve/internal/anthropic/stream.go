@@ -77,12 +77,9 @@ func (s *streamed) send(name string, event any) error { return s.events.Send(nam
 // An error that comes later is an event too, the last one. The arguments of calls come while they are written (eager), or else when
 // they are complete: then the blocks never have a call that the end of the answer breaks off, which is text.
 func stream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
-	e, ok, err := answers.Next(nil)
+	e, err := answers.First()
 	if err != nil {
 		return err
-	}
-	if e.Err != nil {
-		return e.Err
 	}
 	s := &streamed{events: wire.NewEvents(w)}
 	if err := s.send("message_start", messageStart{"message_start", out}); err != nil {
@@ -92,7 +89,7 @@ func stream(w http.ResponseWriter, request string, answers *ask.Answers, out mes
 		return err
 	}
 	c := cutter{to: s, calls: ask.Calls{Sure: eager}}
-	for ; ok; e, ok, err = answers.Next(s.events.Flush) {
+	for ok := true; ok; e, ok, err = answers.Next(s.events.Flush) {
 		if e.Err != nil {
 			told := *e.Err
 			told.Request = request

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -13,8 +12,7 @@ import (
 // tools are the functions that a request offers.
 type tools struct {
 	offer ask.Tools
-	names []string // of the functions
-	eager bool     // no function says that the arguments of its calls are not to be streamed while they come
+	eager bool // no function says that the arguments of its calls are not to be streamed while they come
 }
 
 // maxTools is how many functions a request may offer, as in the other interfaces.
@@ -61,23 +59,19 @@ func (in *request) tools() (t tools, err error) {
 		switch {
 		case f.Name == "":
 			return t, wire.Bad(at+".name", "%s.name is missing", at)
-		case slices.Contains(t.names, f.Name):
-			return t, wire.Bad(at+".name", "%s.name is %.80q, as that of a function before it; each must have its own", at, f.Name)
 		case f.Schema == nil || f.Schema[0] != '{':
 			return t, wire.Bad(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
 		}
-		t.names = append(t.names, f.Name)
 		if f.Eager != nil && !*f.Eager {
 			t.eager = false // one stream cannot have both ways
 		}
-		if f.Strict {
-			t.offer.Strict = append(t.offer.Strict, f.Name)
-		}
-		function, err := asOpenAI(f.Name, f.Description, f.Schema)
+		function, err := ask.Function(f.Name, f.Description, f.Schema)
 		if err != nil {
 			return t, err
 		}
-		t.offer.List = append(t.offer.List, function)
+		if err := t.offer.Add(at+".name", f.Name, function, f.Strict); err != nil {
+			return t, err
+		}
 	}
 	if in.ToolChoice != nil {
 		err = t.choose(in.ToolChoice)
@@ -85,17 +79,9 @@ func (in *request) tools() (t tools, err error) {
 	return t, err
 }
 
-// asOpenAI returns a function as llama.TemplateOptions has it, and chat templates.
-func asOpenAI(name, description string, schema json.RawMessage) (json.RawMessage, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
-	return wire.Encode(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{name, description, schema}})
+// choices are Anthropic's words for which functions are to be called.
+var choices = map[string]constrain.ToolChoice{
+	"auto": constrain.ToolAuto, "any": constrain.ToolRequired, "tool": constrain.ToolRequired, "none": constrain.ToolNone,
 }
 
 // choose reads tool_choice.
@@ -108,20 +94,19 @@ func (t *tools) choose(raw json.RawMessage) error {
 	if err := wire.Object("tool_choice", raw, nil, &c); err != nil {
 		return err
 	}
-	choices := map[string]constrain.ToolChoice{
-		"auto": constrain.ToolAuto, "any": constrain.ToolRequired, "tool": constrain.ToolRequired, "none": constrain.ToolNone,
-	}
 	choice, ok := choices[c.Type]
 	switch {
 	case !ok:
 		return wire.Bad("tool_choice.type", "tool_choice.type is %.40q; it may be %s", c.Type, listed(choices))
 	case c.Type != "tool" && c.Name != "":
 		return wire.Bad("tool_choice.name", `tool_choice.name stands without the type "tool"`)
-	case c.Type == "tool" && !slices.Contains(t.names, c.Name):
-		return wire.Bad("tool_choice.name", "tool_choice.name is %.80q; it must be the name of one of tools", c.Name)
-	case choice == constrain.ToolRequired && len(t.offer.List) == 0:
-		return wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
+	case c.Type == "tool" && c.Name == "":
+		return wire.Bad("tool_choice.name", "tool_choice.name is missing; it must be the name of one of tools")
 	}
-	t.offer.Options.Choice, t.offer.Options.Function, t.offer.Options.Single = choice, c.Name, c.Single
-	return nil
+	named := ask.ToolChoice{Choice: choice, Function: c.Name}
+	if c.Name != "" {
+		named.Named = []ask.Reference{{At: "tool_choice.name", Name: c.Name}}
+	}
+	t.offer.Options.Single = c.Single
+	return t.offer.Choose(named)
 }

@@ -13,12 +13,12 @@ func TestAnswersThatNobodyReadsYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := models.New([]models.Spec{{Name: "flint", Model: model}}, models.Options{})
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	desk := &Desk{Models: registry, Answers: 2}
+	desk := &Desk{Models: registry, MaxAnswers: 2}
 	m, err := desk.Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)

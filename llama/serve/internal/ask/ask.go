@@ -1,5 +1,12 @@
-// Package ask is where a request becomes answers, whichever interface it came through: it takes a model, makes the constraint, judges the
-// prompt, waits for places, computes all answers of the request side by side and hands their pieces over.
+// Package ask is where a request becomes answers, whichever interface it came through. A handler, having read its request, does five things:
+//
+//	m, err := desk.Open(ctx, name)                               // take the model, which may have to be loaded
+//	err = m.Constrain(ctx, &params, tools, form, names)          // make the constraint of functions and form
+//	prompt, err := m.Prompt(ctx, history, params.Template, names) // render the conversation
+//	answers, err := m.Ask(ctx, choices, names)                   // judge the choices, wait for places, compute
+//	e, ok, err := answers.Next(idle)                             // write what comes
+//
+// All answers of a request are computed side by side. Errors are told in the interface's own words for its parameters, which are the Names.
 package ask
 
 import (
@@ -9,6 +16,7 @@ import (
 	"iter"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,11 +32,11 @@ type Desk struct {
 	Models *models.Registry
 	// Forms is who may make a constraint when: a schema can take a processor a second and hundreds of megabytes, and many of them come at once
 	// from whoever wants to keep the others waiting. nil: everybody, at any time.
-	Forms     *queue.Queue
-	Answers   int   // the most answers that one request may ask for
-	MaxTokens int   // the most tokens of an answer, and what an answer has where the request does not say; 0: what the context holds
-	MaxBody   int64 // of a request, in bytes
-	Prompts   bool  // prompts may be logged
+	Forms      *queue.Queue
+	MaxAnswers int   // that one request may ask for
+	MaxTokens  int   // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxBody    int64 // of a request, in bytes
+	LogPrompts bool  // what is said may be logged: prompts, and answers
 }
 
 // Request is what is known of a request before it is read. The server puts it into the request's context.
@@ -82,11 +90,14 @@ type Model struct {
 	request *Request
 }
 
+// SystemFingerprint is what answers tell of the weights that they are of, as OpenAI names and writes it.
+func (m *Model) SystemFingerprint() string { return "fp_" + m.Fingerprint }
+
 // Open takes the model of this name or alias, and loads it where that is needed. The parameter "model" is what errors name.
 func (d *Desk) Open(ctx context.Context, name string) (*Model, error) {
 	lease, err := d.Models.Lease(ctx, name)
 	if err != nil {
-		return nil, explain(ctx, err, nil)
+		return nil, Explain(ctx, err, nil)
 	}
 	m := &Model{Lease: lease, desk: d, request: Of(ctx)}
 	m.request.Watch.Model(lease.Name)
@@ -98,6 +109,15 @@ type Choice struct {
 	Prompt  []llama.Token
 	Message bool // the answer is a message, and does not continue the prompt's text
 	Params  llama.Params
+}
+
+// Repeat returns n choices that differ in their seeds: the i-th, from 0, is the one that the seed plus i gives alone.
+func (c Choice) Repeat(n int) []Choice {
+	choices := slices.Repeat([]Choice{c}, n)
+	for i := range choices {
+		choices[i].Params.Seed += uint64(i)
+	}
+	return choices
 }
 
 // Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
@@ -115,15 +135,15 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 			p.Draft = m.Draft
 		}
 		if err := m.Pool.Check(choices[i].Prompt, *p); err != nil {
-			return nil, explain(ctx, err, names)
+			return nil, Explain(ctx, err, names)
 		}
 	}
-	if most := m.desk.Answers; len(choices) > most {
+	if most := m.desk.MaxAnswers; len(choices) > most {
 		return nil, wire.Bad("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
 	}
 	places, err := m.Queue.Join(m.request.Client, len(choices))
 	if err != nil {
-		return nil, explain(ctx, err, names)
+		return nil, Explain(ctx, err, names)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &Answers{model: m, names: names, cancel: cancel, open: len(choices), more: make(chan struct{}, 1)}
@@ -175,7 +195,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 	}()
 	began := time.Now()
 	if err := place.Wait(ctx); err != nil {
-		a.put(Event{Choice: choice, Err: explain(ctx, err, a.names)})
+		a.put(Event{Choice: choice, Err: Explain(ctx, err, a.names)})
 		return
 	}
 	a.tell(func(w Watcher) { w.Begin(choice, time.Since(began)) })
@@ -188,7 +208,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 		said.add(piece)
 		e := Event{Choice: choice, Piece: piece}
 		if err != nil {
-			e.Err = explain(ctx, err, a.names)
+			e.Err = Explain(ctx, err, a.names)
 		}
 		if e.last() {
 			place.Leave() // whoever waits need not wait until this is read
@@ -250,6 +270,33 @@ func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
 			}
 		}
 		<-a.more
+	}
+}
+
+// First returns the first event. An error that is all that comes of an answer is the error: an answer's status can still say so.
+func (a *Answers) First() (Event, error) {
+	e, _, err := a.Next(nil)
+	if err == nil && e.Err != nil {
+		err = e.Err
+	}
+	return e, err
+}
+
+// Collect reads all events; take is called for each that is not an error. The first error ends it.
+func (a *Answers) Collect(take func(Event) error) error {
+	for {
+		e, ok, err := a.Next(nil)
+		switch {
+		case err != nil:
+			return err
+		case e.Err != nil:
+			return e.Err
+		case !ok:
+			return nil
+		}
+		if err := take(e); err != nil {
+			return err
+		}
 	}
 }
 

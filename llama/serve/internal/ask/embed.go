@@ -34,12 +34,12 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 	}
 	places, err := m.Queue.Join(m.request.Client, 1)
 	if err != nil {
-		return nil, 0, explain(ctx, err, nil)
+		return nil, 0, Explain(ctx, err, nil)
 	}
 	defer places[0].Leave()
 	began := time.Now()
 	if err := places[0].Wait(ctx); err != nil {
-		return nil, 0, explain(ctx, err, nil)
+		return nil, 0, Explain(ctx, err, nil)
 	}
 	watch := m.request.Watch
 	watch.Begin(0, time.Since(began))
@@ -54,7 +54,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 	}
 	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: time.Since(began)})
 	if err != nil {
-		return nil, 0, explain(ctx, err, nil)
+		return nil, 0, Explain(ctx, err, nil)
 	}
 	return vectors, tokens, nil
 }

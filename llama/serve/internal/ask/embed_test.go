@@ -20,7 +20,7 @@ func TestEmbedWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := models.New([]models.Spec{{Name: "flint", Model: model, Pool: llama.PoolOptions{MaxSessions: 1}}}, models.Options{Places: 1, Waiting: 1})
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model, Pool: llama.PoolOptions{MaxSessions: 1}}}, models.Options{Places: 1, Waiting: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestEmbedComputesFewTokensTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := models.New([]models.Spec{{Name: "flint", Model: model}}, models.Options{})
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,23 +15,6 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Names says how an interface calls what llama's errors name: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
-// that begin with it: {"history[": "messages["}.
-type Names map[string]string
-
-// find returns the interface's name of a field, "" if it has none.
-func (n Names) find(field string) string {
-	if name, ok := n[field]; ok {
-		return name
-	}
-	for from, to := range n {
-		if rest, ok := strings.CutPrefix(field, from); ok && strings.ContainsAny(from[len(from)-1:], ".[") {
-			return to + strings.ToLower(rest)
-		}
-	}
-	return ""
-}
-
 // Why a request ends before its answer does. The server cancels requests with these.
 var (
 	ErrTimeout  = errors.New("the request took longer than the server allows")
@@ -41,12 +24,8 @@ var (
 // shutdownRetry is when to try again at a server that is shutting down: another one may have taken its place by then.
 const shutdownRetry = 5 * time.Second
 
-// Explain returns an error as the client is told it.
+// Explain returns an error as the client is told it. Of a context's error it tells the cause.
 func Explain(ctx context.Context, err error, names Names) *wire.Error {
-	return explain(ctx, err, names)
-}
-
-func explain(ctx context.Context, err error, names Names) *wire.Error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = context.Cause(ctx)
 	}

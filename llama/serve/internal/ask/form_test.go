@@ -110,11 +110,11 @@ func TestToolsConstraint(t *testing.T) {
 		code  string // of the error; "": none
 		calls map[string]bool
 	}{
-		{"a schema that cannot be kept", Tools{List: list}, "unsupported_schema", nil},
-		{"what can be kept of it", Tools{List: list, Options: lossy}, "", map[string]bool{"weather": true, "time": true, "rain": false}},
-		{"another one is strict", Tools{List: list, Options: lossy, Strict: []string{"weather"}}, "", map[string]bool{"weather": true, "time": true}},
-		{"it is strict itself", Tools{List: list, Options: lossy, Strict: []string{"time"}}, "unsupported_schema", nil},
-		{"one is allowed", Tools{List: list, Options: lossy, Allowed: []string{"time"}}, "", map[string]bool{"weather": false, "time": true}},
+		{"a schema that cannot be kept", Tools{List: list, Names: []string{"weather", "time"}}, "unsupported_schema", nil},
+		{"what can be kept of it", Tools{List: list, Names: []string{"weather", "time"}, Options: lossy}, "", map[string]bool{"weather": true, "time": true, "rain": false}},
+		{"another one is strict", Tools{List: list, Names: []string{"weather", "time"}, Options: lossy, Strict: []string{"weather"}}, "", map[string]bool{"weather": true, "time": true}},
+		{"it is strict itself", Tools{List: list, Names: []string{"weather", "time"}, Options: lossy, Strict: []string{"time"}}, "unsupported_schema", nil},
+		{"one is allowed", Tools{List: list, Names: []string{"weather", "time"}, Options: lossy, Allowed: []string{"time"}}, "", map[string]bool{"weather": false, "time": true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var p llama.Params
@@ -146,7 +146,7 @@ func TestConstrainWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := models.New([]models.Spec{{Name: "flint", Model: model}}, models.Options{})
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

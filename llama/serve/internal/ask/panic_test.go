@@ -14,12 +14,12 @@ func TestPanicEndsOneAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := models.New([]models.Spec{{Name: "flint", Model: model}}, models.Options{})
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	m, err := (&Desk{Models: registry, Answers: 2}).Open(t.Context(), "flint")
+	m, err := (&Desk{Models: registry, MaxAnswers: 2}).Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type said struct {
 
 // hear begins to log one of a request's answers, if what is said may be logged: its prompt is logged now.
 func (m *Model) hear(choice int, prompt []llama.Token) *said {
-	if !m.desk.Prompts {
+	if !m.desk.LogPrompts {
 		return &said{}
 	}
 	t := m.Model.Tokenizer()

@@ -99,12 +99,3 @@ func Stops(param string, stops []string) error {
 	}
 	return nil
 }
-
-// SamplingNames are the names of Sampling's parameters, and of those that OpenAI's interfaces have in common.
-func SamplingNames() Names {
-	return Names{
-		"Params.Temperature": "temperature", "Params.TopP": "top_p", "Params.TopK": "top_k", "Params.MinP": "min_p",
-		"Params.RepeatPenalty": "repeat_penalty", "Params.FrequencyPenalty": "frequency_penalty",
-		"Params.PresencePenalty": "presence_penalty", "Params.Seed": "seed", "Params.Stop": "stop",
-	}
-}

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrClosed tells that the registry was closed.
-var ErrClosed = errors.New("models: closed")
+var ErrClosed = errors.New("the models are closed")
 
 // UnknownError tells that no model has a name.
 type UnknownError struct {
@@ -17,7 +17,7 @@ type UnknownError struct {
 
 // Error says what was asked for, and what there is.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("models: there is no model %q: known are %s", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("there is no model %q: known are %s", e.Name, strings.Join(e.Known, ", "))
 }
 
 // TooLargeError tells that a model does not fit into the budget, even if no other model were loaded that can be given back.
@@ -30,7 +30,7 @@ type TooLargeError struct {
 
 // Error says what the model takes, and what there is.
 func (e *TooLargeError) Error() string {
-	text := fmt.Sprintf("models: %q takes %d bytes, more than the budget of %d", e.Name, e.Bytes, e.Budget)
+	text := fmt.Sprintf("the model %q takes %d bytes, more than the budget of %d", e.Name, e.Bytes, e.Budget)
 	if e.Fixed > 0 {
 		text += fmt.Sprintf(", of which models that are never given back take %d", e.Fixed)
 	}

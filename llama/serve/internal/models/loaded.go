@@ -46,7 +46,7 @@ func loader(spec Spec, places int, budget int64) func(context.Context) (thing, e
 			return nil, err
 		}
 		if m == nil {
-			return nil, errors.New("Spec.Load returned no model and no error")
+			return nil, errors.New("its Load returned no model and no error")
 		}
 		spec := spec
 		if budget > 0 {
@@ -69,7 +69,7 @@ func prepare(spec Spec, m *llama.Model, places int) (*model, error) {
 	}
 	s, err := m.NewSession(&spec.Pool.Session) // takes memory only for tokens, and will have none
 	if err != nil {
-		return nil, fmt.Errorf("a session as Spec.Pool describes it: %w", err)
+		return nil, fmt.Errorf("a session as Pool describes it: %w", err)
 	}
 	capacity := s.Capacity()
 	if capacity == math.MaxInt {
@@ -81,7 +81,7 @@ func prepare(spec Spec, m *llama.Model, places int) (*model, error) {
 	spec.Pool.MaxSessions = cmp.Or(spec.Pool.MaxSessions, places)
 	pool, err := m.NewPool(&spec.Pool)
 	if err != nil {
-		return nil, fmt.Errorf("a pool as Spec.Pool describes it: %w", err)
+		return nil, fmt.Errorf("a pool as Pool describes it: %w", err)
 	}
-	return &model{model: m, pool: pool, fingerprint: fingerprint, context: capacity, keep: spec.Model != nil}, nil
+	return &model{model: m, pool: pool, fingerprint: fingerprint, context: capacity, keep: spec.Loaded != nil}, nil
 }

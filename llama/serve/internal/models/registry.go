@@ -25,8 +25,8 @@ type Spec struct {
 	// any more. The registry closes the model. It may be called again after the model was given back, but never while an
 	// earlier call runs or the model of an earlier call is open.
 	Load func(ctx context.Context) (*llama.Model, error)
-	// Model is a model that is loaded already, in place of Load. It is never given back, and the caller closes it, after the registry.
-	Model *llama.Model
+	// Loaded is a model that is loaded already, in place of Load. It is never given back, and the caller closes it, after the registry.
+	Loaded *llama.Model
 	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
 	// loaded once; if there was no room then, the model is given back and loaded again when there is.
 	Bytes int64
@@ -79,13 +79,13 @@ type entry struct {
 }
 
 // New makes a registry. It loads nothing. It is an error where there is no spec, where one has no name, a name that another one has too, or
-// not exactly one of Load and Model, where a figure is negative, and where the models that are loaded already take more than the budget.
+// not exactly one of Load and Loaded, where a figure is negative, and where the models that are loaded already take more than the budget.
 func New(specs []Spec, o Options) (*Registry, error) {
 	switch {
 	case len(specs) == 0:
-		return nil, errors.New("models: no model is given: at least one is needed")
+		return nil, errors.New("no model is given: at least one is needed")
 	case o.Budget < 0 || o.Places < 0 || o.Waiting < 0:
-		return nil, fmt.Errorf("models: Budget is %d, Places %d, Waiting %d: none may be negative", o.Budget, o.Places, o.Waiting)
+		return nil, fmt.Errorf("the Budget is %d, Places %d, Waiting %d: none may be negative", o.Budget, o.Places, o.Waiting)
 	}
 	r := &Registry{created: time.Now(), byName: make(map[string]*entry)}
 	for i, spec := range specs {
@@ -111,34 +111,34 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
 		switch other := r.byName[name]; {
 		case name == "" && name == spec.Name:
-			return fmt.Errorf("models: the model at %d has no name", i)
+			return fmt.Errorf("the model at %d has no name", i)
 		case name == "":
-			return fmt.Errorf("models: an alias of %q is empty", spec.Name)
+			return fmt.Errorf("an alias of %q is empty", spec.Name)
 		case other == e:
-			return fmt.Errorf("models: %q has the name %q twice", spec.Name, name)
+			return fmt.Errorf("the model %q has the name %q twice", spec.Name, name)
 		case other != nil:
-			return fmt.Errorf("models: %q and %q have the name %q both", other.spec.Name, spec.Name, name)
+			return fmt.Errorf("the models %q and %q have the name %q both", other.spec.Name, spec.Name, name)
 		}
 		r.byName[name] = e
 	}
 	switch {
-	case spec.Load == nil && spec.Model == nil:
-		return fmt.Errorf("models: %q has neither Load nor Model", spec.Name)
-	case spec.Load != nil && spec.Model != nil:
-		return fmt.Errorf("models: %q has both Load and Model", spec.Name)
+	case spec.Load == nil && spec.Loaded == nil:
+		return fmt.Errorf("the model %q has neither Load nor Loaded", spec.Name)
+	case spec.Load != nil && spec.Loaded != nil:
+		return fmt.Errorf("the model %q has both Load and Loaded", spec.Name)
 	case spec.Bytes < 0:
-		return fmt.Errorf("models: %q takes %d bytes: that must not be negative", spec.Name, spec.Bytes)
+		return fmt.Errorf("the model %q takes %d bytes: that must not be negative", spec.Name, spec.Bytes)
 	}
 	places := cmp.Or(o.Places, spec.Pool.MaxSessions, defaultPlaces)
 	waiting := cmp.Or(o.Waiting, max(waitingPerPlace*places, leastWaitingRoom))
 	e.queue = queue.New(places, waiting)
 	e.slot = &slot{name: spec.Name, size: spec.Bytes, most: places + waiting}
-	if spec.Model == nil {
+	if spec.Loaded == nil {
 		e.slot.load = e.noting(loader(spec, places, o.Budget))
 	} else {
-		m, err := prepare(spec, spec.Model, places)
+		m, err := prepare(spec, spec.Loaded, places)
 		if err != nil {
-			return fmt.Errorf("models: %q: %w", spec.Name, err)
+			return fmt.Errorf("the model %q: %w", spec.Name, err)
 		}
 		e.slot.thing = m
 		e.context.Store(int64(m.context))
@@ -254,7 +254,7 @@ func (r *Registry) List() []Status {
 func (r *Registry) Close(ctx context.Context) error {
 	err := r.shelf.drain(ctx)
 	if err != nil {
-		err = fmt.Errorf("models: closed while some were in use: %w", err)
+		err = fmt.Errorf("closed while some were in use: %w", err)
 	}
 	for _, e := range r.entries {
 		e.queue.Close()

@@ -56,11 +56,11 @@ func TestSpecsThatMeanNothing(t *testing.T) {
 		{"an alias that is a name", []Spec{{Name: "a", Load: loadFlint}, {Name: "b", Aliases: []string{"a"}, Load: loadFlint}}, Options{}, `"a" and "b"`},
 		{"an alias of its own", []Spec{{Name: "a", Aliases: []string{"b", "b"}, Load: loadFlint}}, Options{}, `"b" twice`},
 		{"no way to load", []Spec{{Name: "a"}}, Options{}, "neither"},
-		{"two ways to load", []Spec{{Name: "a", Load: loadFlint, Model: model}}, Options{}, "both"},
+		{"two ways to load", []Spec{{Name: "a", Load: loadFlint, Loaded: model}}, Options{}, "both"},
 		{"a negative size", []Spec{{Name: "a", Load: loadFlint, Bytes: -1}}, Options{}, "-1"},
 		{"a negative budget", []Spec{{Name: "a", Load: loadFlint}}, Options{Budget: -1}, "-1"},
-		{"a budget that is too small already", []Spec{{Name: "a", Model: model}}, Options{Budget: 1000}, "budget of 1000"},
-		{"a pool without meaning", []Spec{{Name: "a", Model: model, Pool: llama.PoolOptions{MaxSessions: -1}}}, Options{}, "MaxSessions"},
+		{"a budget that is too small already", []Spec{{Name: "a", Loaded: model}}, Options{Budget: 1000}, "budget of 1000"},
+		{"a pool without meaning", []Spec{{Name: "a", Loaded: model, Pool: llama.PoolOptions{MaxSessions: -1}}}, Options{}, "MaxSessions"},
 	} {
 		if _, err := New(c.specs, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
@@ -76,7 +76,7 @@ func TestModelsByName(t *testing.T) {
 	defer own.Close()
 	r, err := New([]Spec{
 		{Name: "flint", Aliases: []string{"gpt-4o-mini", "small"}, Load: loadFlint, Pool: llama.PoolOptions{Session: llama.SessionOptions{Capacity: 300}}},
-		{Name: "pebble", Model: own, Draft: llama.PromptLookup(llama.LookupOptions{})},
+		{Name: "pebble", Loaded: own, Draft: llama.PromptLookup(llama.LookupOptions{})},
 	}, Options{Places: 3})
 	if err != nil {
 		t.Fatal(err)

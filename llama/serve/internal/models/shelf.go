@@ -92,7 +92,7 @@ func newShelf(budget int64, slots []*slot, log *slog.Logger) (*shelf, error) {
 		}
 	}
 	if fixed := s.fixed(); budget > 0 && fixed > budget {
-		return nil, fmt.Errorf("models: those that are never given back take %d bytes, more than the budget of %d", fixed, budget)
+		return nil, fmt.Errorf("the models that are never given back take %d bytes, more than the budget of %d", fixed, budget)
 	}
 	return s, nil
 }
@@ -365,7 +365,7 @@ func (s *shelf) loaded(t *slot, thing thing, err error, took time.Duration) {
 	case err != nil && wanted:
 		s.log.Warn("a model was not loaded", "model", t.name, "took", took, "error", err)
 		t.state, t.holds = absent, 0
-		t.fail(fmt.Errorf("models: load %q: %w", t.name, err))
+		t.fail(fmt.Errorf("load the model %q: %w", t.name, err))
 		return
 	case err != nil: // who asks now came after the load had been given up: there will be another one
 		s.log.Info("loading a model was given up", "model", t.name, "took", took, "error", err)
@@ -405,7 +405,7 @@ func (s *shelf) give(t *slot) {
 		if err != nil {
 			s.log.Error("a model was not closed properly", "model", t.name, "error", err)
 			if s.closed {
-				s.errs = append(s.errs, fmt.Errorf("close %q: %w", t.name, err))
+				s.errs = append(s.errs, fmt.Errorf("close the model %q: %w", t.name, err))
 			}
 		}
 		s.settle()

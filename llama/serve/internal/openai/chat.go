@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -43,15 +42,6 @@ var chatRules = wire.Rules{
 	"moderation":         wire.Refused("the server has no moderation"),
 }
 
-// chatNames say what llama's errors are about.
-func chatNames() ask.Names {
-	n := ask.SamplingNames()
-	n["Params.MaxTokens"], n["Params.Logprobs"] = "max_completion_tokens", "top_logprobs"
-	n["history"], n["history["], n["prompt"] = "messages", "messages[", "messages"
-	n["Params.Template.Tools["], n["tools"] = "tools[", "tools"
-	return n
-}
-
 // maxTopLogprobs is the most alternatives that are told of a token.
 const maxTopLogprobs = 20
 
@@ -62,7 +52,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	c, err := in.read(ctx, a.Desk.Answers)
+	c, err := in.read(ctx, a.Desk.MaxAnswers)
 	if err != nil {
 		return err
 	}
@@ -71,8 +61,8 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	names := chatNames()
-	names["schema"] = in.ResponseFormat.place()
+	names := ask.NewNames("messages", "max_completion_tokens")
+	names["history["], names["schema"] = "messages[", in.ResponseFormat.place()
 	choices, err := c.choices(ctx, m, in.LogitBias, names)
 	if err != nil {
 		return err
@@ -87,7 +77,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, t.chunk, func(choice int) bool { return choice == 0 })
 	}
 	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
-	if err := collect(answers, func(e ask.Event) { out.add(t, e) }); err != nil {
+	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
 		return err
 	}
 	return wire.Write(w, http.StatusOK, out)
@@ -133,7 +123,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.tools, err = Offer("tools", in.Tools); err != nil {
 		return c, err
 	}
-	if err := in.ToolChoice.set(&c.tools, in.Tools); err != nil {
+	if err := c.tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
 		return c, err
 	}
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
@@ -157,9 +147,5 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float3
 	if err != nil {
 		return nil, err
 	}
-	choices := slices.Repeat([]ask.Choice{{Prompt: prompt, Message: true, Params: p}}, c.n)
-	for i := range choices {
-		choices[i].Params.Seed += uint64(i) // the i-th answer is the one that this seed gives alone
-	}
-	return choices, nil
+	return ask.Choice{Prompt: prompt, Message: true, Params: p}.Repeat(c.n), nil
 }

@@ -10,22 +10,31 @@ import (
 // chatTeller turns the events of a chat's answers into what a client is told. Streamed or not, that is the same: a whole answer is its
 // parts put together.
 type chatTeller struct {
-	tokenizer *llama.Tokenizer
-	logprobs  bool
-	top       int // alternatives that are told of a token
-	calls     []ask.Calls
-	begun     []bool // something was told of the choice
+	logprobs *ask.Logprobs // nil: they are not told
+	calls    []ask.Calls   // by choice
+	begun    []bool        // by choice: something was told of it
 }
 
 func newChatTeller(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatTeller {
-	c := &chatTeller{tokenizer: t, logprobs: logprobs, calls: make([]ask.Calls, len(choices)), begun: make([]bool, len(choices))}
-	if top != nil {
-		c.top = *top
+	c := &chatTeller{calls: make([]ask.Calls, len(choices)), begun: make([]bool, len(choices))}
+	if logprobs {
+		c.logprobs = &ask.Logprobs{Tokenizer: t}
+		if top != nil {
+			c.logprobs.Top = *top
+		}
 	}
 	for i := range choices {
 		c.calls[i].Sure = choices[i].Params.Constraint != nil
 	}
 	return c
+}
+
+// chatLogprobs are the log-probabilities of the tokens that the model chose for an answer, in their order: of its text, of its calls, and
+// of a stop string that ended it. In a stream they come with the token, also where its text is held back, since more must come to tell what
+// it is.
+type chatLogprobs struct {
+	Content []ask.TokenLogprob `json:"content"`
+	Refusal *string            `json:"refusal"`
 }
 
 // chatDelta is a part of a choice, in a stream.
@@ -71,8 +80,10 @@ func (t *chatTeller) tell(e ask.Event) chatDelta {
 		}
 		d.Delta.ToolCalls = append(d.Delta.ToolCalls, part)
 	}
-	if t.logprobs {
-		d.Logprobs = t.logprobsOf(e.Piece.Logprobs)
+	if t.logprobs != nil {
+		if list := t.logprobs.Of(e.Piece); list != nil {
+			d.Logprobs = &chatLogprobs{Content: list}
+		}
 	}
 	if e.Piece.Stop != 0 {
 		reason := finish(e.Piece.Stop)

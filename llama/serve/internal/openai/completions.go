@@ -29,13 +29,6 @@ var completionRules = wire.Rules{
 	"suffix": wire.Refused("the models only continue a text", `""`),
 }
 
-// completionNames say what llama's errors are about.
-func completionNames() ask.Names {
-	n := ask.SamplingNames()
-	n["Params.MaxTokens"], n["Params.Logprobs"], n["prompt"], n["the prompt"] = "max_tokens", "logprobs", "prompt", "prompt"
-	return n
-}
-
 // The defaults and bounds of OpenAI's.
 const (
 	defaultTokens         = 16
@@ -111,7 +104,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	params, n, err := in.read(ctx, a.Desk.Answers)
+	params, n, err := in.read(ctx, a.Desk.MaxAnswers)
 	if err != nil {
 		return err
 	}
@@ -127,7 +120,9 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answers, err := m.Ask(ctx, choices, completionNames())
+	names := ask.NewNames("prompt", "max_tokens")
+	names["Params.Logprobs"] = "logprobs"
+	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
 	}
@@ -137,7 +132,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.counts)
 	}
 	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
-	if err := collect(answers, func(e ask.Event) { out.add(t, e) }); err != nil {
+	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
 		return err
 	}
 	return wire.Write(w, http.StatusOK, out)
@@ -188,11 +183,7 @@ func (in *completionRequest) choices(m *ask.Model, p llama.Params, n int) (choic
 		if err != nil {
 			return nil, err
 		}
-		for k := range n {
-			c := ask.Choice{Prompt: tokens, Params: p}
-			c.Params.Seed += uint64(k) // of the answers to a prompt, the k-th is the one that this seed gives alone
-			choices = append(choices, c)
-		}
+		choices = append(choices, ask.Choice{Prompt: tokens, Params: p}.Repeat(n)...)
 	}
 	return choices, nil
 }

@@ -21,14 +21,14 @@ type Message struct {
 
 // Rules are those of the members that an answer's message has, and that come back with the conversation. "parsed" is what OpenAI's own client
 // for JavaScript makes of a content.
-func (Message) Rules() wire.Rules {
-	return wire.Rules{
-		"refusal":       wire.Refused("the models do not refuse aside: say it in content"),
-		"audio":         wire.Refused("messages are text"),
-		"function_call": wire.Refused("use tool_calls"),
-		"annotations":   wire.Refused("messages are text", "[]"),
-		"parsed":        wire.Harmless(),
-	}
+func (Message) Rules() wire.Rules { return messageRules }
+
+var messageRules = wire.Rules{
+	"refusal":       wire.Refused("the models do not refuse aside: say it in content"),
+	"audio":         wire.Refused("messages are text"),
+	"function_call": wire.Refused("use tool_calls"),
+	"annotations":   wire.Refused("messages are text", "[]"),
+	"parsed":        wire.Harmless(),
 }
 
 // History returns the conversation that messages are; at is where they stand in the request: "messages".
@@ -104,6 +104,8 @@ func (c *content) ReadJSON(at string, value json.RawMessage) error {
 // part is a part of a content.
 type part struct{ text string }
 
+var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Harmless()}
+
 // ReadJSON reads a part that is a text. Pictures, sound and files are errors that say so.
 func (p *part) ReadJSON(at string, value json.RawMessage) error {
 	var kind struct{ Type any }
@@ -116,7 +118,7 @@ func (p *part) ReadJSON(at string, value json.RawMessage) error {
 		Type string  `json:"type" wire:"required"`
 		Text *string `json:"text" wire:"required"`
 	}
-	if err := wire.Object(at, value, wire.Rules{"prompt_cache_breakpoint": wire.Harmless()}, &text); err != nil {
+	if err := wire.Object(at, value, partRules, &text); err != nil {
 		return err
 	}
 	p.text = *text.Text

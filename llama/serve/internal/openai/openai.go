@@ -93,9 +93,6 @@ func finish(stop llama.StopReason) string {
 	return "stop"
 }
 
-// fingerprint is what tells in an answer which weights it is of.
-func fingerprint(m *ask.Model) string { return "fp_" + m.Fingerprint }
-
 // envelope is what the objects of an answer have in common.
 type envelope struct {
 	ID          string `json:"id"`
@@ -107,5 +104,5 @@ type envelope struct {
 
 // newEnvelope returns an envelope with an id of its own, which begins with prefix.
 func newEnvelope(prefix, object string, m *ask.Model) envelope {
-	return envelope{ID: prefix + rand.Text(), Object: object, Created: time.Now().Unix(), Model: m.Name, Fingerprint: fingerprint(m)}
+	return envelope{ID: prefix + rand.Text(), Object: object, Created: time.Now().Unix(), Model: m.Name, Fingerprint: m.SystemFingerprint()}
 }

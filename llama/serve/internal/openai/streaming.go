@@ -54,10 +54,7 @@ type chunk struct {
 // The status is decided by the first event: an error that comes before any piece of an answer is no stream. A later one is an event of its
 // own, and the last.
 func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answers, tell func(ask.Event) any, prompt func(choice int) bool) error {
-	e, ok, err := answers.Next(nil)
-	if err == nil && e.Err != nil {
-		err = e.Err
-	}
+	e, err := answers.First()
 	if err != nil {
 		return err
 	}
@@ -69,7 +66,7 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 	var used usage
 	var how stats
 	events := wire.NewEvents(w)
-	for ; ok && err == nil; e, ok, err = answers.Next(events.Flush) {
+	for ok := true; ok && err == nil; e, ok, err = answers.Next(events.Flush) {
 		if e.Err != nil {
 			_ = events.Send("", Shape(e.Err)) // a client that is gone reads no error either
 			_ = events.Flush()
@@ -102,18 +99,4 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 		err = events.Flush()
 	}
 	return err
-}
-
-// collect reads answers to their end; take is called for each event that is not an error. The first error ends it.
-func collect(answers *ask.Answers, take func(ask.Event)) error {
-	for {
-		e, ok, err := answers.Next(nil)
-		if err == nil && e.Err != nil {
-			err = e.Err
-		}
-		if err != nil || !ok {
-			return err
-		}
-		take(e)
-	}
 }

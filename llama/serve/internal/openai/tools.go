@@ -63,31 +63,16 @@ func Offer(at string, tools []Tool) (ask.Tools, error) {
 	if len(tools) > maxTools {
 		return offer, wire.Bad(at, "%s has %d functions; it may have %d", at, len(tools), maxTools)
 	}
-	seen := map[string]bool{}
 	for i, t := range tools {
-		if seen[t.function.Name] {
-			in := place(at, i) + ".function.name"
-			return offer, wire.Bad(in, "%s is %q, as that of another function is", in, t.function.Name)
-		}
-		seen[t.function.Name] = true
-		offer.List = append(offer.List, t.raw)
-		if t.function.Strict {
-			offer.Strict = append(offer.Strict, t.function.Name)
+		if err := offer.Add(place(at, i)+".function.name", t.function.Name, t.raw, t.function.Strict); err != nil {
+			return offer, err
 		}
 	}
 	return offer, nil
 }
 
 // toolChoice is which functions are to be called.
-type toolChoice struct {
-	choice   constrain.ToolChoice
-	function string      // the one that is to be called
-	allowed  []string    // the only ones that may be called; nil: all
-	names    []reference // where the request names functions, for errors
-}
-
-// reference is the name of a function, where the request refers to it.
-type reference struct{ at, name string }
+type toolChoice ask.ToolChoice
 
 // toolChoices are the choices that are a word.
 var toolChoices = map[string]constrain.ToolChoice{"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}
@@ -101,7 +86,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		var ok bool
-		if t.choice, ok = toolChoices[word]; !ok {
+		if t.Choice, ok = toolChoices[word]; !ok {
 			return wire.Bad(at, "%s is %.40q; %s", at, word, want)
 		}
 		return nil
@@ -128,41 +113,27 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	}
 	switch {
 	case in.Type == "function" && in.Function != nil && in.Allowed == nil:
-		t.choice, t.function = constrain.ToolRequired, in.Function.Name
-		t.names = []reference{{at + ".function.name", in.Function.Name}}
+		t.Choice, t.Function = constrain.ToolRequired, in.Function.Name
+		t.Named = []ask.Reference{{At: at + ".function.name", Name: in.Function.Name}}
 	case in.Type == "allowed_tools" && in.Allowed != nil && in.Function == nil:
 		at += ".allowed_tools"
 		if in.Allowed.Mode != "auto" && in.Allowed.Mode != "required" {
 			return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Allowed.Mode)
 		}
-		t.choice, t.allowed = toolChoices[in.Allowed.Mode], []string{}
+		t.Choice, t.Allowed = toolChoices[in.Allowed.Mode], []string{}
 		for i, tool := range in.Allowed.Tools {
 			in := place(at+".tools", i)
 			if tool.Type != "function" {
 				return wire.Unsupported(in+".type", `%s.type is %.40q; it must be "function"`, in, tool.Type)
 			}
-			t.allowed = append(t.allowed, tool.Function.Name)
-			t.names = append(t.names, reference{in + ".function.name", tool.Function.Name})
+			t.Allowed = append(t.Allowed, tool.Function.Name)
+			t.Named = append(t.Named, ask.Reference{At: in + ".function.name", Name: tool.Function.Name})
 		}
-		if len(t.allowed) == 0 {
+		if len(t.Allowed) == 0 {
 			return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
 		}
 	default:
 		return wire.Bad(at+".type", `%s.type is %.40q; %s, with a member of that name`, at, in.Type, want)
 	}
-	return nil
-}
-
-// set makes the choice that of an offer, whose functions must have those that the choice names.
-func (t *toolChoice) set(offer *ask.Tools, tools []Tool) error {
-	for _, n := range t.names {
-		if !slices.ContainsFunc(tools, func(f Tool) bool { return f.function.Name == n.name }) {
-			return wire.Bad(n.at, "%s is %.80q, and tools has no function of that name", n.at, n.name)
-		}
-	}
-	if t.choice == constrain.ToolRequired && len(tools) == 0 {
-		return wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
-	}
-	offer.Options.Choice, offer.Options.Function, offer.Allowed = t.choice, t.function, t.allowed
 	return nil
 }

@@ -86,10 +86,10 @@ type Stats struct {
 }
 
 // ErrClosed tells that the queue was closed.
-var ErrClosed = errors.New("queue: closed")
+var ErrClosed = errors.New("the queue is closed")
 
 // ErrLeft tells that Wait was called for a place that had been given back, or was given back meanwhile.
-var ErrLeft = errors.New("queue: the place was given back")
+var ErrLeft = errors.New("the place was given back")
 
 // FullError tells that the line has no room for another request of this client now.
 type FullError struct {
@@ -99,7 +99,7 @@ type FullError struct {
 
 // Error says how many wait, and when to try again.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("queue: %d answers wait already: try again in %v", e.Waiting, e.RetryAfter)
+	return fmt.Sprintf("%d answers wait already: try again in %v", e.Waiting, e.RetryAfter)
 }
 
 // TooManyError tells that so many positions at once are more than one client can ever have.
@@ -110,7 +110,7 @@ type TooManyError struct {
 
 // Error says how many were asked for, and how many there may be.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("queue: %d answers at once: a client can have at most %d", e.N, e.Most)
+	return fmt.Sprintf("%d answers at once: a client can have at most %d", e.N, e.Most)
 }
 
 // New makes a queue of so many places, in which at most waiting wait. There is at least one place; waiting may be 0: who finds no free

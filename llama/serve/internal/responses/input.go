@@ -70,7 +70,8 @@ func (in *input) read(at string, item json.RawMessage) error {
 	case "reasoning":
 		return readReasoning(at, item)
 	case "item_reference":
-		return wire.Unsupported(at+".type", `%s.type: the item refers to another, and nothing is stored: send the item itself, as clients do that are told "store": false`, at)
+		return wire.Unsupported(at+".type",
+			`%s.type: the item refers to another, and nothing is stored: send the item itself, as clients do that are told "store": false`, at)
 	}
 	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "message", "function_call" or "function_call_output"`, at, kind)
 }
@@ -173,7 +174,8 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 		return err
 	}
 	if !slices.Contains(in.calls, r.ID) {
-		return wire.Bad(at+".call_id", "%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
+		return wire.Bad(at+".call_id",
+			"%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
 	}
 	in.add(at, llama.Message{Role: llama.RoleTool, Content: string(r.Output), Name: r.Name, ToolCallID: r.ID})
 	return nil

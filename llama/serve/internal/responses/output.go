@@ -19,20 +19,20 @@ type message struct {
 
 // part is a text.
 type part struct {
-	Type        string         `json:"type"`
-	Text        string         `json:"text"`
-	Annotations []struct{}     `json:"annotations"`
-	Logprobs    []tokenLogprob `json:"logprobs"`
+	Type        string             `json:"type"`
+	Text        string             `json:"text"`
+	Annotations []struct{}         `json:"annotations"`
+	Logprobs    []ask.TokenLogprob `json:"logprobs"`
 }
 
 // newPart returns a part. The slices are not nil: in JSON they are lists, not null.
-func newPart(text string, logs []tokenLogprob) part {
+func newPart(text string, logs []ask.TokenLogprob) part {
 	return part{Type: "output_text", Text: text, Annotations: []struct{}{}, Logprobs: listed(logs)}
 }
 
-func listed(logs []tokenLogprob) []tokenLogprob {
+func listed(logs []ask.TokenLogprob) []ask.TokenLogprob {
 	if logs == nil {
-		return []tokenLogprob{}
+		return []ask.TokenLogprob{}
 	}
 	return logs
 }
@@ -61,12 +61,12 @@ type output struct {
 	call    *call
 	index   int // of the open call
 	written []byte
-	logs    []tokenLogprob
-	pending []tokenLogprob // of tokens whose text has not come
+	logs    []ask.TokenLogprob
+	pending []ask.TokenLogprob // of tokens whose text has not come
 }
 
 // add goes on with the next piece, whose tokens have these log-probabilities.
-func (o *output) add(p llama.Piece, logs []tokenLogprob) error {
+func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 	o.pending = append(o.pending, logs...)
 	text, calls := o.calls.Take(p)
 	for ; len(calls) > 0 && o.call != nil && calls[0].Index == o.index; calls = calls[1:] {

@@ -194,16 +194,16 @@ func (i *items) add(t *testing.T, data []byte) string {
 }
 
 func TestOutputLogprobs(t *testing.T) {
-	logs := func(tokens ...string) (list []tokenLogprob) {
+	logs := func(tokens ...string) (list []ask.TokenLogprob) {
 		for _, one := range tokens {
-			list = append(list, tokenLogprob{token: token{Token: one, Bytes: []int{}}, Top: []token{}})
+			list = append(list, ask.TokenLogprob{TokenProb: ask.TokenProb{Token: one, Bytes: []int{}}, Top: []ask.TokenProb{}})
 		}
 		return list
 	}
 	o := output{calls: ask.Calls{Sure: true}, send: func(event) error { return nil }}
 	for _, p := range []struct {
 		piece llama.Piece
-		logs  []tokenLogprob
+		logs  []ask.TokenLogprob
 	}{
 		{llama.Piece{}, logs("a")}, // held back
 		{llama.Piece{Text: "ab"}, logs("b")},
@@ -216,7 +216,7 @@ func TestOutputLogprobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, want := range map[int][]tokenLogprob{0: logs("a", "b"), 2: logs("c")} {
+	for i, want := range map[int][]ask.TokenLogprob{0: logs("a", "b"), 2: logs("c")} {
 		if m, ok := o.items[i].(*message); !ok || !reflect.DeepEqual(m.Content[0].Logprobs, want) {
 			t.Errorf("item %d is %+v; its log-probabilities must be %v", i, o.items[i], want)
 		}

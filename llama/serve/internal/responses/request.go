@@ -45,16 +45,6 @@ var rules = wire.Rules{
 	"moderation":           wire.Refused("the server has no moderation"),
 }
 
-// names say what llama's errors are about.
-func names() ask.Names {
-	n := ask.SamplingNames()
-	n["Params.MaxTokens"], n["Params.Logprobs"] = "max_output_tokens", "top_logprobs"
-	n["history"], n["prompt"] = "input", "input"
-	n["Params.Template.Tools["], n["tools"] = "tools[", "tools"
-	n["schema"] = "text.format.schema"
-	return n
-}
-
 // maxTopLogprobs is the most alternatives that are told of a token.
 const maxTopLogprobs = 20
 
@@ -87,7 +77,8 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 
 // conversation returns the messages that the model is to answer, and the names for what is wrong with them.
 func (in *request) conversation() ([]llama.Message, ask.Names) {
-	n := names()
+	n := ask.NewNames("input", "max_output_tokens")
+	n["schema"] = "text.format.schema"
 	var history []llama.Message
 	if in.Instructions != nil && *in.Instructions != "" {
 		history = append(history, llama.Message{Role: llama.RoleSystem, Content: *in.Instructions})

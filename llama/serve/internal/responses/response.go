@@ -94,7 +94,7 @@ type usage struct {
 func newResponse(in *request, m *ask.Model) *response {
 	out := &response{
 		ID: "resp_" + rand.Text(), Object: "response", CreatedAt: time.Now().Unix(), Status: inProgress, Model: m.Name,
-		Fingerprint: "fp_" + m.Fingerprint, Output: []any{}, Instructions: in.Instructions, MaxOutputTokens: in.MaxOutputTokens,
+		Fingerprint: m.SystemFingerprint(), Output: []any{}, Instructions: in.Instructions, MaxOutputTokens: in.MaxOutputTokens,
 		Metadata: in.Metadata, ParallelToolCalls: in.ParallelToolCalls == nil || *in.ParallelToolCalls, ServiceTier: "default",
 		Temperature: 1, TopP: 1, TopLogprobs: in.TopLogprobs, ToolChoice: json.RawMessage(`"auto"`), Tools: in.Tools,
 		Text: textForm{in.Text.Format, "medium"}, Truncation: "disabled",

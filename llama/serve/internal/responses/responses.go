@@ -66,7 +66,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer answers.Close()
 	out := newResponse(&in, m)
-	logs := logprobs{tokenizer: m.Model.Tokenizer(), top: in.TopLogprobs}
+	logs := ask.Logprobs{Tokenizer: m.Model.Tokenizer(), Top: in.TopLogprobs}
 	items := output{calls: ask.Calls{Sure: params.Constraint != nil}}
 	if in.Stream {
 		return stream(w, out, answers, logs, &items)
@@ -75,23 +75,17 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 }
 
 // whole answers without a stream.
-func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs, items *output) error {
+func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
 	items.send = func(event) error { return nil }
-	for {
-		e, ok, err := answers.Next(nil)
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			return wire.Write(w, http.StatusOK, out)
-		case e.Err != nil:
-			return e.Err
-		}
-		if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {
-			return err
-		}
+	err := answers.Collect(func(e ask.Event) error {
+		err := items.add(e.Piece, logs.Of(e.Piece))
 		if e.Piece.Stop != 0 {
 			out.end(items.items, e.Piece)
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return wire.Write(w, http.StatusOK, out)
 }

@@ -61,15 +61,15 @@ type partEvent struct {
 type textDelta struct {
 	itemHead
 	partPlace
-	Delta    string         `json:"delta"`
-	Logprobs []tokenLogprob `json:"logprobs"`
+	Delta    string             `json:"delta"`
+	Logprobs []ask.TokenLogprob `json:"logprobs"`
 }
 
 type textDone struct {
 	itemHead
 	partPlace
-	Text     string         `json:"text"`
-	Logprobs []tokenLogprob `json:"logprobs"`
+	Text     string             `json:"text"`
+	Logprobs []ask.TokenLogprob `json:"logprobs"`
 }
 
 type argumentsDelta struct {
@@ -86,13 +86,10 @@ type argumentsDone struct {
 }
 
 // stream answers with a stream. The status is decided by the first thing that comes: an error before any piece of the answer is no stream.
-func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs logprobs, items *output) error {
-	e, ok, err := answers.Next(nil)
+func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
+	e, err := answers.First()
 	if err != nil {
 		return err
-	}
-	if e.Err != nil {
-		return e.Err
 	}
 	events := wire.NewEvents(w)
 	sent := 0
@@ -109,9 +106,9 @@ func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs log
 		return err
 	}
 	items.send = send
-	for ; ok; e, ok, err = answers.Next(events.Flush) {
+	for ok := true; ok; e, ok, err = answers.Next(events.Flush) {
 		if e.Err == nil || items.call == nil { // the text of an error's piece may be that of a call that is cut off
-			if err := items.add(e.Piece, logs.of(e.Piece)); err != nil {
+			if err := items.add(e.Piece, logs.Of(e.Piece)); err != nil {
 				return err
 			}
 		}

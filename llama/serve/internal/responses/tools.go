@@ -52,26 +52,10 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// nested returns the function as chat completions write it, which is the form that chat templates know.
-func (t *tool) nested() (json.RawMessage, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	}
-	return wire.Encode(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{t.Name, t.Description, t.Parameters}})
-}
-
 // toolChoice is which functions are to be called.
 type toolChoice struct {
-	choice   constrain.ToolChoice
-	function string          // the one that is to be called
-	allowed  []string        // the only ones that may be called; nil: all
-	names    []reference     // where the request names functions, for errors
-	raw      json.RawMessage // as it came
+	ask.ToolChoice
+	raw json.RawMessage // as it came
 }
 
 // choices are those that are a word.
@@ -87,7 +71,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		var known bool
-		if t.choice, known = choices[word]; !known {
+		if t.Choice, known = choices[word]; !known {
 			return wire.Bad(at, `%s is %.40q; it must be "none", "auto", "required", or an object that names functions`, at, word)
 		}
 		return nil
@@ -101,9 +85,9 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	}
 	switch kind {
 	case "function":
-		t.names = make([]reference, 1)
-		err := t.names[0].ReadJSON(at, value)
-		t.choice, t.function = constrain.ToolRequired, t.names[0].name
+		var one reference
+		err := one.ReadJSON(at, value)
+		t.Choice, t.Function, t.Named = constrain.ToolRequired, one.Name, []ask.Reference{ask.Reference(one)}
 		return err
 	case "allowed_tools":
 		return t.readAllowed(at, value)
@@ -123,19 +107,18 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	if in.Mode != "auto" && in.Mode != "required" {
 		return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
 	}
-	t.choice = choices[in.Mode]
-	t.names = in.Tools
+	t.Choice = choices[in.Mode]
 	for _, f := range in.Tools {
-		t.allowed = append(t.allowed, f.name)
+		t.Allowed, t.Named = append(t.Allowed, f.Name), append(t.Named, ask.Reference(f))
 	}
-	if len(t.allowed) == 0 {
+	if len(t.Allowed) == 0 {
 		return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
 	}
 	return nil
 }
 
 // reference is a function's name, in {"type":"function","name":…}, and where in the request that stands.
-type reference struct{ at, name string }
+type reference ask.Reference
 
 // ReadJSON reads it.
 func (r *reference) ReadJSON(at string, value json.RawMessage) error {
@@ -154,7 +137,7 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 	if err := wire.Object(at, value, nil, &f); err != nil {
 		return err
 	}
-	r.at, r.name = at+".name", f.Name
+	r.At, r.Name = at+".name", f.Name
 	return nil
 }
 
@@ -166,31 +149,15 @@ func (in *request) offer() (ask.Tools, error) {
 	if len(in.Tools) > maxTools {
 		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(in.Tools), maxTools)
 	}
-	known := map[string]bool{}
 	for i, f := range in.Tools {
-		if known[f.Name] {
-			return t, wire.Bad(fmt.Sprintf("tools[%d].name", i), "tools[%d].name is %.80q, as that of another function is", i, f.Name)
-		}
-		known[f.Name] = true
-		nested, err := f.nested()
+		function, err := ask.Function(f.Name, f.Description, f.Parameters)
 		if err != nil {
 			return t, err
 		}
-		t.List = append(t.List, nested)
-		if *f.Strict {
-			t.Strict = append(t.Strict, f.Name)
+		if err := t.Add(fmt.Sprintf("tools[%d].name", i), f.Name, function, *f.Strict); err != nil {
+			return t, err
 		}
 	}
 	t.Options.Lossy = len(t.Strict) < len(t.List)
-	c := &in.ToolChoice
-	for _, n := range c.names {
-		if !known[n.name] {
-			return t, wire.Bad(n.at, "%s is %.80q, and tools has no function of that name", n.at, n.name)
-		}
-	}
-	if len(in.Tools) == 0 && c.choice == constrain.ToolRequired {
-		return t, wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
-	}
-	t.Options.Choice, t.Options.Function, t.Allowed = c.choice, c.function, c.allowed
-	return t, nil
+	return t, t.Choose(in.ToolChoice.ToolChoice)
 }

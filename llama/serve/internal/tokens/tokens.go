@@ -101,7 +101,7 @@ func (in *tokenizeRequest) render(r *http.Request, m *ask.Model) ([]llama.Token,
 	if err != nil {
 		return nil, err
 	}
-	names := ask.Names{"history": "messages", "history[": "messages[", "tools": "tools"}
+	names := ask.Names{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
 	return m.Prompt(r.Context(), history, llama.TemplateOptions{Tools: tools.List}, names)
 }
 

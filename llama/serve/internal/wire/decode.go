@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -79,40 +81,33 @@ func own(place string, err error) error {
 
 // members reads an object into a struct.
 func members(place string, value json.RawMessage, into reflect.Value, rules Rules) error {
-	var missing []string
-	for _, f := range reflect.VisibleFields(into.Type()) {
-		if f.Tag.Get("wire") == "required" {
-			missing = append(missing, nameOf(f))
-		}
-	}
-	fields := fieldsOf(into)
+	fields := fieldsOf(into.Type())
+	given := make([]bool, len(fields))
 	err := each(place, value, into.Type(), func(name string, value json.RawMessage) error {
 		within := within(place, name)
-		if string(value) == "null" {
-			if _, ok := fields[name]; ok || rules.has(name) {
-				return nil
-			}
-		}
-		for i, m := range missing {
-			if m == name {
-				missing = append(missing[:i], missing[i+1:]...)
-				break
-			}
-		}
-		if rules.has(name) {
-			return rules[name].judge(within, value)
-		}
-		field, ok := fields[name]
-		if !ok {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		rule, ruled := rules[name]
+		switch {
+		case i < 0 && !ruled:
 			return &Error{Status: http.StatusBadRequest, Code: "unknown_parameter", Param: clipped(within),
 				Message: fmt.Sprintf("there is no parameter %q", clipped(within))}
+		case string(value) == "null":
+			return nil
+		case ruled:
+			return rule.judge(within, value)
 		}
-		return decode(within, value, field)
+		given[i] = true
+		return decode(within, value, into.FieldByIndex(fields[i].index))
 	})
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
-	return Missing(within(place, missing[0]), kind(fields[missing[0]].Type()))
+	for i, f := range fields {
+		if f.required && !given[i] {
+			return Missing(within(place, f.name), kind(into.FieldByIndex(f.index).Type()))
+		}
+	}
+	return nil
 }
 
 // maxElements is how many elements an array may have, but for one of whole numbers. Chat templates take as many messages. Without a bound a
@@ -268,21 +263,19 @@ func what(value json.RawMessage) string {
 // kinds are the words for JSON values by their first bytes; all others are numbers.
 var kinds = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "true", 'f': "false", 'n': "null"}
 
-// nameOf returns the name that a struct's field has in JSON, "" for none.
-func nameOf(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if name == "-" {
-		return ""
-	}
-	return name
+// field is a struct's field that is read from JSON.
+type field struct {
+	name     string // in JSON
+	index    []int  // reflect.Value.FieldByIndex's
+	required bool
 }
 
-// fieldsOf returns the fields of a struct by their names in JSON, those of embedded structs included.
-func fieldsOf(v reflect.Value) map[string]reflect.Value {
-	fields := map[string]reflect.Value{}
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		if name := nameOf(f); name != "" {
-			fields[name] = v.FieldByIndex(f.Index)
+// fieldsOf returns the fields of a struct that have a name in JSON, those of embedded structs included.
+func fieldsOf(t reflect.Type) []field {
+	fields := make([]field, 0, t.NumField())
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			fields = append(fields, field{name, f.Index, f.Tag.Get("wire") == "required"})
 		}
 	}
 	return fields
@@ -290,11 +283,8 @@ func fieldsOf(v reflect.Value) map[string]reflect.Value {
 
 // Names returns the names of the parameters that a struct and rules know, in no order.
 func Names(into any, rules Rules) (names []string) {
-	for name := range fieldsOf(reflect.ValueOf(into).Elem()) {
-		names = append(names, name)
+	for _, f := range fieldsOf(reflect.TypeOf(into).Elem()) {
+		names = append(names, f.name)
 	}
-	for name := range rules {
-		names = append(names, name)
-	}
-	return names
+	return slices.AppendSeq(names, maps.Keys(rules))
 }

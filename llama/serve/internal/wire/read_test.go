@@ -265,3 +265,28 @@ func ExampleRead() {
 	fmt.Println(handler(httptest.NewRecorder(), httptest.NewRequest("POST", "/", body)))
 	// Output: there is no parameter "temprature"
 }
+
+// BenchmarkRead reads a conversation of some messages.
+func BenchmarkRead(b *testing.B) {
+	type message struct {
+		Role    string `json:"role" wire:"required"`
+		Content string `json:"content"`
+		Name    string `json:"name"`
+	}
+	body := []byte(`{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},` +
+		`{"role":"user","content":"d"}],"temperature":1,"stream":true}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		var in struct {
+			Model       string    `json:"model"`
+			Messages    []message `json:"messages" wire:"required"`
+			Temperature *float32  `json:"temperature"`
+			Stream      bool      `json:"stream"`
+			N           *int      `json:"n"`
+			Stop        []string  `json:"stop"`
+		}
+		if err := parse(body, nil, &in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -19,11 +19,6 @@ type Rules map[string]Rule
 // Ruled is a struct within a request that has rules of its own.
 type Ruled interface{ Rules() Rules }
 
-func (r Rules) has(name string) bool {
-	_, ok := r[name]
-	return ok
-}
-
 // Harmless is the rule of parameters that cannot change an answer: a user's name, say.
 func Harmless() Rule { return Rule{ignored: true} }
 

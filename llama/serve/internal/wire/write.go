@@ -43,8 +43,9 @@ func Write(w http.ResponseWriter, status int, v any) error {
 // RequestID is the header of an answer that has the request's id.
 const RequestID = "X-Request-Id"
 
-// WriteError answers with an error, which shape puts into an interface's form.
-func WriteError(w http.ResponseWriter, e *Error, shape func(*Error) any) error {
+// WriteError answers with an error, which shape puts into an interface's form; see Of for errors that are not an *Error.
+func WriteError(w http.ResponseWriter, err error, shape func(*Error) any) error {
+	e := Of(err)
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
@@ -52,41 +53,6 @@ func WriteError(w http.ResponseWriter, e *Error, shape func(*Error) any) error {
 	told.Request = w.Header().Get(RequestID)
 	return Write(w, e.Status, shape(&told))
 }
-
-// Handler serves requests by a function that returns why there is no answer. The error is written in an interface's shape, unless the
-// answer has begun already: then the function has told the client itself. failed is told of every error.
-func Handler(shape func(*Error) any, failed func(*http.Request, error), serve func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := &beginning{ResponseWriter: w}
-		err := serve(begun, r)
-		if err == nil {
-			return
-		}
-		failed(r, err)
-		if !begun.begun {
-			_ = WriteError(w, Of(err), shape) // a client that is gone reads no error either
-		}
-	})
-}
-
-// beginning notes whether an answer has begun.
-type beginning struct {
-	http.ResponseWriter
-	begun bool
-}
-
-func (b *beginning) WriteHeader(status int) {
-	b.begun = true
-	b.ResponseWriter.WriteHeader(status)
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	b.begun = true
-	return b.ResponseWriter.Write(p)
-}
-
-// Unwrap returns the writer below, for http.ResponseController.
-func (b *beginning) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // Events is a stream of server-sent events (the HTML standard, section 9.2). One goroutine at a time uses it.
 type Events struct {

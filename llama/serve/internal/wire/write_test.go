@@ -23,35 +23,28 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestHandler checks which errors clients are told of, and how.
-func TestHandler(t *testing.T) {
+// TestWriteError checks which errors clients are told of, and how.
+func TestWriteError(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		serve  func(w http.ResponseWriter, r *http.Request) error
+		err    error
 		status int
 		body   string
 		retry  string
-		failed bool
 	}{
-		{"no error", func(w http.ResponseWriter, _ *http.Request) error { return Write(w, http.StatusOK, 1) }, 200, "1\n", "", false},
-		{"a mistake", func(http.ResponseWriter, *http.Request) error { return Bad("n", "n is %d", 0) }, 400, `"invalid_value n: n is 0"` + "\n", "", true},
-		{"too much to do", func(http.ResponseWriter, *http.Request) error {
-			return &Error{Status: http.StatusTooManyRequests, Code: "full", Message: "full", RetryAfter: 1500 * time.Millisecond}
-		}, 429, `"full : full"` + "\n", "2", true},
-		{"a failure, which is not told", func(http.ResponseWriter, *http.Request) error { return errors.New("secret") }, 500,
-			`"internal_error : the server failed; its log says why, under this request's id"` + "\n", "", true},
-		{"an error after the beginning", func(w http.ResponseWriter, _ *http.Request) error {
-			_, _ = w.Write([]byte("begun"))
-			return errors.New("secret")
-		}, 200, "begun", "", true},
+		{"a mistake", Bad("n", "n is %d", 0), 400, `"invalid_value n: n is 0"` + "\n", ""},
+		{"too much to do", &Error{Status: http.StatusTooManyRequests, Code: "full", Message: "full", RetryAfter: 1500 * time.Millisecond},
+			429, `"full : full"` + "\n", "2"},
+		{"a failure, which is not told", errors.New("secret"), 500,
+			`"internal_error : the server failed; its log says why, under this request's id"` + "\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			failed := false
-			h := Handler(func(e *Error) any { return e.Code + " " + e.Param + ": " + e.Message }, func(*http.Request, error) { failed = true }, c.serve)
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
-			if w.Code != c.status || w.Body.String() != c.body || w.Header().Get("Retry-After") != c.retry || failed != c.failed {
-				t.Errorf("status %d, %q, Retry-After %q, failed %t", w.Code, w.Body, w.Header().Get("Retry-After"), failed)
+			if err := WriteError(w, c.err, func(e *Error) any { return e.Code + " " + e.Param + ": " + e.Message }); err != nil {
+				t.Fatal(err)
+			}
+			if w.Code != c.status || w.Body.String() != c.body || w.Header().Get("Retry-After") != c.retry {
+				t.Errorf("status %d, %q, Retry-After %q", w.Code, w.Body, w.Header().Get("Retry-After"))
 			}
 		})
 	}

@@ -1,5 +1,6 @@
 // Conversations in the browser's own database. Several windows may have it open: a write adds to what is stored and tells the others.
 
+import { newID } from './identifiers.js';
 import { merge } from './tree.js';
 
 const table = 'conversations';
@@ -36,10 +37,45 @@ function done(request) {
   });
 }
 
+// complete adds to a conversation what was stored of it before, if anything was.
+function complete(conversation, before) {
+  const mine = new Set(conversation.messages.map((message) => message.id));
+  if (before) merge(conversation, before, (id) => mine.has(id));
+}
+
+// A page that is leaving writes to the database, and a browser may drop that write with the page; what it keeps in localStorage is there
+// at once. The next page that starts puts the two together.
+const leftKey = 'antigravity.left.';
+
+function leave(conversations) {
+  if (conversations.length === 0) return;
+  try {
+    localStorage.setItem(leftKey + newID(), JSON.stringify(conversations));
+  } catch {
+    // no space: the database may still have taken it
+  }
+}
+
+// takeLeft is what pages have left, and forgets it.
+function takeLeft() {
+  const left = [];
+  try {
+    for (const key of Object.keys(localStorage)) {
+      if (!key.startsWith(leftKey)) continue;
+      left.push(...JSON.parse(localStorage.getItem(key)));
+      localStorage.removeItem(key);
+    }
+  } catch {
+    // the browser keeps nothing
+  }
+  return left;
+}
+
 class Store {
   #database;
   #channel;
   #waiting = new Map(); // conversations by id that changed and are not written yet
+  #writing = new Map(); // conversations by their transactions, which have not come to an end
   #timer = 0;
   onfailure = () => {}; // called with the error of a write that failed
 
@@ -55,10 +91,17 @@ class Store {
     return this.#database !== null;
   }
 
-  // all is every conversation.
+  // all is every conversation, with what pages that were left could not write any more.
   async all() {
     if (!this.#database) return [];
-    return done(this.#database.transaction(table).objectStore(table).getAll());
+    const rows = new Map();
+    for (const row of await done(this.#database.transaction(table).objectStore(table).getAll())) rows.set(row.id, row);
+    for (const conversation of takeLeft()) {
+      complete(conversation, rows.get(conversation.id));
+      rows.set(conversation.id, conversation);
+      this.save(conversation);
+    }
+    return [...rows.values()];
   }
 
   // load is the conversation of this id, or undefined.
@@ -81,8 +124,10 @@ class Store {
   #flush(leaving) {
     clearTimeout(this.#timer);
     this.#timer = 0;
+    if (leaving) this.#giveUp();
     const conversations = [...this.#waiting.values()];
     this.#waiting.clear();
+    if (leaving) leave(conversations);
     for (const conversation of conversations) {
       try {
         this.#write(conversation, leaving);
@@ -90,6 +135,20 @@ class Store {
         this.onfailure(error); // the browser has closed the database: somebody cleared what it keeps
       }
     }
+  }
+
+  // #giveUp ends the writes that have not come to an end, which a page that is leaving would not, and lets what they were to write wait.
+  #giveUp() {
+    for (const [transaction, conversation] of this.#writing) {
+      if (!this.#waiting.has(conversation.id)) this.#waiting.set(conversation.id, conversation);
+      transaction.onabort = null;
+      try {
+        transaction.abort();
+      } catch {
+        // it has just come to its end
+      }
+    }
+    this.#writing.clear();
   }
 
   // #write adds the conversation to what is stored. A page that is leaving gets no answers any more, so it cannot look at that first.
@@ -103,19 +162,26 @@ class Store {
       transaction.commit();
       return;
     }
-    const mine = new Set(copy.messages.map((message) => message.id));
+    this.#writing.set(transaction, conversation);
     const before = rows.get(copy.id);
     before.onsuccess = () => {
-      if (before.result) merge(copy, before.result, (id) => mine.has(id));
+      complete(copy, before.result);
       rows.put(copy);
     };
-    transaction.oncomplete = () => this.#channel.postMessage(copy.id);
-    transaction.onabort = () => this.onfailure(transaction.error);
+    transaction.oncomplete = () => {
+      this.#writing.delete(transaction);
+      this.#channel.postMessage(copy.id);
+    };
+    transaction.onabort = () => {
+      this.#writing.delete(transaction);
+      this.onfailure(transaction.error);
+    };
   }
 
   // remove deletes the conversation, and forgets what of it waits to be written.
   async remove(id) {
     this.#waiting.delete(id);
+    for (const [transaction, conversation] of this.#writing) if (conversation.id === id) this.#writing.delete(transaction);
     if (!this.#database) return;
     await done(this.#database.transaction(table, 'readwrite').objectStore(table).delete(id));
     this.#channel.postMessage(id);

@@ -115,11 +115,11 @@ func (t *completionTeller) logprobsOf(choice int, all []llama.Logprobs) *complet
 	out := &completionLogprobs{}
 	for _, l := range all {
 		name := t.name(l.Chosen.Token)
-		top := map[string]float32{name: finite(l.Chosen.Logprob)}
+		top := map[string]float32{name: ask.FiniteLogprob(l.Chosen.Logprob)}
 		for _, other := range l.Top[:min(len(l.Top), t.top)] {
-			top[t.name(other.Token)] = finite(other.Logprob)
+			top[t.name(other.Token)] = ask.FiniteLogprob(other.Logprob)
 		}
-		out.Tokens, out.Logprobs = append(out.Tokens, name), append(out.Logprobs, finite(l.Chosen.Logprob))
+		out.Tokens, out.Logprobs = append(out.Tokens, name), append(out.Logprobs, ask.FiniteLogprob(l.Chosen.Logprob))
 		out.Top, out.Offsets = append(out.Top, top), append(out.Offsets, t.offsets[choice])
 		for _, b := range t.tokenizer.AppendBytes(nil, l.Chosen.Token) {
 			if utf8.RuneStart(b) {

@@ -1,0 +1,22 @@
+package ask
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// Prompt renders a conversation with the model's chat template.
+func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.TemplateOptions, names Names) ([]llama.Token, error) {
+	tokens, err := m.Model.Tokenizer().Template(history, o)
+	if err == nil {
+		return tokens, nil
+	}
+	e := Explain(ctx, err, names)
+	if e.Status == http.StatusInternalServerError { // the template refuses the conversation, in its own words
+		e = wire.Bad(names["history"], "the model's chat template: %s", trim(err))
+	}
+	return nil, e
+}

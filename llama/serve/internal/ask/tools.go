@@ -1,0 +1,104 @@
+package ask
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// Tools are the functions that a request offers.
+//
+// Invariant: Names[i] is the name of List[i], and no two are equal.
+type Tools struct {
+	List    []json.RawMessage // each {"type":"function","function":{…}}
+	Names   []string
+	Options constrain.ToolOptions
+	// Strict are the functions whose schemas are kept as a whole, or refused, though Options.Lossy says otherwise for the rest; by name.
+	Strict []string
+	// Allowed are the only functions that may be called, by name; nil: all. The model is shown the others, too.
+	Allowed []string
+}
+
+// Add puts a function on offer; raw is {"type":"function","function":{…}}, and at where its name stands in the request.
+func (t *Tools) Add(at, name string, raw json.RawMessage, strict bool) error {
+	if slices.Contains(t.Names, name) {
+		return wire.Bad(at, "%s is %.80q, as that of another function is", at, name)
+	}
+	t.List, t.Names = append(t.List, raw), append(t.Names, name)
+	if strict {
+		t.Strict = append(t.Strict, name)
+	}
+	return nil
+}
+
+// ToolChoice is which functions are to be called.
+type ToolChoice struct {
+	Choice   constrain.ToolChoice
+	Function string      // the one that is to be called; "": any
+	Allowed  []string    // the only ones that may be called; nil: all
+	Named    []Reference // what the request calls functions by
+}
+
+// Reference is the name of a function, and where in the request it stands.
+type Reference struct{ At, Name string }
+
+// Choose notes which functions are to be called. Those that the request names must be on offer.
+func (t *Tools) Choose(c ToolChoice) error {
+	for _, r := range c.Named {
+		if !slices.Contains(t.Names, r.Name) {
+			return wire.Bad(r.At, "%s is %.80q, and tools has no function of that name", r.At, r.Name)
+		}
+	}
+	if c.Choice == constrain.ToolRequired && len(t.List) == 0 {
+		return wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
+	}
+	t.Options.Choice, t.Options.Function, t.Allowed = c.Choice, c.Function, c.Allowed
+	return nil
+}
+
+// named returns those functions that have one of these names.
+func (t *Tools) named(names []string) (list []json.RawMessage) {
+	for i, name := range t.Names {
+		if slices.Contains(names, name) {
+			list = append(list, t.List[i])
+		}
+	}
+	return list
+}
+
+// constraint returns what the tools allow an answer to be.
+func (t *Tools) constraint(tokenizer *llama.Tokenizer) (llama.Constraint, error) {
+	if t.Options.Lossy && len(t.Strict) > 0 {
+		// A schema that passes here loses nothing below.
+		if _, err := constrain.Tools(tokenizer, t.named(t.Strict), constrain.ToolOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	list := t.List
+	if t.Allowed != nil {
+		list = t.named(t.Allowed)
+	}
+	return constrain.Tools(tokenizer, list, t.Options)
+}
+
+// must tells whether what is said of calls has to be kept by a constraint.
+func (t *Tools) must() bool {
+	o := &t.Options
+	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single || t.Allowed != nil
+}
+
+// Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema; nil: none.
+func Function(name, description string, parameters json.RawMessage) (json.RawMessage, error) {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+	}
+	return wire.Encode(struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{name, description, parameters}})
+}
