@@ -90,8 +90,8 @@ func (a *account) done(ctx context.Context, r *http.Request, sent int) {
 		level = slog.LevelDebug
 	}
 	attributes := []slog.Attr{
-		slog.String("client", a.client), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)), slog.Int("status", status),
-		slog.Duration("took", time.Since(a.began)),
+		slog.String("client", a.client), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)),
+		slog.Int("status", status), slog.Duration("took", time.Since(a.began)),
 	}
 	if sent != 0 && sent != status {
 		attributes = append(attributes, slog.Int("sent", sent))

@@ -28,7 +28,7 @@ type Options struct {
 	MaxTokens int
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
-	// Timeout ends a request that takes longer, waiting included; 0: 10 minutes. Negative: never.
+	// Timeout ends a request that takes longer, waiting and reading the answer included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration
 
 	// Keys are who may use the server; none: anybody. GET /health and the page's files need no key.

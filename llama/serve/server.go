@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
 // Server is an http.Handler that answers with models. It is safe for concurrent use.
@@ -19,6 +21,9 @@ type Server struct {
 	routes  http.Handler
 	running running
 }
+
+// maxForms is how many requests wait at most until the forms of their answers are made: half of the processors do that at a time.
+const maxForms = 1024
 
 // New makes a server. An option without meaning is an error that names it.
 func New(o Options) (*Server, error) {
@@ -42,7 +47,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	s.desk = &ask.Desk{Models: registry,
+	s.desk = &ask.Desk{Models: registry, Forms: queue.New(max(1, runtime.GOMAXPROCS(0)/2), maxForms),
 		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil

@@ -29,7 +29,10 @@ import (
 
 // Desk is what answers are computed with. It is immutable, and safe for concurrent use.
 type Desk struct {
-	Models     *models.Registry
+	Models *models.Registry
+	// Forms is who may make a constraint when: a schema can take a processor a second and hundreds of megabytes, and many of them come at once
+	// from whoever wants to keep the others waiting. nil: everybody, at any time.
+	Forms      *queue.Queue
 	MaxAnswers int   // that one request may ask for
 	MaxTokens  int   // of an answer, and how many it has where the request does not say; 0: what the context holds
 	MaxBody    int64 // of a request, in bytes

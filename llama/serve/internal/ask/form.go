@@ -35,6 +35,16 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		tools = Tools{} // a model that is shown functions and may not call them has little else to say
 	}
 	offered := len(tools.List) > 0
+	if m.desk.Forms != nil && (offered || form.Schema != nil) {
+		places, err := m.desk.Forms.Join(m.request.Client, 1)
+		if err != nil {
+			return Explain(ctx, err, names)
+		}
+		defer places[0].Leave()
+		if err := places[0].Wait(ctx); err != nil {
+			return Explain(ctx, err, names)
+		}
+	}
 	switch {
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}

@@ -1,8 +1,10 @@
 package ask
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"sync"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/flint"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -52,7 +55,7 @@ func TestToolsAndForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Model{Lease: &models.Lease{Model: model}}
+	m := &Model{Lease: &models.Lease{Model: model}, desk: &Desk{}}
 	names := Names{"tools": "tools", "schema": "text.format.schema"}
 	tools := Tools{List: []json.RawMessage{functionNamed("weather", plainSchema)}}
 	person := Form{Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
@@ -97,7 +100,7 @@ func TestToolsConstraint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Model{Lease: &models.Lease{Model: model}}
+	m := &Model{Lease: &models.Lease{Model: model}, desk: &Desk{}}
 	names := Names{"tools": "tools", "schema": "text.format.schema"}
 	list := []json.RawMessage{functionNamed("weather", plainSchema), functionNamed("time", hardSchema)}
 	lossy := constrain.ToolOptions{Lossy: true}
@@ -134,5 +137,57 @@ func TestToolsConstraint(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestConstrainWaits checks that constraints are made one after the other where there is one place, whatever they are, and by clients in turn.
+func TestConstrainWaits(t *testing.T) {
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := models.New([]models.Spec{{Name: "flint", Loaded: model}}, models.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Close(t.Context())
+	desk := &Desk{Models: registry, Forms: queue.New(1, 1)}
+	m, err := desk.Open(t.Context(), "flint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	held, err := desk.Forms.Join("another", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, tools := Form{Schema: json.RawMessage(plainSchema)}, Tools{List: []json.RawMessage{functionNamed("f", plainSchema)}}
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- m.Constrain(ctx, &llama.Params{}, Tools{}, form, nil) }()
+	for desk.Forms.Stats().Waiting == 0 { // until it waits
+		select {
+		case err := <-left:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+	}
+	var e *wire.Error
+	if err := m.Constrain(t.Context(), &llama.Params{}, tools, Form{}, nil); !errors.As(err, &e) || e.Status != http.StatusTooManyRequests {
+		t.Errorf("with a full line: %v", err)
+	}
+	if err := m.Constrain(t.Context(), &llama.Params{}, Tools{}, Form{}, nil); err != nil {
+		t.Errorf("free text: %v", err)
+	}
+	leave()
+	if err := <-left; !errors.As(err, &e) || e.Status != wire.StatusGone {
+		t.Errorf("whose client left: %v", err)
+	}
+	held[0].Leave()
+	if err := m.Constrain(t.Context(), &llama.Params{}, Tools{}, form, nil); err != nil {
+		t.Error(err)
+	}
+	if s := desk.Forms.Stats(); s.InUse != 0 || s.Waiting != 0 {
+		t.Errorf("%+v", s)
 	}
 }
