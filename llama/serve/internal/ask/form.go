@@ -46,6 +46,8 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		}
 	}
 	switch {
+	case form.Schema != nil && form.Schema[0] != '{':
+		return wire.Bad(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}
 		c, _, err := constrain.JSONSchemaWith(t, form.Schema, o)
