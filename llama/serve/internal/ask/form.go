@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,7 +47,7 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		}
 	}
 	switch {
-	case form.Schema != nil && form.Schema[0] != '{':
+	case form.Schema != nil && !bytes.HasPrefix(bytes.TrimSpace(form.Schema), []byte("{")):
 		return wire.Bad(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}
