@@ -264,6 +264,7 @@ func TestResponsesErrors(t *testing.T) {
 		{"a negative temperature", `"model":"flint","input":"a","temperature":-1`, 400, "temperature", "invalid_value"},
 		{"no such token", `"model":"flint","input":"a","logit_bias":{"x":1}`, 400, "logit_bias", "invalid_value"},
 		{"a schema that is none", `"model":"flint","input":"a","text":{"format":{"type":"json_schema","name":"n","schema":{"type":"thing"}}}`, 400, "text.format.schema", "invalid_value"},
+		{"a long identifier", `"model":"flint","input":"a","safety_identifier":"` + strings.Repeat("x", 65) + `"`, 400, "safety_identifier", "invalid_value"},
 		{"a schema that is no object", `"model":"flint","input":"a","text":{"format":{"type":"json_schema","name":"n","schema":true}}`, 400, "text.format.schema", "invalid_value"},
 		{"a schema that cannot be kept", `"model":"flint","input":"a","text":{"format":{"type":"json_schema","name":"n","schema":` + unkept + `}}`, 400, "text.format.schema", "unsupported_schema"},
 		{"a strict function that cannot be kept", `"model":"flint","input":"a","tools":[{"type":"function","name":"f","parameters":` + unkept + `}]`, 400, "tools", "unsupported_schema"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -45,6 +46,9 @@ var rules = wire.Rules{
 	"moderation":           wire.Refused("the server has no moderation"),
 }
 
+// maxSafetyIdentifier is the length, in characters, that is published for it.
+const maxSafetyIdentifier = 64
+
 // params returns how the answer is to be chosen, without what needs the model.
 func (in *request) params(ctx context.Context) (llama.Params, error) {
 	p, err := in.Sampling.Params(ctx)
@@ -62,6 +66,8 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 		return p, wire.Bad("top_logprobs", "top_logprobs stands without %q in include", includeLogprobs)
 	case in.StreamOptions != nil && !in.Stream:
 		return p, wire.Bad("stream_options", "stream_options stands without stream")
+	case in.SafetyIdentifier != nil && utf8.RuneCountInString(*in.SafetyIdentifier) > maxSafetyIdentifier:
+		return p, wire.Bad("safety_identifier", "safety_identifier is longer than %d characters", maxSafetyIdentifier)
 	}
 	if in.MaxOutputTokens != nil {
 		p.MaxTokens = *in.MaxOutputTokens
