@@ -42,6 +42,7 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	case len(t.Parameters) > 0 && t.Parameters[0] != '{':
 		return mistyped(at+".parameters", "a JSON Schema, an object")
 	}
+	t.Type = "function" // which "" stands for
 	if t.Strict == nil {
 		strict := true // OpenAI's default here, other than in chat completions
 		t.Strict = &strict
