@@ -41,12 +41,7 @@ func (o offer) has(name string) bool {
 	if !o.any {
 		return slices.Contains(o.names, name)
 	}
-	for i := range len(name) {
-		if !IsNameByte(name[i]) {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
+	return name != "" && len(name) <= maxName && IsName(name)
 }
 
 // begins tells whether a name may begin so.
@@ -189,14 +184,14 @@ func (w *withArgs) step(c byte, to *call, names offer, isControl func(mark strin
 	case inName:
 		if c != '[' {
 			w.text = append(w.text, c)
-			return verdictOf(IsNameByte(c) && names.begins(w.text))
+			return verdictOf(isNameByte(c) && names.begins(w.text))
 		}
 		if !w.nameEnds(to, names) {
 			return wrong
 		}
 		w.place, w.text = inArgsMark, w.text[:0]
 	case inID:
-		if IsNameByte(c) {
+		if isNameByte(c) {
 			return goOn
 		}
 		w.place, w.text = inArgsMark, w.text[:0]

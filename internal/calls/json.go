@@ -226,8 +226,18 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// IsNameByte tells whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
+// IsName tells whether all bytes of a name are of those that isNameByte tells of.
+func IsName(name string) bool {
+	for i := range len(name) {
+		if !isNameByte(name[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNameByte tells whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
 // where it is not quoted.
-func IsNameByte(c byte) bool {
+func isNameByte(c byte) bool {
 	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.'
 }

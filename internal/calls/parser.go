@@ -228,13 +228,13 @@ func (p *Parser) opened(c byte) {
 	case isSpace(c):
 	case f.list && !p.inList && c == '[':
 		p.inList = true
-	case f.body == pythonBody && p.inList && IsNameByte(c):
+	case f.body == pythonBody && p.inList && isNameByte(c):
 		p.python.start()
 		p.begin(readsPython, c)
 	case f.body == objectBody && p.inList == f.list && c == '{':
 		p.object.start()
 		p.begin(readsObject, c)
-	case f.withArgs && !p.inList && IsNameByte(c):
+	case f.withArgs && !p.inList && isNameByte(c):
 		p.withArgs.start()
 		p.begin(readsWithArgs, c)
 	default:

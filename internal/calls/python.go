@@ -60,7 +60,7 @@ func (p *python) step(c byte, to *call, names offer) verdict {
 		to.writeRune(p.value)
 		p.state = pythonString
 	}
-	if p.state == pythonWord && !IsNameByte(c) || p.state == pythonNumber && !IsNameByte(c) && c != '+' {
+	if p.state == pythonWord && !isNameByte(c) || p.state == pythonNumber && !isNameByte(c) && c != '+' {
 		if !p.endText(to) {
 			return wrong
 		}
@@ -73,10 +73,10 @@ func (p *python) step(c byte, to *call, names offer) verdict {
 			return verdictOf(to.named && p.push(c, to, '{'))
 		}
 		p.text = append(p.text, c)
-		return verdictOf(IsNameByte(c) && names.begins(p.text))
+		return verdictOf(isNameByte(c) && names.begins(p.text))
 	case pythonArgument:
 		switch {
-		case IsNameByte(c) && c != '-' && c != '.':
+		case isNameByte(c) && c != '-' && c != '.':
 			p.text = append(p.text, c)
 			return goOn
 		case isSpace(c):
@@ -142,7 +142,7 @@ func (p *python) item(c byte, to *call) bool {
 	switch {
 	case arguments:
 		p.state, p.text = pythonArgument, append(p.text[:0], c)
-		return IsNameByte(c) && !isDigit(c) && c != '-' && c != '.'
+		return isNameByte(c) && !isDigit(c) && c != '-' && c != '.'
 	case in.opening == '{':
 		p.key = true
 		return p.beginString(c, to)

@@ -166,10 +166,8 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 
 // call returns the symbols of the calls of one function.
 func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
-	for i := range len(f.Name) {
-		if !calls.IsNameByte(f.Name[i]) {
-			return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
-		}
+	if !calls.IsName(f.Name) {
+		return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
 	o := jsonschema.Options{Lossy: w.options.Lossy}
 	schema := []byte(f.Parameters)

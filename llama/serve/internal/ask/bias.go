@@ -1,7 +1,7 @@
 package ask
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -21,8 +21,8 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 	size := m.Model.Tokenizer().VocabSize()
 	b := bias{}
 	for text, value := range values {
-		var id int
-		if _, err := fmt.Sscanf(text, "%d", &id); err != nil || fmt.Sprint(id) != text || id < 0 || id >= size {
+		id, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(id) != text || id < 0 || id >= size {
 			return nil, wire.Bad(param, "%s has the key %.40q; it must be a token's number, 0 to %d", param, text, size-1)
 		}
 		if !(value >= -maxBias && value <= maxBias) {

@@ -45,6 +45,19 @@ type ToolChoice struct {
 	Named    []Reference // what the request calls functions by
 }
 
+// ChoiceOf returns the choice that OpenAI's interfaces call so.
+func ChoiceOf(word string) (choice constrain.ToolChoice, ok bool) {
+	switch word {
+	case "none":
+		return constrain.ToolNone, true
+	case "auto":
+		return constrain.ToolAuto, true
+	case "required":
+		return constrain.ToolRequired, true
+	}
+	return 0, false
+}
+
 // Reference is the name of a function, and where in the request it stands.
 type Reference struct{ At, Name string }
 

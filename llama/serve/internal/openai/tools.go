@@ -3,8 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -39,18 +39,13 @@ func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
 	switch {
 	case in.Type != "function":
 		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, in.Type)
-	case name == "" || len(name) > maxToolName || strings.ContainsFunc(name, notOfName):
+	case name == "" || len(name) > maxToolName || !calls.IsName(name):
 		return wire.Bad(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
 	case len(in.Function.Parameters) > 0 && in.Function.Parameters[0] != '{':
 		return wire.Bad(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
 	}
 	t.raw, t.function = slices.Clone(value), in.Function
 	return nil
-}
-
-// notOfName tells whether a character may not stand in a function's name.
-func notOfName(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
 }
 
 // Offer returns the functions for the model; at is where they stand in the request: "tools". The schema of a strict function is kept as a
@@ -71,9 +66,6 @@ func Offer(at string, tools []Tool) (ask.Tools, error) {
 // toolChoice is which functions are to be called.
 type toolChoice ask.ToolChoice
 
-// toolChoices are the choices that are a word.
-var toolChoices = map[string]constrain.ToolChoice{"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}
-
 // ReadJSON reads "none", "auto", "required", {"type":"function",…} or {"type":"allowed_tools",…}.
 func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	const want = `it must be "none", "auto", "required", a function, or allowed_tools`
@@ -83,7 +75,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		var ok bool
-		if t.Choice, ok = toolChoices[word]; !ok {
+		if t.Choice, ok = ask.ChoiceOf(word); !ok {
 			return wire.Bad(at, "%s is %.40q; %s", at, word, want)
 		}
 		return nil
@@ -117,7 +109,8 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 		if in.Allowed.Mode != "auto" && in.Allowed.Mode != "required" {
 			return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Allowed.Mode)
 		}
-		t.Choice, t.Allowed = toolChoices[in.Allowed.Mode], []string{}
+		t.Choice, _ = ask.ChoiceOf(in.Allowed.Mode)
+		t.Allowed = []string{}
 		for i, tool := range in.Allowed.Tools {
 			in := place(at+".tools", i)
 			if tool.Type != "function" {

@@ -56,9 +56,6 @@ type toolChoice struct {
 	raw json.RawMessage // as it came
 }
 
-// choices are those that are a word.
-var choices = map[string]constrain.ToolChoice{"none": constrain.ToolNone, "auto": constrain.ToolAuto, "required": constrain.ToolRequired}
-
 // ReadJSON reads "none", "auto", "required", {"type":"function","name":…} or {"type":"allowed_tools","mode":…,"tools":[…]}.
 func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	t.raw = slices.Clone(value)
@@ -69,7 +66,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		var known bool
-		if t.Choice, known = choices[word]; !known {
+		if t.Choice, known = ask.ChoiceOf(word); !known {
 			return wire.Bad(at, `%s is %.40q; it must be "none", "auto", "required", or an object that names functions`, at, word)
 		}
 		return nil
@@ -105,7 +102,7 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	if in.Mode != "auto" && in.Mode != "required" {
 		return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
 	}
-	t.Choice = choices[in.Mode]
+	t.Choice, _ = ask.ChoiceOf(in.Mode)
 	for _, f := range in.Tools {
 		t.Allowed, t.Named = append(t.Allowed, f.Name), append(t.Named, ask.Reference(f))
 	}
