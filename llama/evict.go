@@ -132,6 +132,9 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 		c.usage.EvictedSlots += result.Slots
 		c.usage.EvictionTime += result.Duration
 		result.Bytes = before - c.usage.Bytes
+		if evicted := c.model.trace.Evict; evicted != nil {
+			evicted(EvictInfo{c.number, len(c.tokens), time.Now().Add(-result.Duration), result})
+		}
 	}
 	if err != nil && result.Slots > 0 && c.options.Positions == ReanchorSinks {
 		c.caches[0].Break(err) // some layers' sinks are at their new positions, others' are not

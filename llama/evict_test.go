@@ -12,6 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
 // policyOf makes a policy by name.
@@ -319,5 +320,32 @@ func TestDecodeWithEvictionDoesNotAllocate(t *testing.T) {
 		}); n > 1 { // a record grows now and then
 			t.Errorf("%s: %v allocations per token", name, n)
 		}
+	}
+}
+
+func TestTraceTellsEvictions(t *testing.T) {
+	var told []llama.EvictInfo
+	m, err := pebble.Load(&llama.LoadOptions{Trace: &llama.Trace{Evict: func(e llama.EvictInfo) { told = append(told, e) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession(&llama.SessionOptions{Eviction: policyOf(t, "sliding", 64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Prefill(t.Context(), make([]llama.Token, 200)); err != nil {
+		t.Fatal(err)
+	}
+	slots := 0
+	for _, e := range told {
+		if e.Session != 1 || e.Token < 64 || e.Token > 200 || e.Reason != eviction.ByBudget || e.Began.IsZero() {
+			t.Errorf("%+v", e)
+		}
+		slots += e.Slots
+	}
+	if u := s.CacheUsage(); len(told) != u.Evictions || slots != u.EvictedSlots || len(told) == 0 {
+		t.Errorf("%d evictions of %d slots were told, %v", len(told), slots, u)
 	}
 }

@@ -41,6 +41,8 @@ type LoadOptions struct {
 	Progress func(done, total int64)
 	// Logger is told what was loaded; nil: silent.
 	Logger *slog.Logger
+	// Trace is told what the model does, and when; nil: nobody is.
+	Trace *Trace
 }
 
 // Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their
@@ -138,7 +140,11 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 		return nil, &ParamError{"LoadOptions.MaxBatch", options.MaxBatch, "positive, or 0 for the default"}
 	}
 	began := time.Now()
-	m = &Model{sessions: map[weak.Pointer[Session]]struct{}{}, release: func() error { return nil }}
+	trace := Trace{}
+	if options.Trace != nil {
+		trace = *options.Trace
+	}
+	m = &Model{trace: trace, sessions: map[weak.Pointer[Session]]struct{}{}, release: func() error { return nil }}
 	b := options.Backend
 	if b == nil {
 		b, m.owned = cpu.New(options.Threads), true

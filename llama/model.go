@@ -25,6 +25,8 @@ type Model struct {
 	batch     *batch         // computes what the sessions have to compute
 	owned     bool           // the backend was made by Load and is closed with the model
 	release   func() error   // closes the model's files, after the backend
+	trace     Trace          // LoadOptions.Trace
+	opened    atomic.Uint64  // sessions so far
 
 	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer

@@ -25,6 +25,7 @@ import (
 //   - origin is nil or another model than model.
 type sequence struct {
 	self    weak.Pointer[Session]
+	number  uint64                            // of the session, for Trace
 	options *SessionOptions                   // the session's
 	manager *eviction.Manager[*kvcache.Cache] // decides when slots are evicted, and which
 

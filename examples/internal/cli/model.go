@@ -23,6 +23,8 @@ type Model struct {
 	Verbose bool         // log on stderr what is loaded
 	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
 	Wrap func(backend.Backend) backend.Backend
+	// Trace, if a program sets it, is told what the model does.
+	Trace *llama.Trace
 }
 
 // Flags defines the flags.
@@ -66,7 +68,7 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 	if m.Wrap != nil {
 		b = m.Wrap(b)
 	}
-	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Progress: Progress(stderr, "loading")}
+	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Trace: m.Trace, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}
