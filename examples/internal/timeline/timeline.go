@@ -107,7 +107,7 @@ func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 	trace := chrometrace.Trace{Processes: []chrometrace.Process{{Name: "program", Tracks: []chrometrace.Track{bench}}}, Notes: notes}
 	for _, p := range t.processes {
 		events += p.count()
-		trace.Processes = append(trace.Processes, p.show())
+		trace.Processes = append(trace.Processes, p.show()...)
 	}
 	return events, chrometrace.Write(w, &trace)
 }
