@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +40,35 @@ func TestSwitches(t *testing.T) {
 		}
 	}
 	t.Log(r.Report)
+}
+
+// TestTraceShowsTheMove looks for the move in a trace, if there was time for one, and for what both devices did.
+func TestTraceShowsTheMove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	for range 5 { // the other device may be ready too late for a short answer
+		_, notes := hybrid(t, "-to", "cpu", "-n", "120", "-switch-threshold", "1", "-trace", path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ TraceEvents []struct{ Name string } }
+		if err := json.Unmarshal(text, &file); err != nil {
+			t.Fatal(err)
+		}
+		moves := 0
+		for _, e := range file.TraceEvents {
+			if e.Name == "move from cpu to cpu" {
+				moves++
+			}
+		}
+		if strings.Contains(notes, "no switch") {
+			continue
+		}
+		if moves != 1 {
+			t.Errorf("%d moves in the trace: %s", moves, notes)
+		}
+		return
+	}
 }
 
 func TestWithoutADeviceItStays(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/internal/timeline"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -32,7 +33,9 @@ type options struct {
 	params llama.Params
 	prompt cli.Prompt
 	to     string // the other device's backend
+	trace  string // path of a trace; "": none is written
 	change llama.SwitchOptions
+	file   *timeline.File // of trace; nil: none
 
 	release func() error // closes the other device and its model; nil if they were not loaded
 }
@@ -46,6 +49,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.change.Threshold, "switch-threshold", 0, "`position` from which on to move; 0: when it pays by the rates measured")
 		f.IntVar(&o.change.Expect, "expect-tokens", 0, "further `tokens` that the answer is assumed to have; 0: those that -n leaves, or 128")
 		f.IntVar(&o.change.Warmup, "warmup-tokens", 8, "`tokens` that the other device computes beforehand, to be measured")
+		f.StringVar(&o.trace, "trace", "", "write what each device did when, and the move between them, to `path`, for ui.perfetto.dev or chrome://tracing")
 	})
 	cli.SamplingFlags(f, &o.params, 256)
 	o.model.Flags(f)
@@ -68,7 +72,27 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := o.prompt.Read(stdin); err != nil {
 		return err
 	}
-	model, closeModel, err := o.model.Load(ctx, stderr)
+	if o.trace != "" {
+		if o.file, err = timeline.Create(o.trace, 0); err != nil {
+			return err
+		}
+	}
+	return errors.Join(o.run(ctx, stdout, stderr), o.file.Close(nil, stderr))
+}
+
+// traced returns a model that tells the trace, if there is one, what it does.
+func (o *options) traced(m cli.Model) cli.Model {
+	if o.file != nil {
+		process := o.file.Process(m.Name() + " on " + m.Backend)
+		m.Trace, m.Observe = process.Trace(), process.Share
+	}
+	return m
+}
+
+// run loads the model and answers.
+func (o *options) run(ctx context.Context, stdout, stderr io.Writer) error {
+	here := o.traced(o.model)
+	model, closeModel, err := here.Load(ctx, stderr)
 	if err != nil {
 		return err
 	}
@@ -90,6 +114,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			o.release()
 		}
 	}()
+	o.file.Begin("answer")
+	defer o.file.End()
 	return o.answer(ctx, model, session, change, stdout, stderr)
 }
 
@@ -97,6 +123,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func (o *options) load(ctx context.Context) (*llama.Model, error) {
 	there := o.model
 	there.Backend = o.to
+	there = o.traced(there)
 	model, release, err := there.Load(ctx, io.Discard)
 	if err == nil {
 		o.release = release

@@ -144,9 +144,12 @@ func TestNothingIsKeptOutsideBeginAndEnd(t *testing.T) {
 	if n := process.count(); n != 3 {
 		t.Errorf("%d events are kept, want 3", n)
 	}
-	var none *Timeline
+	var none *File
 	none.Begin("nobody")
 	none.End()
+	if err := none.Close(nil, nil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestNames(t *testing.T) {

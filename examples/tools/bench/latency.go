@@ -113,8 +113,8 @@ func (b *bench) generateAlone(ctx context.Context) ([]time.Duration, error) {
 		return nil, err
 	}
 	defer writer.session.Close()
-	b.trace.begin("answer alone")
-	defer b.trace.end()
+	b.trace.Begin("answer alone")
+	defer b.trace.End()
 	var came moments
 	err = writer.follow(ctx, func() bool {
 		came = append(came, time.Now())
@@ -142,8 +142,8 @@ func (b *bench) generateBeside(ctx context.Context, p prompt) ([]time.Duration, 
 		writing      = make(chan struct{}) // closed when the answer has begun
 		began, ended time.Time
 	)
-	b.trace.begin("answer beside a prompt")
-	defer b.trace.end()
+	b.trace.Begin("answer beside a prompt")
+	defer b.trace.End()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		for !read.Load() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/internal/timeline"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -21,12 +22,14 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	if err := o.trace.create(); err != nil {
-		return err
-	}
 	b := &bench{options: o, stdout: stdout}
+	if o.tracePath != "" {
+		if b.trace, err = traceInto(o.tracePath, o.traceEvents, &o.model); err != nil {
+			return err
+		}
+	}
 	err = b.run(ctx, stderr)
-	return errors.Join(err, o.trace.write(b.setting.now(), stderr)) // what was traced until an error is worth a look all the same
+	return errors.Join(err, b.trace.Close(b.setting.now(), stderr)) // what was traced until an error is worth a look all the same
 }
 
 // run loads the model and measures it.
@@ -63,6 +66,7 @@ type bench struct {
 	endless llama.LogitMask // forbids what ends an answer
 	form    *form           // of -schema; nil: none
 	setting setting
+	trace   *timeline.File // nil unless tracing
 	stdout  io.Writer
 }
 

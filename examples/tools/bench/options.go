@@ -68,7 +68,8 @@ type options struct {
 	profile     bool
 	span        int                 // MiB
 	recorder    *recording.Recorder // nil unless profiling
-	trace       *trace              // nil unless tracing
+	tracePath   string              // "": no trace is written
+	traceEvents int
 }
 
 // companyDepth is what -depth is with -sessions, -draft or -latency, unless it is given.
@@ -76,8 +77,7 @@ const companyDepth = 128
 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
-	var prompts, sessions, tracePath string
-	var traceEvents int
+	var prompts, sessions string
 	f := cli.NewFlags("bench", about)
 	f.Group("Measurement", func() {
 		f.StringVar(&prompts, "p", "128,512", "prompt `lengths`, with commas between; 0: none")
@@ -91,8 +91,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.depth, "depth", 0, "`tokens` that the cache holds before each test, untimed; unless given, 128 with -sessions, -draft or -latency")
 		f.BoolVar(&o.profile, "profile", false, "tell how long each operation took, and how near that is to the machine's limits")
 		f.IntVar(&o.span, "span", machine.DefaultSpan>>20, "`MiB` read in turn to measure the memory's limit for -profile")
-		f.StringVar(&tracePath, "trace", "", "write what happened when to `path`, for ui.perfetto.dev or chrome://tracing")
-		f.IntVar(&traceEvents, "trace-events", timeline.DefaultLimit, "most `events` of a trace; what comes later is left out")
+		f.StringVar(&o.tracePath, "trace", "", "write what happened when to `path`, for ui.perfetto.dev or chrome://tracing")
+		f.IntVar(&o.traceEvents, "trace-events", timeline.DefaultLimit, "most `events` of a trace; what comes later is left out")
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
 	})
 	o.model.Flags(f)
@@ -120,18 +120,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		o.recorder = new(recording.Recorder)
 		o.model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, o.recorder) }
 	}
-	if err := o.check(); err != nil {
-		return nil, err
+	if f.Given("trace-events") && o.tracePath == "" {
+		return nil, cli.Usagef("-trace-events is how much of a trace is kept, -trace")
 	}
-	switch {
-	case f.Given("trace-events") && (tracePath == "" || traceEvents < 1):
-		return nil, cli.Usagef("-trace-events is how much of a -trace is kept, at least 1")
-	case tracePath != "" && o.profile:
-		return nil, cli.Usagef("-trace shows how operations follow each other, and -profile waits for each of them: use one of the two")
-	case tracePath != "":
-		o.trace = newTrace(tracePath, traceEvents, &o.model)
-	}
-	return o, nil
+	return o, o.check()
 }
 
 // numbers reads a list of numbers of 1 and more; a 0 stands for none.
@@ -164,6 +156,10 @@ func (o *options) check() error {
 		return cli.Usagef("-sessions and -draft need tokens to generate, -n")
 	case o.schema != "" && (o.draft > 0 || o.latency || o.generate == 0):
 		return cli.Usagef("-schema needs tokens to generate, -n, and goes without -draft and -latency")
+	case o.tracePath != "" && o.profile:
+		return cli.Usagef("-trace shows how operations follow each other, and -profile waits for each of them: use one of the two")
+	case o.traceEvents < 1:
+		return cli.Usagef("-trace-events is at least 1")
 	case o.document != "" && o.schema == "":
 		return cli.Usagef("-document needs a schema that it fits, -schema")
 	case len(o.prompts) == 0 && o.generate == 0:
