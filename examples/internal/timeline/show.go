@@ -114,7 +114,7 @@ func (p *Process) showPasses() (passes, beside chrometrace.Track) {
 			passes.Spans = append(passes.Spans, s)
 		}
 	}
-	operations := p.operations.all()
+	operations := append(p.operations.all(), p.ofCaller()...)
 	slices.SortStableFunc(operations, func(a, b Operation) int { return a.Began.Compare(b.Began) })
 	names := map[backend.Phase]string{}
 	at := 0             // the first pass that is not over when the operation begins
@@ -139,6 +139,28 @@ func (p *Process) showPasses() (passes, beside chrometrace.Track) {
 	return passes, beside
 }
 
+// ofCaller returns the operations that thread 0's shares are parts of, for a backend of which the calls themselves are not told: from the
+// first part's beginning to the last part's end, as far as parts of one operation follow each other.
+func (p *Process) ofCaller() (list []Operation) {
+	if p.operations.count() > 0 {
+		return nil
+	}
+	caller := &p.threads[0]
+	shares := caller.shares()
+	for i, s := range shares {
+		phase := caller.phases[s.phase]
+		if i > 0 {
+			if before := caller.phases[shares[i-1].phase]; before.Part != "" && before.Operation == phase.Operation { // the part before the main part
+				o := &list[len(list)-1]
+				o.Phase, o.Took = phase, s.began+s.took-p.timeline.since(o.Began)
+				continue
+			}
+		}
+		list = append(list, Operation{phase, p.timeline.base.Add(s.began), s.took})
+	}
+	return list
+}
+
 // passName says what a pass computes, so that passes of different kinds have different colours.
 func passName(p *llama.PassInfo) string {
 	switch {
@@ -157,9 +179,10 @@ func (p *Process) showThread(n int) chrometrace.Track {
 		track.Name = "thread 0, the caller"
 	}
 	names := map[backend.Phase]string{}
-	for _, share := range p.threads[n].all() {
-		if s, ok := p.span(phaseName(names, share.Phase), share.Began, share.Took, shareArgs{dtype(share.Phase), share.Pieces, share.Of}); ok {
-			track.Spans = append(track.Spans, s)
+	for _, s := range p.threads[n].shares() {
+		if phase := p.threads[n].phases[s.phase]; s.began >= 0 {
+			args := shareArgs{dtype(phase), int(s.pieces), int(s.of)}
+			track.Spans = append(track.Spans, chrometrace.Span{Name: phaseName(names, phase), Began: s.began, Took: s.took, Args: args})
 		}
 	}
 	return track

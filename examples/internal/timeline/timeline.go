@@ -125,7 +125,12 @@ func (s *store[T]) add(t *Timeline, v *T) {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.push(t, v)
+	s.mu.Unlock()
+}
+
+// push is add with mu held.
+func (s *store[T]) push(t *Timeline, v *T) {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == chunkEvents {
 		if last >= 0 && t.chunks.Add(-1) < 0 { // the first chunk is everyone's, so that a small limit leaves none without any

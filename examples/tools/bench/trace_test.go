@@ -124,7 +124,7 @@ func TestTrace(t *testing.T) {
 		{"drafts", []string{"-p", "0", "-n", "12", "-draft", "2", "-depth", "4"}, []string{"tg12", "tg12", "tg12, 2 proposed", "tg12, 2 proposed"},
 			counts{{"session", "draft"}: -1, {"session", "choose"}: 48}},
 		{"a schema", []string{"-p", "0", "-n", "12", "-schema", schema}, []string{"tg12", "tg12", "tg12+schema", "tg12+schema", "tg12+schema-unforced", "tg12+schema-unforced"},
-			counts{{"session", "constraint"}: -1, {"session", "take the only token"}: -1, {"/passes", "Mask"}: 0, {"beside", "Mask"}: -1}},
+			counts{{"session", "constraint"}: -1, {"session", "take the only token"}: -1}},
 		{"latency", []string{"-p", "64", "-n", "4", "-latency", "-depth", "4"},
 			[]string{"answer alone", "prompt alone", "answer beside a prompt", "answer alone", "prompt alone", "answer beside a prompt"}, counts{{"session", "prompt"}: -1}},
 	} {
