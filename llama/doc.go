@@ -48,6 +48,12 @@
 // same conversation, Save and Model.Restore carry a conversation from one process to another, and Move carries it from one
 // device to another, in the middle of an answer if need be; a Switch decides when that pays.
 //
+// # Where the time goes
+//
+// LoadOptions.Trace is told of each forward pass, and of what each session waited for, computed, chose and gave up, with when it began and
+// how long it took; backend.Options.Observe is told what each thread computed meanwhile. The program examples/tools/bench shows both on a
+// time axis.
+//
 // # Reproducible to the bit
 //
 // For one model file, one prompt and one seed the logits are the same bits on every processor and with every set of

@@ -10,8 +10,8 @@ import (
 // that show or record where the time of a token goes. Any of them may be nil. LoadOptions.Trace sets it.
 //
 // What concerns a session is told to the Trace of the model that opened it, also after a Move; what concerns a forward pass is told to the
-// Trace of the model that computes it. What a session does happens one after the other, but Evict and Step may be parts of other things
-// that are told later: where a device fails, of the move back, and an eviction or a step that is done again.
+// Trace of the model that computes it. A session does one thing after the other, so that the times of what is told of it do not overlap;
+// the one exception is an eviction on a device that fails, within which the session moves back.
 //
 // The functions are called on the goroutines that do the work, several at a time where sessions run beside each other, and the work waits
 // for them: they must be quick and safe for concurrent use, and must not call methods of the model or of a session. A model without a
