@@ -15,7 +15,9 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
 // small is a Config that is measured soon.
@@ -322,12 +324,13 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// BenchmarkSampling tells what watching a run costs: tokens per second of an answer with and without, in turn.
+// BenchmarkSampling tells what watching a run costs: the rate of an answer with and without, in turn, as the ratio of neighbours and of the
+// best ones: on a machine that does other things too, only these tell something.
 func BenchmarkSampling(b *testing.B) {
 	rates := map[bool][]float64{}
 	for b.Loop() {
 		for _, unwatched := range []bool{false, true} {
-			r, err := Do(b.Context(), small(func(c *runs.Config) { c.Prompt, c.Generate = 256, 512 }), Options{yardstick: 1000, unwatched: unwatched})
+			r, err := Do(b.Context(), small(func(c *runs.Config) { c.Prompt, c.Generate, c.Threads = 64, 256, 1 }), Options{yardstick: 1000, unwatched: unwatched})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -336,6 +339,32 @@ func BenchmarkSampling(b *testing.B) {
 			rates[unwatched] = append(rates[unwatched], rate)
 		}
 	}
-	b.ReportMetric(spread.Of(rates[false]).Median, "watched-tokens/s")
-	b.ReportMetric(spread.Of(rates[true]).Median, "unwatched-tokens/s")
+	ratios := make([]float64, len(rates[true]))
+	for i, watched := range rates[false] {
+		ratios[i] = watched / rates[true][i]
+	}
+	ratio := spread.Of(ratios)
+	b.ReportMetric(ratio.Median, "watched/unwatched")
+	b.ReportMetric(ratio.Low, "low")
+	b.ReportMetric(ratio.High, "high")
+	b.ReportMetric(slices.Max(rates[false])/slices.Max(rates[true]), "best/best")
+}
+
+// BenchmarkSample tells what one sample costs.
+func BenchmarkSample(b *testing.B) {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer model.Close()
+	session, err := model.NewSession(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer session.Close()
+	e := &experiment{began: time.Now(), resident: sysinfo.OpenResident()}
+	defer e.resident.Close()
+	for b.Loop() {
+		e.sample(session, time.Now())
+	}
 }
