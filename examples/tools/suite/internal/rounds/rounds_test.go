@@ -113,7 +113,7 @@ func TestProgramsComeInARow(t *testing.T) {
 func TestGoingOn(t *testing.T) {
 	rule := Rule{Least: 2, Most: 5, Spread: 0.02, Seed: 3}
 	rate := func(c runs.Config, repetition int) float64 {
-		return 50 + rand.New(rand.NewPCG(uint64(c.Prompt), uint64(repetition))).Float64()*float64(c.Prompt-100)*2
+		return 50 + rand.New(rand.NewPCG(uint64(c.Prompt), uint64(repetition))).Float64()*float64(c.Prompt-100)*4
 	}
 	want := all(New(rule, configs(5)), rate)
 	total := len(strings.Fields(strings.Join(want, "")))
