@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
@@ -52,36 +50,15 @@ func child(ctx context.Context, args []string, stdin io.Reader, stdout, stderr i
 		}()
 		ctx = watched
 	}
-	o := experiment.Options{Commit: q.Commit, Committed: q.Committed}
+	o := experiment.Options{Repetition: q.Repetition, Commit: q.Commit, Committed: q.Committed}
 	if q.Progress {
-		o.Progress = progressLines(stderr)
+		o.Progress = func(part string, done, total int) {
+			fmt.Fprintf(stderr, "%s%s %d/%d\n", progressMark, part, done, total)
+		}
 	}
 	r, err := experiment.Do(ctx, q.Config, o)
 	if err != nil {
 		return err
 	}
-	r.Repetition = q.Repetition
 	return cli.PrintJSON(stdout, r)
-}
-
-// progressLines returns a function that writes how far a run is, a few times a second.
-func progressLines(w io.Writer) func(part string, done, total int) {
-	var (
-		mu     sync.Mutex
-		before string
-		at     time.Time
-	)
-	return func(part string, done, total int) {
-		mu.Lock()
-		defer mu.Unlock()
-		if part == before && time.Since(at) < time.Second/4 {
-			return
-		}
-		before, at = part, time.Now()
-		text := strings.ReplaceAll(part, "\n", " ")
-		if total > 1 {
-			text += fmt.Sprintf(" %d/%d", done, total)
-		}
-		fmt.Fprintln(w, progressMark+text)
-	}
 }

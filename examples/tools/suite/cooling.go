@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
 )
 
@@ -119,5 +120,5 @@ func conditions(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writ
 	if len(args) > 0 {
 		return cli.Usagef("conditions has no arguments: a suite asks for it")
 	}
-	return cli.PrintJSON(stdout, sensed())
+	return cli.PrintJSON(stdout, sysinfo.Here().Sensors().Condition())
 }
