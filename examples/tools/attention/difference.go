@@ -30,8 +30,9 @@ type place struct {
 	got, want float64
 }
 
-// compare compares values with wanted ones; exact ones have bits to compare.
-func compare(got []vector, want [][]float64) (difference, error) {
+// compare compares values with wanted ones. Relative differences are parts of the largest element of a vector, or of least where that is
+// more.
+func compare(got []vector, want [][]float64, least float64) (difference, error) {
 	d := difference{}
 	if len(got) != len(want) {
 		return d, fmt.Errorf("%d vectors where there should be %d", len(got), len(want))
@@ -40,7 +41,7 @@ func compare(got []vector, want [][]float64) (difference, error) {
 		if len(v.x) != len(want[i]) {
 			return d, fmt.Errorf("%d values at %v where there should be %d", len(v.x), v.at, len(want[i]))
 		}
-		scale := 0.0
+		scale := least
 		for _, w := range want[i] {
 			if !math.IsInf(w, 0) {
 				scale = max(scale, math.Abs(w))

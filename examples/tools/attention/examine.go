@@ -124,10 +124,10 @@ func (e *examination) observe(ctx context.Context, b named, p *problem, from *st
 func (e *examination) judge(b named, p *problem, s *step, got, want observed, defined [][]float64) *result {
 	r := &result{backend: b.name, dtype: p.dtype, situation: p.name, step: s, tolerance: s.tolerance(p.dtype, e.tolerance), err: got.err, verdict: failed}
 	if r.err == nil {
-		r.reference, r.err = compare(got.list, wide(want.list))
+		r.reference, r.err = compare(got.list, wide(want.list), s.least)
 	}
 	if r.err == nil {
-		r.definition, r.err = compare(got.list, defined)
+		r.definition, r.err = compare(got.list, defined, s.least)
 	}
 	switch {
 	case r.err != nil:

@@ -281,7 +281,10 @@ func (l *look) output() ([]vector, error) {
 		return nil, err
 	}
 	out, err := l.attend(runs)
-	return l.perHead(out), err
+	if err != nil {
+		return nil, err
+	}
+	return l.perHead(out), nil
 }
 
 // cuts returns the numbers of slots after which the sums so far are looked at: the ends of pages, and the last slot.
@@ -401,7 +404,10 @@ func (l *look) whole() ([]vector, error) {
 		return nil, err
 	}
 	x, err := l.read(out)
-	return l.perHead(x), err
+	if err != nil {
+		return nil, err
+	}
+	return l.perHead(x), nil
 }
 
 // scores returns what weights imply: ln(weight) less the largest one's, which is score less the largest score. Of a weight near 0 it tells

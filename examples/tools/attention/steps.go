@@ -8,6 +8,7 @@ type step struct {
 	what    string   // what it computes, and how it is observed, for a person
 	places  []string // what the numbers of a place count
 	kind    kind
+	least   float64 // what differences are parts of where a vector has no element as large
 	observe func(*look) ([]vector, error)
 	define  func(*definition) [][]float64
 }
@@ -21,28 +22,29 @@ const (
 	summing              // products with a cache of that type, and exponentials
 )
 
-// steps lists the steps in the order of the computation.
+// steps lists the steps in the order of the computation. Scores are logarithms: a difference of 0.01 is 1 % of a weight, however small
+// the scores are.
 var steps = []step{
 	{"queries", "queries turned by the angles of their positions (RoPEStore)", []string{"query", "head", "dim"},
-		rotating, (*look).queries, (*definition).queries},
+		rotating, 0, (*look).queries, (*definition).queries},
 	{"keys", "what the slots hold: turned keys in the cache's type (RoPEStore, then ReadSlots)", []string{"conversation", "KV head", "slot", "dim"},
-		storing, func(l *look) ([]vector, error) { return l.cached(keysOf) }, (*definition).slotKeys},
+		storing, 0, func(l *look) ([]vector, error) { return l.cached(keysOf) }, (*definition).slotKeys},
 	{"values", "what the slots hold: values in the cache's type (RoPEStore, then ReadSlots)", []string{"conversation", "KV head", "slot", "dim"},
-		storing, func(l *look) ([]vector, error) { return l.cached(valuesOf) }, (*definition).slotValues},
+		storing, 0, func(l *look) ([]vector, error) { return l.cached(valuesOf) }, (*definition).slotValues},
 	{"scores", "q·k/√d less the query's largest: no device shows it, so it is what the weights imply, ln(weight/largest weight)", []string{"query", "head", "slot"},
-		summing, (*look).scores, (*definition).scores},
+		summing, 1, (*look).scores, (*definition).scores},
 	{"weights", "softmax of the scores: seen through Attend, given values that are 1 in one element and 0 in the others", []string{"query", "head", "slot"},
-		summing, (*look).weights, (*definition).weights},
+		summing, 0, (*look).weights, (*definition).weights},
 	{"sums", "the weights that each slot gets from all queries (AccumulateAttention)", []string{"conversation", "KV head", "slot"},
-		summing, (*look).sums, (*definition).sums},
+		summing, 0, (*look).sums, (*definition).sums},
 	{"pages", "the latest query's output if there were no slots after a page's last (Attend)", []string{"conversation", "slots", "head", "dim"},
-		summing, (*look).pages, (*definition).pages},
+		summing, 0, (*look).pages, (*definition).pages},
 	{"output", "weights times values (Attend)", []string{"query", "head", "dim"},
-		summing, (*look).output, (*definition).output},
+		summing, 0, (*look).output, (*definition).output},
 	{"contiguous", "the same with keys and values that are not in pages (AttentionGen)", []string{"query", "head", "dim"},
-		summing, (*look).contiguous, (*definition).contiguous},
+		summing, 0, (*look).contiguous, (*definition).contiguous},
 	{"whole", "RoPEStore and then Attend, with nothing read or written in between", []string{"query", "head", "dim"},
-		summing, (*look).whole, (*definition).output},
+		summing, 0, (*look).whole, (*definition).output},
 }
 
 // cacheTypes are the types that a cache can have.
