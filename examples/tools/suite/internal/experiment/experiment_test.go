@@ -236,7 +236,7 @@ func TestOptions(t *testing.T) {
 	if r.Repetition != 3 || r.Machine.Commit != "abc+" || !r.Machine.Committed.Equal(at) {
 		t.Errorf("%+v", r)
 	}
-	if want := []string{Loading, Reading, Generating, Profiling, Asking}; !slices.Equal(parts, want) {
+	if want := []string{Loading, Warming, Reading, Generating, Profiling, Asking}; !slices.Equal(parts, want) {
 		t.Errorf("parts %q came to their ends, want %q", parts, want)
 	}
 }
@@ -303,7 +303,7 @@ func TestMistakes(t *testing.T) {
 // TestInterrupted ends the context in each part of a run.
 func TestInterrupted(t *testing.T) {
 	c := small(func(c *runs.Config) { c.Profile, c.Questions, c.Skills, c.Asked = true, "pebble", "needle50", 2 })
-	for _, part := range []string{Loading, Reading, Generating, Profiling, Asking} {
+	for _, part := range []string{Loading, Warming, Reading, Generating, Profiling, Asking} {
 		t.Run(part, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
