@@ -3,11 +3,16 @@ package experiment
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/llama"
 )
+
+// stretch is how many tokens of a prompt are read at once: after each stretch memory is looked at, and somebody may want to know how much
+// is read. It costs the logits of one token.
+const stretch = 1024
 
 // measure reads the prompt and writes the answer, with the clock running.
 func (e *experiment) measure(ctx context.Context) error {
@@ -26,15 +31,18 @@ func (e *experiment) measure(ctx context.Context) error {
 	e.memory.cache = session.CacheUsage().PeakBytes // of the token that is forgotten
 	e.sample(session, time.Now())
 
+	prompt := arbitrary(e.model, c.Prompt)
 	e.progress(Reading, 0, c.Prompt)
 	began := time.Now()
-	if err := session.Prefill(ctx, arbitrary(e.model, c.Prompt)); err != nil {
-		return err
+	for read := range slices.Chunk(prompt, stretch) {
+		if err := session.Prefill(ctx, read); err != nil {
+			return err
+		}
+		e.progress(Reading, session.Position(), c.Prompt)
+		e.sample(session, time.Now())
 	}
 	resumed := time.Now()
 	e.run.Reading = [2]float64{e.at(began), e.at(resumed)}
-	e.progress(Reading, c.Prompt, c.Prompt)
-	e.sample(session, resumed)
 
 	e.run.Tokens = make([]float64, 0, c.Generate)
 	err = answer(ctx, e.model, session, c.Generate, func(tokens int) {
