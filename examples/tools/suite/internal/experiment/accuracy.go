@@ -12,33 +12,30 @@ import (
 // ask asks the questions, each in a session of its own whose cache stays within the window all the time, as evictionlab does with
 // -during-prompt: a last eviction at the end of the prompt brings the cache to the window itself, and of a late question the last turn is
 // read after that. An answer is right when it is exactly the expected one.
-func (e *experiment) ask(ctx context.Context) (list []runs.Accuracy, err error) {
-	c := e.config
-	skills, err := questions.Read(c.Questions, e.skills, c.Asked)
-	if err != nil {
-		return nil, err
-	}
+func (e *experiment) ask(ctx context.Context) error {
 	done, total := 0, 0
-	for _, s := range skills {
+	for _, s := range e.asked {
 		total += len(s.Questions)
 	}
-	e.progress(Asking, 0, total)
-	for _, s := range skills {
+	for _, s := range e.asked {
 		a := runs.Accuracy{Skill: s.Name, Asked: len(s.Questions)}
 		for i, q := range s.Questions {
+			e.progress(Asking, done, total)
 			right, err := e.askOne(ctx, &q)
 			if err != nil {
-				return nil, fmt.Errorf("question %d of %s: %w", i+1, s.Name, err)
+				return fmt.Errorf("question %d of %s: %w", i+1, s.Name, err)
 			}
 			if right {
 				a.Right++
 			}
 			done++
-			e.progress(Asking, done, total)
 		}
-		list = append(list, a)
+		e.run.Accuracy = append(e.run.Accuracy, a)
 	}
-	return list, nil
+	if total > 0 {
+		e.progress(Asking, done, total)
+	}
+	return nil
 }
 
 // askOne tells whether a question is answered rightly.

@@ -22,6 +22,7 @@ func (e *experiment) measure(ctx context.Context) error {
 	e.evicted.begin()
 	defer func() { e.run.Evictions = e.evicted.end(e) }()
 	defer func() { e.run.Memory = e.memory.list }()
+	e.memory.cache = session.CacheUsage().PeakBytes // of the token that is forgotten
 	e.sample(session, time.Now())
 
 	e.progress(Reading, 0, c.Prompt)

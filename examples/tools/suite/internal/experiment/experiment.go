@@ -9,6 +9,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/questions"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 	"github.com/antigravity-go/antigravity/llama"
@@ -32,6 +35,7 @@ type Options struct {
 	Progress func(part string, done, total int)
 
 	unwatched bool // nothing is sampled: for measuring what that costs
+	yardstick int  // steps, for tests; 0: yardstickSteps
 }
 
 // The parts of a run, as Progress gets them.
@@ -52,6 +56,11 @@ func Do(ctx context.Context, c runs.Config, o Options) (*runs.Run, error) {
 	}
 	e := &experiment{settings: s, options: o, began: time.Now(), resident: sysinfo.OpenResident()}
 	defer e.resident.Close()
+	if c.Questions != "" {
+		if e.asked, err = questions.Read(c.Questions, s.skills, c.Asked); err != nil { // before anybody has waited
+			return nil, err
+		}
+	}
 	e.run = &runs.Run{Config: c, Repetition: max(o.Repetition, 1), Began: e.began.Round(0).UTC()}
 	if err := e.do(ctx); err != nil {
 		return nil, err
@@ -69,8 +78,10 @@ type experiment struct {
 	resident *sysinfo.Resident
 	shown    time.Time // when Progress was last told
 	model    *llama.Model
+	recorder recording.Recorder
 	evicted  evictions
 	memory   memories
+	asked    []questions.Skill // none: accuracy is not measured
 }
 
 // at returns a time in seconds since the run began, to the microsecond.
@@ -86,7 +97,7 @@ func (e *experiment) do(ctx context.Context) (err error) {
 		stop := watch(e.began, here.Sensors().Condition)
 		defer func() { e.run.Conditions = stop() }()
 	}
-	e.run.Yardsticks[0] = yardstick()
+	e.run.Yardsticks[0] = yardstick(cmp.Or(e.options.yardstick, yardstickSteps))
 
 	closeModel, err := e.load(ctx)
 	if err != nil {
@@ -99,22 +110,20 @@ func (e *experiment) do(ctx context.Context) (err error) {
 	if err := e.measure(ctx); err != nil {
 		return err
 	}
-	e.run.Yardsticks[1] = yardstick()
-	if err := ctx.Err(); err != nil {
-		return err
+	e.run.Yardsticks[1] = yardstick(cmp.Or(e.options.yardstick, yardstickSteps))
+	if e.config.Profile {
+		if err := e.profile(ctx); err != nil {
+			return err
+		}
 	}
-	if e.config.Questions == "" {
-		return nil
-	}
-	e.run.Accuracy, err = e.ask(ctx)
-	return err
+	return e.ask(ctx)
 }
 
 // load opens the backend and loads the model. The function that it returns closes both.
 func (e *experiment) load(ctx context.Context) (closeModel func() error, err error) {
 	e.progress(Loading, 0, 1)
 	c := e.config
-	choice := cli.Model{Path: c.Model, Backend: c.Backend, Threads: c.Threads, Weights: e.weights, Trace: &llama.Trace{Evict: e.evicted.note}}
+	choice := cli.Model{Path: c.Model, Backend: c.Backend, Threads: c.Threads, Weights: e.weights, Wrap: e.recorded(), Trace: &llama.Trace{Evict: e.evicted.note}}
 	began := time.Now()
 	b, err := choice.OpenBackend()
 	if err != nil {

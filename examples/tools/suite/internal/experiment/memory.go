@@ -18,7 +18,7 @@ type memories struct {
 	list  []runs.Memory
 	every time.Duration // 0: memoryEvery
 	last  time.Time     // when the last sample was taken
-	cache int64         // the most bytes of the cache in any sample
+	cache int64         // the most bytes of the cache in any sample, or before the first
 }
 
 // due tells whether it is time for a sample.
