@@ -25,6 +25,7 @@ func subcommands() []subcommand {
 	return []subcommand{
 		{"run", "measure a matrix of runs; also without this word", measure},
 		{"child", "", child},
+		{"conditions", "", conditions},
 		{"summary", "a table of what was measured", withoutInput(summary)},
 		{"compare", "what differs between two sets of runs beyond noise", withoutInput(compare)},
 		{"foreground", "what generating does to the program in front", withoutInput(foreground)},
