@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -67,6 +66,3 @@ func Build(ctx context.Context, goos, goarch, tags, folder string) (program stri
 	}
 	return program, nil
 }
-
-// BuiltHere tells whether this very program is what runs on a platform, so that none has to be built.
-func BuiltHere(goos, goarch string) bool { return goos == runtime.GOOS && goarch == runtime.GOARCH }
