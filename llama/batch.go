@@ -43,12 +43,14 @@ type batch struct {
 	// The leader's.
 	ws     *workspace // nil before the first pass
 	timer  *time.Timer
-	pass   []*job       // the jobs of the present pass
-	live   []*job       // those of them that are computed
-	blocks [2]block     // of the latest two passes, in turn
-	turn   int          // which of blocks is next
-	best   choices      // the largest logits of a pass
-	memory atomic.Int64 // bytes of the workspace and the blocks
+	pass   []*job        // the jobs of the present pass
+	passes uint64        // that have begun
+	waited time.Duration // by gather, for the present pass; known only if there is a Trace.Pass
+	live   []*job        // those of them that are computed
+	blocks [2]block      // of the latest two passes, in turn
+	turn   int           // which of blocks is next
+	best   choices       // the largest logits of a pass
+	memory atomic.Int64  // bytes of the workspace and the blocks
 }
 
 // mostChunk is the most rows of prompts in one pass: more are not faster anywhere, and take memory.
@@ -81,6 +83,8 @@ type job struct {
 	signal   chan struct{}
 	returned time.Time // when the sequence last got a job back
 	away     average   // how long it then takes until it brings the next
+	pass     uint64    // the number of the pass that computed it; 0: none did
+	began    time.Time // when that pass began
 	block    *block    // where its logits are; nil: they need no copying
 	at       int       // first row there
 }
@@ -156,7 +160,7 @@ func (b *batch) run(j *job) error {
 		j.signal = make(chan struct{}, 1)
 	}
 	b.mu.Lock()
-	j.finished, j.leads, j.queued, j.rows, j.err, j.block = false, false, true, 0, nil, nil
+	j.finished, j.leads, j.queued, j.rows, j.err, j.block, j.pass = false, false, true, 0, nil, nil, 0
 	b.queue = append(b.queue, j)
 	lead := !b.leading
 	b.leading = true
@@ -229,6 +233,7 @@ const (
 
 // gather waits for the members that are expected.
 func (b *batch) gather() {
+	b.waited = 0
 	b.mu.Lock()
 	rows, away := 0, 0
 	for _, j := range b.queue {
@@ -262,6 +267,9 @@ func (b *batch) gather() {
 	}
 	b.missing = missing
 	b.mu.Unlock()
+	if b.model.trace.Pass != nil {
+		defer func() { b.waited = time.Since(now) }()
+	}
 	if b.timer == nil {
 		b.timer = time.NewTimer(longest)
 	} else {
@@ -361,7 +369,11 @@ func (b *batch) compute() {
 	if len(live) == 0 {
 		return
 	}
+	b.passes++
 	began := time.Now()
+	for _, j := range live {
+		j.pass, j.began = b.passes, began
+	}
 	err := b.forward(live, rows)
 	switch {
 	case err == nil:
@@ -374,6 +386,11 @@ func (b *batch) compute() {
 		for i, j := range live {
 			j.err = b.forward(live[i:i+1], j.rows)
 		}
+	}
+	if told := b.model.trace.Pass; told != nil {
+		told(PassInfo{
+			Number: b.passes, Began: began, Took: time.Since(began), Waited: b.waited, Steps: len(live), Answers: rows - prompts, Prompts: prompts, Err: err,
+		})
 	}
 	clear(live)
 }

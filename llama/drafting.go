@@ -50,9 +50,12 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 			return run
 		}
 	}
-	had := len(run)
+	had, began := len(run), time.Now()
 	run = d.ask(run, c, most)
+	took := time.Since(began)
 	proposal := run[had:]
+	d.spent.add(took / time.Duration(max(len(proposal), 1)))
+	proposed := len(proposal)
 	if end := slices.IndexFunc(proposal, func(t Token) bool {
 		return t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t)
 	}); end >= 0 {
@@ -66,6 +69,9 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 		d.first = proposal[0]
 	}
 	d.drafted += d.tokens
+	if c.trace.Draft != nil {
+		c.trace.Draft(DraftInfo{c.number, began, took, proposed, d.tokens})
+	}
 	return run[:had+d.tokens]
 }
 
@@ -73,13 +79,12 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 // model is, looking a token up is not.
 const dearShare = 32
 
-// ask appends the drafter's proposal of up to most tokens to run, and notes how long the drafter took for a token.
+// ask appends the drafter's proposal of up to most tokens to run.
 func (d *drafting) ask(run []Token, c *sequence, most int) []Token {
 	context := append(c.tokens, run...) // in the memory that the next token of the conversation takes anyway
 	c.tokens = context[:len(c.tokens)]
-	had, began := len(run), time.Now()
+	had := len(run)
 	run = d.drafter.Draft(slices.Grow(run, most)[:had:had+most], context)
-	d.spent.add(time.Since(began) / time.Duration(max(len(run)-had, 1)))
 	return run[:min(len(run), had+most)]
 }
 

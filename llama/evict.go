@@ -102,6 +102,10 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 			return eviction.Result{}, err
 		}
 	}
+	var began time.Time
+	if c.trace.Evict != nil {
+		began = time.Now()
+	}
 	before, tried := c.usage.Bytes, 0
 	var callers error // an error that is not the device's
 	err = c.onDevice(context.Background(), func() error {
@@ -132,8 +136,8 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 		c.usage.EvictedSlots += result.Slots
 		c.usage.EvictionTime += result.Duration
 		result.Bytes = before - c.usage.Bytes
-		if evicted := c.model.trace.Evict; evicted != nil {
-			evicted(EvictInfo{c.number, len(c.tokens), time.Now().Add(-result.Duration), result})
+		if c.trace.Evict != nil {
+			c.trace.Evict(EvictInfo{c.number, len(c.tokens), began, result})
 		}
 	}
 	if err != nil && result.Slots > 0 && c.options.Positions == ReanchorSinks {

@@ -315,11 +315,17 @@ func (c *sequence) leave() { c.model.batch.leave(&c.job) }
 func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, yield func(Piece) bool) error {
 	for {
 		began := time.Now()
-		piece, next, err := s.next(ctx, stats)
+		info := ChooseInfo{Began: began}
+		piece, next, err := s.next(ctx, stats, &info)
 		if err != nil {
 			return err
 		}
 		chosen := time.Since(began)
+		if c := &s.sequence; c.trace.Choose != nil {
+			info.Session, info.Took, info.Position, info.Token, info.End = c.number, chosen, len(c.tokens), next, len(piece.Tokens) == 0
+			info.Ahead = !info.End && c.expects(next)
+			c.trace.Choose(info)
+		}
 		stats.DecodeTime += chosen
 		if piece.Stop != 0 {
 			s.answer.finish(&piece)
@@ -402,19 +408,25 @@ func (c *sequence) accept() {
 	c.logits.point(c.logits.row + 1)
 }
 
-// next chooses a token, or takes a forced one, and makes the piece that delivers it.
-func (s *Session) next(ctx context.Context, stats *Stats) (Piece, Token, error) {
+// next chooses a token, or takes a forced one, and makes the piece that delivers it. It fills in info's Constraint and Forced, the former
+// only if there is a Trace.Choose.
+func (s *Session) next(ctx context.Context, stats *Stats, info *ChooseInfo) (Piece, Token, error) {
 	if err := ctx.Err(); err != nil {
 		return Piece{}, 0, err
 	}
 	c := &s.sequence
-	if over, err := s.constraining.next(); err != nil || over {
+	over, err := s.constraining.next()
+	if c.trace.Choose != nil && s.constraining.matcher != nil {
+		info.Constraint = time.Since(info.Began)
+	}
+	if err != nil || over {
 		return Piece{Stop: EndOfTurn}, 0, err
 	}
 	if c.room() == 0 {
 		return Piece{Stop: ContextFull}, 0, nil
 	}
 	token, forced, err := s.constraining.take()
+	info.Forced = forced
 	if err == nil && !forced {
 		if token, err = s.choose(); err == nil {
 			if c.model.IsEnd(token) {

@@ -63,7 +63,15 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(c.tokens), from.device.Name(), to.device.Name(), err)
 	}
 	s.tokenTime = average{}
+	c.tellMove(m, nil)
 	return m, nil
+}
+
+// tellMove tells the Trace of a move that is just over, and of why it was necessary.
+func (c *sequence) tellMove(m Migration, because error) {
+	if c.trace.Move != nil {
+		c.trace.Move(MoveInfo{c.number, time.Now().Add(-m.Duration), m, because})
+	}
 }
 
 // filler fills caches, which are empty and lie on to's device, with what the sequence's caches hold.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"weak"
 
 	"github.com/antigravity-go/antigravity/eviction"
@@ -25,7 +26,8 @@ import (
 //   - origin is nil or another model than model.
 type sequence struct {
 	self    weak.Pointer[Session]
-	number  uint64                            // of the session, for Trace
+	number  uint64                            // of the session, among those of the model that opened it
+	trace   *Trace                            // of the model that opened it
 	options *SessionOptions                   // the session's
 	manager *eviction.Manager[*kvcache.Cache] // decides when slots are evicted, and which
 
@@ -173,12 +175,32 @@ func (c *sequence) compute(ctx context.Context, t []Token, out func() (output, e
 		j.ctx = nil
 	}
 	j.caches, j.tokens, j.start, j.answer = c.caches, t, c.caches[0].Seen(), answer
+	var began time.Time
+	if c.trace.Step != nil {
+		began = time.Now()
+	}
 	err = c.model.batch.run(j)
 	if err == nil {
 		c.latest = j.rows
 	}
 	c.countCache()
+	if c.trace.Step != nil {
+		c.tellStep(began, err)
+	}
 	return j.rows, err
+}
+
+// tellStep tells the Trace of the job, which began then.
+func (c *sequence) tellStep(began time.Time, err error) {
+	j := &c.job
+	info := StepInfo{
+		Session: c.number, Began: began, Took: time.Since(began), Pass: j.pass, Start: j.start, Rows: j.rows, Answer: j.answer,
+		Slots: c.used, Bytes: c.usage.Bytes, Err: err,
+	}
+	if info.Waited = info.Took; j.pass != 0 {
+		info.Waited = j.began.Sub(began)
+	}
+	c.trace.Step(info)
 }
 
 // step computes tokens and appends those that were computed to the conversation; see compute. After an error the conversation is

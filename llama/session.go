@@ -46,7 +46,8 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	c := &s.sequence
-	c.self, c.options, c.manager, c.model, c.number = weak.Make(s), &s.options, manager, m, m.opened.Add(1)
+	c.self, c.options, c.manager, c.model = weak.Make(s), &s.options, manager, m
+	c.number, c.trace = m.opened.Add(1), &m.trace
 	s.mu.Lock() // from here on the model's Close waits
 	defer s.mu.Unlock()
 	if err := m.register(c.self); err != nil {

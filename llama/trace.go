@@ -9,18 +9,92 @@ import (
 // Trace is a set of functions that a model calls when it has done something, with when it began and how long it took: for programs
 // that show or record where the time of a token goes. Any of them may be nil. LoadOptions.Trace sets it.
 //
+// What concerns a session is told to the Trace of the model that opened it, also after a Move; what concerns a forward pass is told to the
+// Trace of the model that computes it. What a session does happens one after the other, but Evict and Step may be parts of other things
+// that are told later: where a device fails, of the move back, and an eviction or a step that is done again.
+//
 // The functions are called on the goroutines that do the work, several at a time where sessions run beside each other, and the work waits
 // for them: they must be quick and safe for concurrent use, and must not call methods of the model or of a session. A model without a
 // Trace looks at no clock for it.
+//
+// What the threads of a backend compute meanwhile is told by backend.Options.Observe.
 type Trace struct {
+	// Pass is called when a forward pass is over. Passes of a model come one after the other.
+	Pass func(PassInfo)
+	// Step is called when tokens of a session have been computed, or that failed: a part of a prompt, or the token that an answer goes on
+	// with and those that may come behind it.
+	Step func(StepInfo)
+	// Choose is called when the next token of an answer has been decided, or that the answer ends.
+	Choose func(ChooseInfo)
+	// Draft is called when a Drafter has been asked for what may come next.
+	Draft func(DraftInfo)
 	// Evict is called when a session has given up slots of its cache.
 	Evict func(EvictInfo)
+	// Move is called when a session has moved to another model, or gone back since a device failed.
+	Move func(MoveInfo)
 }
 
-// EvictInfo tells of an eviction.
-type EvictInfo struct {
+// PassInfo tells of a forward pass.
+type PassInfo struct {
+	Number  uint64 // 1, 2, … in the order in which the model computes them
+	Began   time.Time
+	Took    time.Duration
+	Waited  time.Duration // before Began, for sessions that were expected to have a row for this pass
+	Steps   int           // of how many sessions the pass computes rows
+	Answers int           // rows of answers
+	Prompts int           // rows of prompts
+	Err     error         // nil: the pass succeeded. Where it failed for several sessions, each one's rows were then computed alone, within Took
+}
+
+// StepInfo tells of a step of a session.
+type StepInfo struct {
 	Session uint64 // which of the model's sessions: 1, 2, … in the order in which they were opened
+	Began   time.Time
+	Took    time.Duration // with Waited
+	Waited  time.Duration // after Began, until the pass began that computes the step
+	Pass    uint64        // that pass's number; 0: none began
+	Start   int           // position of the step's first token
+	Rows    int           // tokens that were computed
+	Answer  bool          // the tokens are an answer's; otherwise they are a prompt's
+	Slots   int           // of the cache in use afterwards: of the layer that has most
+	Bytes   int64         // of keys and values in use afterwards
+	Err     error
+}
+
+// ChooseInfo tells of the choice of a token.
+type ChooseInfo struct {
+	Session    uint64 // as StepInfo's
+	Began      time.Time
+	Took       time.Duration // with Constraint
+	Constraint time.Duration // after Began, until Params.Constraint had said what is allowed; 0 without one
+	Position   int           // of the token
+	Token      Token
+	Forced     bool // the constraint left no alternative
+	Ahead      bool // the token was computed already, as one that may come next
+	End        bool // there is no token: the answer ends
+}
+
+// DraftInfo tells of what a Drafter proposed.
+type DraftInfo struct {
+	Session  uint64 // as StepInfo's
+	Began    time.Time
+	Took     time.Duration
+	Proposed int // tokens that the Drafter proposed
+	Computed int // the first of them that are computed with the next step
+}
+
+// EvictInfo tells of an eviction. Its time, eviction.Result's Duration, is that of choosing slots and moving the others together.
+type EvictInfo struct {
+	Session uint64 // as StepInfo's
 	Token   int    // tokens of the conversation by then
 	Began   time.Time
 	eviction.Result
+}
+
+// MoveInfo tells of a session's move to another model.
+type MoveInfo struct {
+	Session uint64 // as StepInfo's
+	Began   time.Time
+	Migration
+	Because error // the failure of the device that the session came back from; nil: it was moved by Session.Move
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	backend.Register("cpu", func(o backend.Options) (backend.Backend, error) { return New(o.Threads), nil })
+	backend.Register("cpu", func(o backend.Options) (backend.Backend, error) { return newBackend(asm.Best(), o), nil })
 }
 
 // Backend computes on the processor. It is safe for concurrent use; operations that run at the same time share the threads.
@@ -31,12 +31,18 @@ type Backend struct {
 
 // New starts a backend with a number of threads; below 1 it is GOMAXPROCS. Close ends the threads.
 func New(threads int) *Backend {
-	return newBackend(asm.Best(), threads)
+	return newBackend(asm.Best(), backend.Options{Threads: threads})
 }
 
 // newBackend starts a backend with the kernels of a tier.
-func newBackend(kernels *asm.Kernels, threads int) *Backend {
-	pool := parallel.New(threads)
+func newBackend(kernels *asm.Kernels, o backend.Options) *Backend {
+	var tell func(parallel.Share)
+	if o.Observe != nil {
+		tell = func(s parallel.Share) {
+			o.Observe(backend.Share{Phase: backend.Phase(s.Phase), Thread: s.Worker, Pieces: s.Pieces, Of: s.Of, Began: s.Began, Took: s.Took})
+		}
+	}
+	pool := parallel.NewObserved(o.Threads, tell)
 	return &Backend{Fused: host.Fused{Base: host.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -23,7 +24,7 @@ func (b *Base) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
 	defer maps.unmap()
 	a := b.attentions.get()
 	defer b.attentions.put(a)
-	a.begin(b, d, q)
+	a.begin(b, "AttentionGen", k.DType(), d, q)
 	a.runs = append(a.runs, attended{
 		format: k.DType().Format(), tokens: 1, k: k.Data(), v: v.Data(), stride: d.KVHeads * k.RowBytes(), headBytes: k.RowBytes(), slots: n,
 	})
@@ -43,7 +44,7 @@ func (b *Base) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	}
 	a := b.attentions.get()
 	defer b.attentions.put(a)
-	a.begin(b, d, q)
+	a.begin(b, "Attend", runs[0].Slots.DType, d, q)
 	for i := range runs {
 		if err := maps.addRun("Attend", &runs[i], false); err != nil {
 			return err
@@ -85,6 +86,8 @@ const partialBytes = int(unsafe.Sizeof(asm.Partial{}))
 // in order. Where there are too few blocks for the workers, or tiles that are too many for one of them, the tiles of a block of one
 // token are shared out among several pieces, and who computes the last of these joins the tiles, in the same order.
 type attention struct {
+	name  string       // of the operation
+	dtype tensor.DType // of the keys and values; where these differ, the first run's
 	backend.AttentionDims
 	kernels *asm.Kernels
 	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
@@ -159,7 +162,8 @@ type lane struct {
 }
 
 // begin prepares for an attention of mapped queries.
-func (a *attention) begin(b *Base, d backend.AttentionDims, q *tensor.Tensor) {
+func (a *attention) begin(b *Base, name string, dtype tensor.DType, d backend.AttentionDims, q *tensor.Tensor) {
+	a.name, a.dtype = name, dtype
 	a.AttentionDims, a.kernels, a.held = d, b.kernels, &b.held
 	a.q, a.group = floats(q), d.Heads/max(d.KVHeads, 1)
 }
@@ -282,6 +286,11 @@ func (a *attention) cut(run, head, first, last, most, partials int) int {
 		a.pieces = append(a.pieces, p)
 	}
 	return partials + tiles*a.group
+}
+
+// Phase says what the operation is.
+func (a *attention) Phase() parallel.Phase {
+	return parallel.Phase{Operation: a.name, Rows: a.Heads, Cols: a.HeadDim, DType: a.dtype}
 }
 
 // Do computes one piece.

@@ -157,6 +157,15 @@ type rowOp struct {
 // reset forgets the operation.
 func (o *rowOp) reset() { *o = rowOp{} }
 
+// Phase says what the operation is.
+func (o *rowOp) Phase() parallel.Phase {
+	p := parallel.Phase{Operation: o.name, Cols: o.x.Shape().Dim(-1), DType: o.x.DType()}
+	if o.table {
+		p.Rows = o.x.Shape().Dim(0)
+	}
+	return p
+}
+
 // Do computes the rows of one piece.
 func (o *rowOp) Do(_, piece int) {
 	o.run(o.kernels, o, piece*o.rows/o.pieces, (piece+1)*o.rows/o.pieces)

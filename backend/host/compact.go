@@ -1,6 +1,9 @@
 package host
 
-import "github.com/antigravity-go/antigravity/backend"
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/parallel"
+)
 
 // Compact moves kept slots to the front.
 func (b *Base) Compact(s *backend.Slots, keep [][]int32) error {
@@ -31,6 +34,11 @@ type compaction struct {
 
 // reset forgets the operation.
 func (c *compaction) reset() { *c = compaction{} }
+
+// Phase says what the operation is.
+func (c *compaction) Phase() parallel.Phase {
+	return parallel.Phase{Operation: "Compact", Rows: len(c.slots.Heads), Cols: c.slots.HeadDim, DType: c.slots.DType}
+}
 
 // Do moves one head's slots: neighbours that stay neighbours, of one page both before and after, at once.
 func (c *compaction) Do(_, head int) {

@@ -12,10 +12,11 @@ type Fused struct{ *Base }
 
 // NormMatMul normalises x and multiplies with several weights.
 func (b Fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
-	return b.normMatMul(x, norm, eps, normed, ws, outs, nil)
+	return b.normMatMul("NormMatMul", x, norm, eps, normed, ws, outs, nil)
 }
 
-func (b Fused) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
+// normMatMul is NormMatMul as a part of an operation with a name.
+func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
 	_, k, err := backend.CheckRMSNorm(x, norm)
 	if err != nil {
 		return err
@@ -25,19 +26,19 @@ func (b Fused) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Te
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("NormMatMul", x, norm, normed); err != nil {
+	if err := maps.add(name, x, norm, normed); err != nil {
 		return err
 	}
-	if err := maps.addWeights("NormMatMul", ws...); err != nil {
+	if err := maps.addWeights(name, ws...); err != nil {
 		return err
 	}
-	if err := maps.add("NormMatMul", outs...); err != nil {
+	if err := maps.add(name, outs...); err != nil {
 		return err
 	}
 	p := b.products.get()
 	p.held = &b.held
 	defer b.products.put(p)
-	p.begin(b.kernels, x.Shape().Rows(), k)
+	p.begin(name, b.kernels, x.Shape().Rows(), k)
 	for i, w := range ws {
 		if err := needWholePanels(w, w.Shape().Dim(0), k); err != nil {
 			return err
@@ -74,7 +75,7 @@ func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	p := b.products.get()
 	p.held = &b.held
 	defer b.products.put(p)
-	p.begin(b.kernels, m, k)
+	p.begin("MatMulAdd", b.kernels, m, k)
 	p.add(w, n, product)
 	p.epilogue, p.sum = addProduct, floats(out)
 	if err := p.activate(b.runner, activation{x: floats(x)}); err != nil {
@@ -94,7 +95,7 @@ func (b Fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up,
 		return err
 	}
 	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
-	return b.normMatMul(x, norm, eps, normed, ws[:], outs[:], swiGLU)
+	return b.normMatMul("NormSwiGLU", x, norm, eps, normed, ws[:], outs[:], swiGLU)
 }
 
 // swiGLU joins the products of gate and up.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -33,6 +34,11 @@ type choice struct {
 
 // reset forgets the operation.
 func (c *choice) reset() { *c = choice{} }
+
+// Phase says what the operation is.
+func (c *choice) Phase() parallel.Phase {
+	return parallel.Phase{Operation: "Largest", Cols: c.n, DType: tensor.F32}
+}
 
 // Do selects from one row.
 func (c *choice) Do(_, row int) {

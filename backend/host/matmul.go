@@ -6,6 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -57,7 +58,7 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 	p := b.products.get()
 	p.held = &b.held
 	defer b.products.put(p)
-	p.begin(b.kernels, m, cols)
+	p.begin("MatMulTransposed", b.kernels, m, cols)
 	p.add(w, rows, out)
 	if err := p.activate(b.runner, activation{x: floats(a)}); err != nil {
 		return err
@@ -68,6 +69,7 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 // product is the multiplication of one activation matrix with one or several weights, as a task of two phases: the rows of
 // the activation are prepared for the weights' formats, then the weights' rows are shared out.
 type product struct {
+	name    string // of the operation
 	kernels *asm.Kernels
 	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
 	m, k    int
@@ -85,6 +87,7 @@ type product struct {
 
 // term is one weight of a product.
 type term struct {
+	dtype    tensor.DType
 	format   quant.Format
 	panels   *asm.Panels // how w is packed; nil: as files have it
 	partner  int         // index of the activation's form
@@ -116,13 +119,15 @@ func (p *product) reset() {
 }
 
 // begin prepares for the terms of a product.
-func (p *product) begin(kernels *asm.Kernels, m, k int) { p.kernels, p.m, p.k = kernels, m, k }
+func (p *product) begin(name string, kernels *asm.Kernels, m, k int) {
+	p.name, p.kernels, p.m, p.k = name, kernels, m, k
+}
 
 // add adds the first rows of w as a term.
 func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
 	format := w.DType().Format()
 	p.terms = append(p.terms, term{
-		format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm()),
+		dtype: w.DType(), format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm()),
 		w: dataOf(w), rowBytes: w.RowBytes(), rows: rows, out: floats(out),
 	})
 	p.rows += rows
@@ -182,6 +187,18 @@ func (p *product) multiply(r Runner) error {
 	}
 	p.pieces = max(1, min(p.rows/rowsPerPiece, work/workPerPiece, 8*r.Size()))
 	return r.Run(p, p.pieces)
+}
+
+// Phase says what the present phase is.
+func (p *product) Phase() parallel.Phase {
+	if p.preparing {
+		return parallel.Phase{Operation: p.name, Part: "activation", Cols: p.k, DType: tensor.F32}
+	}
+	rows := 0
+	for i := range p.terms {
+		rows += p.terms[i].rows
+	}
+	return parallel.Phase{Operation: p.name, Rows: rows, Cols: p.k, DType: p.terms[0].dtype}
 }
 
 // Do computes one piece of the present phase.

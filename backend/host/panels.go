@@ -7,6 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -108,6 +109,9 @@ type packTask struct {
 	dst, src    []byte
 	rowBytes, k int
 }
+
+// Phase says what the task is.
+func (t *packTask) Phase() parallel.Phase { return parallel.Phase{Operation: "Prepare", Cols: t.k} }
 
 // Do packs one panel.
 func (t *packTask) Do(_, panel int) {

@@ -23,7 +23,7 @@ func (b *Base) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) erro
 	}
 	w := b.weighings.get()
 	defer b.weighings.put(w)
-	w.begin(b, d, q)
+	w.begin(b, "AccumulateAttention", run.Slots.DType, d, q)
 	w.add(&run)
 	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
 	w.reserve(b.runner.Size())

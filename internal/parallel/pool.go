@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Task is work that can be done in pieces, in any order and at the same time.
@@ -69,6 +70,7 @@ type pool struct {
 	failure error       // the first panic of a piece
 
 	closed atomic.Bool
+	watch  watch
 }
 
 // worker is what the pool knows of a worker that is not the caller.
@@ -79,12 +81,19 @@ type worker struct {
 
 // New starts a pool that computes with size workers, the caller being one of them; size below 1 means GOMAXPROCS.
 // Close it when it is no longer needed; a pool that is merely forgotten stops too, at a later garbage collection.
-func New(size int) *Pool {
+func New(size int) *Pool { return NewObserved(size, nil) }
+
+// NewObserved is New with a function that is told what each worker computed of each task, unless it is nil. It is called on the goroutines
+// that computed it, several at a time, perhaps after Run has returned; the pool's work waits for it.
+func NewObserved(size int, tell func(Share)) *Pool {
 	if size < 1 {
 		size = runtime.GOMAXPROCS(0)
 	}
 	size = min(size, maxWorkers)
 	p := &pool{size: size, wake: make(chan struct{}, 1)}
+	if tell != nil {
+		p.watch = watch{tell, time.Now()}
+	}
 	for id := 1; id < size; id++ {
 		w := &worker{wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
@@ -118,13 +127,27 @@ func (p *Pool) Run(task Task, n int) (err error) {
 	defer Catch(&err)()
 	helpers := min(p.size, n, runtime.GOMAXPROCS(0)) - 1
 	if helpers < 1 || n > MaxPieces || p.closed.Load() || !p.busy.TryLock() {
-		for piece := range n {
-			task.Do(0, piece)
-		}
+		p.alone(task, n)
 		return nil
 	}
 	defer p.busy.Unlock()
 	return p.run(task, n, helpers)
+}
+
+// alone computes a task on its caller's goroutine.
+func (p *pool) alone(task Task, n int) {
+	var s Share
+	observed := p.watch.tell != nil && n > 0
+	if observed {
+		s = p.watch.start(task, 0, n)
+	}
+	for piece := range n {
+		task.Do(0, piece)
+	}
+	if observed {
+		s.Pieces = n
+		p.watch.end(&s)
+	}
 }
 
 // run shares a task of n pieces between the caller and the first workers, as many as there are helpers. busy is held.
@@ -146,6 +169,10 @@ func (p *pool) run(task Task, n, helpers int) error {
 
 // compute takes pieces until none is left.
 func (p *pool) compute(worker int) {
+	if p.watch.tell != nil {
+		p.computeObserved(worker)
+		return
+	}
 	for {
 		t := p.ticket.Add(1) - 1
 		piece, n := int(t&ticketMask), int(t>>ticketBits&ticketMask)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/llama"
 	"golang.org/x/sync/errgroup"
 )
@@ -25,7 +26,7 @@ func (g generation) describe() result {
 
 func (g generation) constrained() bool { return g.held != free }
 
-func (g generation) once(ctx context.Context, b *bench, r *recorder) (sample, error) {
+func (g generation) once(ctx context.Context, b *bench, r *recording.Recorder) (sample, error) {
 	list := make([]*answerer, g.sessions)
 	for i := range list {
 		a, err := b.newAnswerer(ctx, i, g.tokens)
@@ -41,8 +42,8 @@ func (g generation) once(ctx context.Context, b *bench, r *recorder) (sample, er
 			return sample{}, err
 		}
 	}
-	r.begin()
-	defer r.end()
+	r.Begin()
+	defer r.End()
 	began := time.Now()
 	if err := together(ctx, list, (*answerer).answer); err != nil {
 		return sample{}, err

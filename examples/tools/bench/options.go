@@ -8,6 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -59,8 +60,8 @@ type options struct {
 	chunk       int
 	json        bool
 	profile     bool
-	span        int       // MiB
-	recorder    *recorder // nil unless profiling
+	span        int                 // MiB
+	recorder    *recording.Recorder // nil unless profiling
 }
 
 // companyDepth is what -depth is with -sessions, -draft or -latency, unless it is given.
@@ -106,8 +107,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		o.kv = tensor.F16
 	}
 	if o.profile {
-		o.recorder = new(recorder)
-		o.model.Wrap = func(b backend.Backend) backend.Backend { return record(b, o.recorder) }
+		o.recorder = new(recording.Recorder)
+		o.model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, o.recorder) }
 	}
 	return o, o.check()
 }

@@ -8,14 +8,15 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 )
 
 // profile tells which operations took the time of one test, all repetitions together.
 type profile struct {
 	test    string
-	runs    int           // repetitions
-	entries []*entry      // one for each operation
-	elapsed time.Duration // of all repetitions, whatever they did
+	runs    int                // repetitions
+	entries []*recording.Entry // one for each operation
+	elapsed time.Duration      // of all repetitions, whatever they did
 }
 
 // profiled is one operation of a profile, in the form of -json.
@@ -38,10 +39,10 @@ func (p *profile) json(w io.Writer, limits machine.Limits) error {
 	encoder := json.NewEncoder(w)
 	rest := p.elapsed
 	for _, e := range p.entries {
-		rest -= e.took
+		rest -= e.Took
 		if err := encoder.Encode(profiled{
-			Test: p.test, Op: e.name, Shape: e.shape("x"), DType: e.dtype.String(), Calls: e.calls,
-			Seconds: e.took.Seconds(), Share: share(e.took, p.elapsed), Figures: limits.Figures(e.work, e.took),
+			Test: p.test, Op: e.Name, Shape: e.Shape("x"), DType: e.DType.String(), Calls: e.Calls,
+			Seconds: e.Took.Seconds(), Share: share(e.Took, p.elapsed), Figures: limits.Figures(e.Work, e.Took),
 		}); err != nil {
 			return err
 		}
@@ -63,15 +64,15 @@ func (p *profile) rows(table *cli.Table, limits machine.Limits) {
 		all          machine.Work
 	)
 	for _, e := range p.entries {
-		least, _ := limits.Floor(e.work)
-		rest, floor, all = rest-e.took, floor+least, all.Plus(e.work)
-		if share(e.took, p.elapsed) < tiny {
-			small, smallCalls = small+e.took, smallCalls+e.calls
+		least, _ := limits.Floor(e.Work)
+		rest, floor, all = rest-e.Took, floor+least, all.Plus(e.Work)
+		if share(e.Took, p.elapsed) < tiny {
+			small, smallCalls = small+e.Took, smallCalls+e.Calls
 			continue
 		}
-		f := limits.Figures(e.work, e.took)
-		table.Row(e.name, e.shape("×"), e.dtype.String(), fmt.Sprint(e.calls/p.runs), milliseconds(e.took, p.runs), percent(share(e.took, p.elapsed)),
-			fmt.Sprintf("%.1f", float64(e.took.Nanoseconds())/1e3/float64(e.calls)), f.GB(), f.GMAC(), f.Limit(), string(f.BoundBy))
+		f := limits.Figures(e.Work, e.Took)
+		table.Row(e.Name, e.Shape("×"), e.DType.String(), fmt.Sprint(e.Calls/p.runs), milliseconds(e.Took, p.runs), percent(share(e.Took, p.elapsed)),
+			fmt.Sprintf("%.1f", float64(e.Took.Nanoseconds())/1e3/float64(e.Calls)), f.GB(), f.GMAC(), f.Limit(), string(f.BoundBy))
 	}
 	if smallCalls > 0 {
 		table.Row("others", "", "", fmt.Sprint(smallCalls/p.runs), milliseconds(small, p.runs), percent(share(small, p.elapsed)))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -15,14 +16,14 @@ func (p prompt) describe() result { return result{Test: "pp" + strconv.Itoa(p.to
 
 func (p prompt) constrained() bool { return false }
 
-func (p prompt) once(ctx context.Context, b *bench, r *recorder) (sample, error) {
+func (p prompt) once(ctx context.Context, b *bench, r *recording.Recorder) (sample, error) {
 	session, tokens, err := p.open(ctx, b)
 	if err != nil {
 		return sample{}, err
 	}
 	defer session.Close()
-	r.begin()
-	defer r.end()
+	r.Begin()
+	defer r.End()
 	began := time.Now()
 	if err := session.Prefill(ctx, tokens); err != nil {
 		return sample{}, err

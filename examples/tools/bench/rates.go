@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 )
 
 // test is a measurement of a rate.
@@ -15,7 +16,7 @@ type test interface {
 	// describe returns what identifies the test among the results.
 	describe() result
 	// once runs the test in new sessions. r, if not nil, records the operations of the time that is measured.
-	once(ctx context.Context, b *bench, r *recorder) (sample, error)
+	once(ctx context.Context, b *bench, r *recording.Recorder) (sample, error)
 	// constrained tells whether answers have a constraint.
 	constrained() bool
 }
@@ -94,7 +95,7 @@ func (b *bench) rates(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", r.title(), err)
 		}
 		if b.profile {
-			entries, elapsed := b.recorder.take()
+			entries, elapsed := b.recorder.Take()
 			profiles = append(profiles, &profile{r.title(), b.repetitions, entries, elapsed})
 		}
 		r.TokensPerSecond, r.StdDev = statistics(samples, func(s sample) float64 { return s.rate })
@@ -122,7 +123,7 @@ func (b *bench) rates(ctx context.Context) error {
 }
 
 // measure runs a test several times.
-func (b *bench) measure(ctx context.Context, t test, r *recorder) (list []sample, err error) {
+func (b *bench) measure(ctx context.Context, t test, r *recording.Recorder) (list []sample, err error) {
 	for range b.repetitions {
 		s, err := t.once(ctx, b, r)
 		if err != nil {

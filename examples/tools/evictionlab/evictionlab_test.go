@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +30,7 @@ func evictionlab(t testing.TB, args ...string) (string, error) {
 // measured runs the program on the repository's questions.
 func measured(t *testing.T, args ...string) (rows []row) {
 	t.Helper()
-	out, err := evictionlab(t, append([]string{"-json", "-questions", fixture.Path(t, "pebble/eval.jsonl.gz")}, args...)...)
+	out, err := evictionlab(t, append([]string{"-json"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +148,6 @@ func TestQuantisedCachesTakeLess(t *testing.T) {
 }
 
 func TestTableAndDrawings(t *testing.T) {
-	questions := fixture.Path(t, "pebble/eval.jsonl.gz")
 	for _, c := range []struct {
 		kind  string
 		check func(data []byte) bool
@@ -164,7 +162,7 @@ func TestTableAndDrawings(t *testing.T) {
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plot"+c.kind)
-			out, err := evictionlab(t, "-questions", questions, "-skills", "capital,animal", "-n", "1", "-policies", "none,sliding,keydiff",
+			out, err := evictionlab(t, "-skills", "capital,animal", "-n", "1", "-policies", "none,sliding,keydiff",
 				"-budgets", "0.9,0.5", "-kv-type", "f16,q8_0", "-plot", path)
 			if err != nil {
 				t.Fatal(err)
@@ -216,7 +214,6 @@ func TestMistakes(t *testing.T) {
 		{"no such kind of drawing", []string{"-plot", "x.gif"}, true, ".svg"},
 		{"no such file", []string{"-questions", "no/such.jsonl"}, false, "no/such.jsonl"},
 		{"no questions in the file", []string{"-questions", empty}, false, `"needle300"`},
-		{"run from elsewhere", nil, false, "-questions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := evictionlab(t, c.args...)
@@ -231,55 +228,9 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-func TestQuestions(t *testing.T) {
-	const lines = `{"skill":"a","messages":[["user","1"]],"answer":"x"}
-
-{"skill":"b_late","messages":[["user","2"],["assistant","ok"],["user","3"]],"answer":"y"}
-{"skill":"a","messages":[["user","4"]],"answer":"z"}
-`
-	path := filepath.Join(t.TempDir(), "q.jsonl.gz")
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	z.Write([]byte(lines))
-	z.Close()
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	q, err := readQuestions(path, []string{"a", "b_late"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(q["a"]) != 1 || q["a"][0].late() || len(q["b_late"]) != 1 || !q["b_late"][0].late() {
-		t.Errorf("%+v", q)
-	}
-	for _, c := range []struct{ name, lines, want string }{
-		{"no JSON", "{", "line 1"},
-		{"no answer", `{"skill":"a","messages":[["user","1"]]}`, "answer"},
-		{"another skill", `{"skill":"c","messages":[["user","1"]],"answer":"x"}`, "others are c"},
-		{"an endless line", strings.Repeat("x", maxLine+1), "too long"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if _, err := scanQuestions(strings.NewReader(c.lines), []string{"a"}, 1); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one that has %q", err, c.want)
-			}
-		})
-	}
-}
-
-func FuzzScanQuestions(f *testing.F) {
-	f.Add([]byte(`{"skill":"a","messages":[["user","1"]],"answer":"x"}`))
-	f.Add([]byte("\n\n{}\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		found, err := scanQuestions(bytes.NewReader(data), []string{"a"}, 2)
-		if err == nil && (len(found["a"]) < 1 || len(found["a"]) > 2) {
-			t.Errorf("%d questions, want 1 or 2", len(found["a"]))
-		}
-	})
-}
-
 func TestInterrupted(t *testing.T) {
 	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
-		err := run(countdown.New(t.Context(), looks), []string{"-questions", fixture.Path(t, "pebble/eval.jsonl.gz"), "-n", "2", "-skills", "needle300"}, nil, new(bytes.Buffer), new(bytes.Buffer))
+		err := run(countdown.New(t.Context(), looks), []string{"-n", "2", "-skills", "needle300"}, nil, new(bytes.Buffer), new(bytes.Buffer))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("at look %d: %v", looks, err)
 		}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/questions"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -71,12 +71,12 @@ type row struct {
 }
 
 // measure asks the questions of a skill under all conditions.
-func (l *lab) measure(ctx context.Context, kv tensor.DType, skill string, questions []question) ([]row, error) {
+func (l *lab) measure(ctx context.Context, kv tensor.DType, skill string, asked []questions.Question) ([]row, error) {
 	rows := make([]row, len(l.cells))
 	right := make([]int, len(l.cells))
 	for i, c := range l.cells {
 		rows[i] = row{
-			Skill: skill, Policy: c.policy.Name(), Budget: c.budget, KV: kv.String(), Questions: len(questions), DuringPrompt: l.duringPrompt,
+			Skill: skill, Policy: c.policy.Name(), Budget: c.budget, KV: kv.String(), Questions: len(asked), DuringPrompt: l.duringPrompt,
 		}
 	}
 	note := func(i int, o outcome) {
@@ -90,9 +90,9 @@ func (l *lab) measure(ctx context.Context, kv tensor.DType, skill string, questi
 	if l.duringPrompt {
 		ask = l.evictDuringPrompt
 	}
-	for i, q := range questions {
-		l.progress("%s, %v cache: question %d of %d", skill, kv, i+1, len(questions))
-		p, err := q.render(l.model.Tokenizer())
+	for i, q := range asked {
+		l.progress("%s, %v cache: question %d of %d", skill, kv, i+1, len(asked))
+		p, err := q.Render(l.model.Tokenizer())
 		if err != nil {
 			return nil, fmt.Errorf("question %d of %s: %w", i+1, skill, err)
 		}
@@ -102,7 +102,7 @@ func (l *lab) measure(ctx context.Context, kv tensor.DType, skill string, questi
 	}
 	l.progress("")
 	for i := range rows {
-		rows[i].Accuracy = float64(right[i]) / float64(len(questions))
+		rows[i].Accuracy = float64(right[i]) / float64(len(asked))
 	}
 	return rows, nil
 }
@@ -114,25 +114,22 @@ type outcome struct {
 	took  time.Duration // evicting and answering; with evictDuringPrompt, reading the prompt too
 }
 
-// maxAnswer is the most tokens that an answer may have: a longer one is wrong.
-const maxAnswer = 120
-
 // evictOnce reads the prompt once. For each cell it then evicts from a copy of that conversation, and lets the copy answer.
 // It calls note with each cell's index and outcome.
-func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
+func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p questions.Prompt, note func(int, outcome)) error {
 	turn := &turns{}
 	for _, c := range l.cells {
 		turn.add(c.policy)
 	}
 	all, err := l.model.NewSession(&llama.SessionOptions{
 		KV: kv, Eviction: turn, EvictAfterPrompt: true,
-		Capacity: min(len(p.before)+len(p.after)+maxAnswer, l.model.Config().ContextLength),
+		Capacity: min(p.Tokens(), l.model.Config().ContextLength),
 	})
 	if err != nil {
 		return err
 	}
 	defer all.Close()
-	if err := all.Prefill(ctx, p.before); err != nil {
+	if err := all.Prefill(ctx, p.Before); err != nil {
 		return err
 	}
 	for i, c := range l.cells {
@@ -142,10 +139,10 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note fun
 			return err
 		}
 		began := time.Now()
-		_, err = one.Evict(c.slots(len(p.before)))
+		_, err = one.Evict(c.slots(len(p.Before)))
 		o := outcome{}
 		if err == nil {
-			o.right, err = answers(ctx, one, p)
+			o.right, err = p.Answered(ctx, one)
 		}
 		o.took, o.peak = time.Since(began), one.CacheUsage().PeakBytes
 		one.Close()
@@ -159,7 +156,7 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p prompt, note fun
 
 // evictDuringPrompt reads the prompt anew for each cell, with a policy that keeps the cache within the budget all the time.
 // It calls note with each cell's index and outcome.
-func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, note func(int, outcome)) error {
+func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p questions.Prompt, note func(int, outcome)) error {
 	for i, c := range l.cells {
 		o, err := l.bounded(ctx, kv, p, c)
 		if err != nil {
@@ -174,8 +171,8 @@ func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p prompt, 
 const leastBudget = 8
 
 // bounded asks one question in one cell for evictDuringPrompt.
-func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o outcome, err error) {
-	slots := max(c.slots(len(p.before)), leastBudget)
+func (l *lab) bounded(ctx context.Context, kv tensor.DType, p questions.Prompt, c cell) (o outcome, err error) {
+	slots := max(c.slots(len(p.Before)), leastBudget)
 	policy, err := l.policy(c.policy.Name(), slots)
 	if err != nil {
 		return o, err
@@ -186,30 +183,15 @@ func (l *lab) bounded(ctx context.Context, kv tensor.DType, p prompt, c cell) (o
 	}
 	defer s.Close()
 	began := time.Now()
-	if err := s.Prefill(ctx, p.before); err != nil {
+	if err := s.Prefill(ctx, p.Before); err != nil {
 		return o, err
 	}
 	if _, err := s.Evict(slots); err != nil { // the policy lets the cache grow by a few slots between two evictions
 		return o, err
 	}
-	o.right, err = answers(ctx, s, p)
+	o.right, err = p.Answered(ctx, s)
 	o.took, o.peak = time.Since(began), s.CacheUsage().PeakBytes
 	return o, err
-}
-
-// answers tells whether the session's greedy answer is the right one. It stops as soon as the text differs.
-func answers(ctx context.Context, s *llama.Session, p prompt) (bool, error) {
-	var text strings.Builder
-	for piece, err := range s.Generate(ctx, p.after, llama.Params{MaxTokens: maxAnswer}) {
-		if err != nil {
-			return false, err
-		}
-		text.WriteString(piece.Text)
-		if !strings.HasPrefix(p.answer, text.String()) {
-			return false, nil
-		}
-	}
-	return text.String() == p.answer, nil
 }
 
 // never is a budget that no prompt reaches.

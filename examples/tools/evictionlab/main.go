@@ -13,6 +13,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/questions"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -31,9 +32,6 @@ cache within the budget while the prompt is read and the answer is generated, so
 Questions are lines of JSON: {"skill":"…","messages":[["user","…"],…],"answer":"…"}.`
 
 func main() { cli.Main("evictionlab", run) }
-
-// defaultQuestions are those of the repository, seen from its root.
-const defaultQuestions = "internal/fixture/data/pebble/eval.jsonl.gz"
 
 // options are the command line's.
 type options struct {
@@ -56,7 +54,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	var skills, policies, budgets, kv string
 	f := cli.NewFlags("evictionlab", about)
 	f.Group("Experiment", func() {
-		f.StringVar(&o.questions, "questions", defaultQuestions, "`path` of a .jsonl or .jsonl.gz file; the default lies in the repository, seen from its root")
+		f.StringVar(&o.questions, "questions", questions.Pebble, "`path` of a .jsonl or .jsonl.gz file; pebble: the questions that are part of the program")
 		f.StringVar(&skills, "skills", "needle300,needle_late300", "`names` of the skills to ask about, with commas between")
 		f.IntVar(&o.n, "n", 30, "`number` of questions of each skill, the first of the file")
 		f.StringVar(&policies, "policies", strings.Join(eviction.Names(), ","), "`names` of eviction policies, with commas between")
@@ -120,7 +118,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	questions, err := readQuestions(o.questions, o.skills, o.n)
+	skills, err := questions.Read(o.questions, o.skills, o.n)
 	if err != nil {
 		return err
 	}
@@ -132,8 +130,8 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	l := &lab{model: model, options: o, progress: progress(stderr)}
 	var all []row
 	for _, kv := range o.kv {
-		for _, skill := range o.skills {
-			rows, err := l.measure(ctx, kv, skill, questions[skill])
+		for _, skill := range skills {
+			rows, err := l.measure(ctx, kv, skill.Name, skill.Questions)
 			if err != nil {
 				return err
 			}

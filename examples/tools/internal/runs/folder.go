@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Folder is where runs are kept, each in a file of its own named by its Config's ID and its repetition. A file is written whole or
@@ -60,23 +61,55 @@ func (f Folder) Read(c *Config, repetition int) (*Run, error) {
 	return r, err
 }
 
+// File is a run's file as the folder lists it, unread. Between two lists it stayed as it was if it is equal in both.
+type File struct {
+	Path     string // with the folder's own at its beginning
+	Size     int64
+	Modified time.Time
+}
+
+// Files lists the runs' files in the folder and in the folders in it, by path. What cannot be listed is an error that names it; the files
+// that can be come with it. A folder that does not exist is an error that is fs.ErrNotExist.
+func (f Folder) Files() ([]File, error) {
+	var list []File
+	var wrong []error
+	filepath.WalkDir(string(f), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			wrong = append(wrong, err)
+			return nil
+		}
+		if entry.IsDir() || !strings.HasSuffix(path, ".run.json") {
+			return nil
+		}
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		case err != nil:
+			wrong = append(wrong, err)
+		case info.Mode().IsRegular(): // a pipe would be read for ever
+			list = append(list, File{path, info.Size(), info.ModTime()})
+		}
+		return nil
+	})
+	return list, errors.Join(wrong...)
+}
+
+// Read reads the file's run. What is no run is an error that names the file.
+func (f *File) Read() (*Run, error) { return readRun(f.Path) }
+
 // All returns the runs of the folder and of the folders in it, the earliest first. A file that is no run is an error that names it.
 func (f Folder) All() ([]*Run, error) {
-	var list []*Run
-	err := filepath.WalkDir(string(f), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".run.json") {
-			return err
-		}
-		r, err := readRun(path)
-		if err == nil {
-			list = append(list, r)
-		}
-		return err
-	})
-	slices.SortStableFunc(list, func(a, b *Run) int { return a.Began.Compare(b.Began) })
+	files, err := f.Files()
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
+	list := make([]*Run, len(files))
+	for i := range files {
+		if list[i], err = files[i].Read(); err != nil {
+			return nil, fmt.Errorf("read runs: %w", err)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Run) int { return a.Began.Compare(b.Began) })
 	return list, nil
 }
 

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -79,5 +81,43 @@ func TestEqualConfigsHaveEqualIDs(t *testing.T) {
 	b.Window = 128
 	if a.ID() == b.ID() {
 		t.Error("two configs have one ID")
+	}
+}
+
+func TestFiles(t *testing.T) {
+	root := t.TempDir()
+	f := Folder(filepath.Join(root, "results"))
+	if list, err := f.Files(); !errors.Is(err, fs.ErrNotExist) || len(list) != 0 {
+		t.Fatalf("of a folder that does not exist: %v, %v", list, err)
+	}
+	for _, part := range []string{"", "later"} {
+		if err := Folder(filepath.Join(string(f), part)).Write(example()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"bad.run.json": "{", "notes.txt": "of something else"} {
+		if err := os.WriteFile(filepath.Join(string(f), name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(string(f), "folder.run.json"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.Files()
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%v, %v, want three files", list, err)
+	}
+	read := 0
+	for _, file := range list {
+		r, err := file.Read()
+		if bad := strings.HasSuffix(file.Path, "bad.run.json"); bad != (err != nil) || bad && !strings.Contains(err.Error(), "bad.run.json") {
+			t.Errorf("%s: %v", file.Path, err)
+		}
+		if err == nil && reflect.DeepEqual(r, example()) && file.Size > 0 && !file.Modified.IsZero() {
+			read++
+		}
+	}
+	if read != 2 {
+		t.Errorf("%d runs were read, want 2", read)
 	}
 }

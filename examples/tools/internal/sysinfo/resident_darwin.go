@@ -1,0 +1,18 @@
+package sysinfo
+
+import "golang.org/x/sys/unix"
+
+// residentSource asks for the most memory so far: what is resident now only Mach tells, which takes C.
+type residentSource struct{}
+
+func openResident() residentSource { return residentSource{} }
+
+func (*residentSource) bytes() int64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return usage.Maxrss
+}
+
+func (*residentSource) close() error { return nil }
