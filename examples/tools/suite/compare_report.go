@@ -29,8 +29,8 @@ type report struct {
 	Unsure    []*comparison `json:"unsure,omitempty"` // that may hide a change for the worse of a tenth or more
 
 	list    []*comparison
-	columns []property
 	same    string
+	apart   string // the axes of which the two sides have no value in common
 }
 
 // hidden is the change for the worse that a comparison must rule out to be sure that nothing happened.
@@ -80,7 +80,8 @@ func (r *report) verdict() error {
 	case n > 0:
 		return fmt.Errorf("%d of %d comparisons are worse beyond noise", n, r.Compared+len(r.Broken))
 	case r.Cells == 0:
-		return &nothingToCompare{fmt.Errorf("no cell is on both sides: the sides may differ only in the axes that -a and -b name")}
+		return &nothingToCompare{fmt.Errorf("no cell is on both sides: they differ in %s; name in -a and in -b what is to be compared, "+
+			"as in -a policy=none -b policy=h2o,window=128", cmp.Or(r.apart, "several axes"))}
 	case r.Compared == r.Few:
 		return &nothingToCompare{fmt.Errorf("nothing could be told from noise")}
 	}

@@ -164,16 +164,26 @@ func summarise(list []*runs.Run, o *summaryOptions) *table {
 	return t
 }
 
-// base returns the cell that another is divided by; nil if there is none.
+// base returns the cell that another is divided by: the same in all but the property of the ratio. Where a policy is divided by another
+// that has no such cell, the window and the protected tokens, which belong to the policy, may differ too. It is nil if there is none.
 func (t *table) base(c *cell, cells []*cell, ratio selection) *cell {
-	for _, other := range cells {
-		matches := len(ratio) > 0 && len(ratio.of(slices.Concat(other.runs, other.failed))) > 0
-		for i, p := range t.columns {
-			_, divided := ratio[p.name]
-			matches = matches && (divided || other.values[i] == c.values[i])
+	if len(ratio) == 0 {
+		return nil
+	}
+	free := []string{}
+	for range 2 {
+		for _, other := range cells {
+			matches := len(ratio.of(slices.Concat(other.runs, other.failed))) > 0
+			for i, p := range t.columns {
+				_, divided := ratio[p.name]
+				matches = matches && (divided || slices.Contains(free, p.name) || other.values[i] == c.values[i])
+			}
+			if matches {
+				return other
+			}
 		}
-		if matches {
-			return other
+		if _, policies := ratio["policy"]; policies {
+			free = []string{"window", "protected"}
 		}
 	}
 	return nil
