@@ -96,7 +96,7 @@ func TestSummary(t *testing.T) {
 	}{
 		{nil, []string{"All: model pebble, backend cpu, prompt 100, generated 10", "cache type", "policy", "window", "runs", "generating tokens/s", "f16", "h2o", "3", "f16", "none", "3", "q8_0",
 			"Measured on bench, A processor, linux/arm64, 4 processors, commit 0123456789ab.", "1 failed", "policy sliding", "killed by the system, [31mlikely for memory"}, "ratio"},
-		{[]string{"-by", "policy", "-metrics", "generating", "-ratio", "policy=none"}, []string{"policy", "cache type", "ratio", "h2o", "0.50 (", "none", "1.00"}, "first"},
+		{[]string{"-by", "policy", "-metrics", "generating", "-ratio", "policy=none"}, []string{"policy", "cache type", "ratio", "h2o", "0.5", "none", "1.00"}, "first"},
 		{[]string{"-markdown", "-where", "policy=none,kv=f16,kv=q8_0", "-metrics", "accuracy"}, []string{"policy none", "| cache type | runs | accuracy |\n|---|--:|--:|\n| f16 | 3 | 0.75 |\n| q8_0 | 3 | 0.75 |\n"}, "h2o"},
 		{[]string{"-metrics", "all"}, []string{"weights MB", "evictions", "loading s"}, ""},
 	}
