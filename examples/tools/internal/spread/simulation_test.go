@@ -99,8 +99,8 @@ func outcome(tables, rounds int, paired bool, drift float64, slower int, part fl
 	return alarms / float64(tables), float64(seen) / float64(max(changed, 1))
 }
 
-// TestSimulation holds the table in the package's documentation against what is simulated; ANTIGRAVITY_TABLES sets how many tables are
-// made of each kind, for the documentation 100; without it only few, of ten rounds.
+// TestSimulation looks how often the comparison is right, as the package's documentation tells; ANTIGRAVITY_TABLES sets how many tables are
+// made of each kind, for the documentation 100 or more; without it only few, of ten rounds.
 func TestSimulation(t *testing.T) {
 	tables, err := strconv.Atoi(cmp.Or(os.Getenv("ANTIGRAVITY_TABLES"), "4"))
 	if err != nil {
