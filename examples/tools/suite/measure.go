@@ -34,7 +34,7 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.
 	}
 	defer t.Close()
 	if o.clean {
-		return cleanTarget(ctx, t, stdout)
+		return clean(ctx, t, stdout)
 	}
 	for i := range o.configs {
 		o.configs[i].Target = t.Name()
@@ -72,7 +72,7 @@ func (o *options) print(w io.Writer) error {
 		}
 		return nil
 	}
-	axes := axesOf(o.configs)
+	axes := varying(o.configs)
 	if len(axes) == 0 { // a single run
 		axes = slices.DeleteFunc(slices.Clone(runs.Axes), func(a runs.Axis) bool { return a.Of(&o.configs[0]) == "" })
 	}
@@ -96,8 +96,8 @@ func (o *options) print(w io.Writer) error {
 	return err
 }
 
-// cleanTarget removes what was copied to a target.
-func cleanTarget(ctx context.Context, t target.Target, stdout io.Writer) error {
+// clean removes what was copied to a target.
+func clean(ctx context.Context, t target.Target, stdout io.Writer) error {
 	c, ok := t.(target.Cleaner)
 	if !ok {
 		return cli.Usagef("-clean: nothing is ever copied to this machine: say which one with -target")
@@ -269,8 +269,8 @@ func (s *suite) one(ctx context.Context, c runs.Config, repetition int, first bo
 	return s.measure(ctx, c, repetition)
 }
 
-// told is what -json tells of a run.
-type told struct {
+// line is what -json tells of a run.
+type line struct {
 	runs.Config `json:"config"`
 	Repetition  int                `json:"repetition"`
 	Error       string             `json:"error,omitempty"`
@@ -289,7 +289,7 @@ func (s *suite) note(r *runs.Run) error {
 		return nil
 	}
 	o := s.rounds.Outlook()
-	p := told{Config: r.Config, Repetition: r.Repetition, Error: r.Error, Metrics: map[string]float64{}, Done: o.Done,
+	p := line{Config: r.Config, Repetition: r.Repetition, Error: r.Error, Metrics: map[string]float64{}, Done: o.Done,
 		LeastLeft: o.Least, MostLeft: o.Most, Soonest: o.Soonest, Latest: o.Latest}
 	for _, m := range runs.Metrics {
 		if v, ok := m.Of(r); ok {

@@ -40,15 +40,15 @@ type current struct {
 
 // newProgress begins to tell on w.
 func newProgress(w io.Writer, configs []runs.Config) *progress {
-	p := &progress{w: w, terminal: cli.IsTerminal(w), varying: axesOf(configs), done: make(chan struct{})}
+	p := &progress{w: w, terminal: cli.IsTerminal(w), varying: varying(configs), done: make(chan struct{})}
 	if p.terminal {
 		p.ended.Go(p.tick)
 	}
 	return p
 }
 
-// axesOf returns the axes that some Configs differ by.
-func axesOf(configs []runs.Config) []runs.Axis {
+// varying returns the axes that some Configs differ by.
+func varying(configs []runs.Config) []runs.Axis {
 	return slices.DeleteFunc(slices.Clone(runs.Axes), func(a runs.Axis) bool {
 		return !slices.ContainsFunc(configs, func(c runs.Config) bool { return a.Of(&c) != a.Of(&configs[0]) })
 	})

@@ -62,7 +62,7 @@ func TestTerminal(t *testing.T) {
 		configs := []runs.Config{{Model: "pebble", KV: "f16", Generate: 2}, {Model: "pebble", KV: "q8_0", Generate: 2}}
 		r := rounds.New(rounds.Rule{Least: 1, Most: 1}, configs)
 		var out bytes.Buffer
-		p := &progress{w: &out, terminal: true, varying: axesOf(configs), done: make(chan struct{})}
+		p := &progress{w: &out, terminal: true, varying: varying(configs), done: make(chan struct{})}
 		p.ended.Go(p.tick)
 		p.begin(&configs[0], 1, r)
 		time.Sleep(1500 * time.Millisecond)
