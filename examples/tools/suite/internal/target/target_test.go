@@ -35,6 +35,8 @@ type plugged struct {
 	t       *testing.T
 	file    string
 	options Options
+
+	done, total int64 // of the latest push
 }
 
 func plug(t *testing.T, change func(d *devicetest.Device)) *plugged {
@@ -50,6 +52,7 @@ func plug(t *testing.T, change func(d *devicetest.Device)) *plugged {
 	if err := errors.Join(os.Symlink(self, p.options.ADB), os.Symlink(self, p.options.SSH)); err != nil {
 		t.Fatal(err)
 	}
+	p.options.Progress = func(done, total int64) { p.done, p.total = done, total }
 	if change != nil {
 		change(&p.Device)
 	}
@@ -240,6 +243,9 @@ func TestPushesOnlyWhatChanged(t *testing.T) {
 				return there
 			}
 			first := push()
+			if p.done != 100_002 || p.total != p.done {
+				t.Errorf("progress ended at %d of %d bytes", p.done, p.total)
+			}
 			if entries, err := os.ReadDir(first); err != nil || len(entries) != 2 {
 				t.Fatalf("%v, %v", entries, err)
 			}
