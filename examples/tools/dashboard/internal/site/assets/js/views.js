@@ -5,13 +5,13 @@ function throughput(c) {
   if (!cells.length) return [nothing(c.r, c.state)];
   const layout = arrange(c.r, c.state, cells, usual);
   return [
-    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true }),
+    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true, scale: 'zero' }),
     h('p', { class: 'about' }, meaning),
     alongNote(c.r, layout),
     legend(layout),
     ['generating', 'reading'].map((name) => {
       const metric = metricNamed(c.r, name);
-      return metricSection(layout, metric, c.width, leastWidth(layout), (panel, width) => bars(c.r, layout, panel, metric, width, c.open));
+      return metricSection(layout, metric, c.width, leastWidth(layout), barsHeight, (panel, width) => bars(c.r, layout, panel, metric, width, isClose(c.state, false), c.open));
     }),
   ].flat();
 }
@@ -23,13 +23,13 @@ function latency(c) {
   if (!cells.length) return [nothing(c.r, c.state)];
   const layout = arrange(c.r, c.state, cells, usual);
   return [
-    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true }),
+    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true, scale: 'zero' }),
     h('p', { class: 'about' }, meaning),
     alongNote(c.r, layout),
     legend(layout),
     ['first', 'gap50', 'gap99'].map((name) => {
       const metric = metricNamed(c.r, name);
-      return metricSection(layout, metric, c.width, leastWidth(layout), (panel, width) => bars(c.r, layout, panel, metric, width, c.open));
+      return metricSection(layout, metric, c.width, leastWidth(layout), barsHeight, (panel, width) => bars(c.r, layout, panel, metric, width, isClose(c.state, false), c.open));
     }),
     distribution(c, layout, cells),
   ].flat();
@@ -48,7 +48,7 @@ function distribution(c, layout, cells) {
   return h('section', { class: 'section' },
     h('h2', null, 'Distribution of the time between tokens', h('small', null, ' ms')),
     h('p', { class: 'about' }, 'Of all runs of a setting together: the dot is the median, the band the middle half, the line 98 of 100 gaps, the ring the longest one.'),
-    few.length ? grid(columns, each, d3.range(columns).map((i) => panelFigure('', strips(c.r, few.slice(i * part, (i + 1) * part), domain, each, c.open)))) : h('p', { class: 'quiet' }, 'No run that is shown has two tokens.'),
+    few.length ? grid(columns, each, d3.range(columns).map((i) => panelFigure('', part * stripHeight + 46, () => strips(c.r, few.slice(i * part, (i + 1) * part), domain, each, c.open)))) : h('p', { class: 'quiet' }, 'No run that is shown has two tokens.'),
     rows.length > few.length && h('p', { class: 'quiet' }, `The first ${few.length} of ${rows.length} settings: choose with the filters.`));
 }
 
@@ -65,12 +65,12 @@ function memory(c) {
     controls(c.r, c.state, layout, c.go, { series: true, panels: true }),
     h('p', { class: 'about' }, meaning),
     alongNote(c.r, layout),
-    legend(layout),
+    legend(layout, true),
     layout.windows.length === 0 && h('p', { class: 'quiet' }, 'No run that is shown has a window: all keep the full cache. To see what a budget costs: go run ./examples/tools/suite -policies none,h2o,snapkv -windows 64,128,256'),
-    panelsOf('Accuracy against memory', 'labels are windows', layout, c.width, 280, (panel, width) => tradeoff(c.r, layout, panel, cache, accuracy, width, c.open), (cell) => cell.metrics[accuracy.index]),
+    panelsOf('Accuracy against memory', 'labels are windows', layout, c.width, 280, linesHeight, (panel, width) => tradeoff(c.r, layout, panel, cache, accuracy, width, c.open), (cell) => cell.metrics[accuracy.index]),
     ['accuracy', 'cache', 'resident', 'generating'].map((name) => {
       const metric = metricNamed(c.r, name);
-      return metricSection(layout, metric, c.width, 260, (panel, width) => lines(c.r, layout, panel, metric, width, c.open));
+      return metricSection(layout, metric, c.width, 260, linesHeight, (panel, width) => lines(c.r, layout, panel, metric, width, c.open));
     }),
   ].flat();
 }
@@ -87,7 +87,7 @@ function policies(c) {
   const { columns, each } = fit(c.width, names.length, Math.min(200, leastWidth(layout)));
   return [
     controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true }, metricControl(c.r, c.state, cells, metric, c.go)),
-    h('p', { class: 'about' }, `${meaning} All panels have the same scale: ${axisOf(metric)}.`),
+    h('p', { class: 'about' }, `${meaning} All panels have the same scale.`),
     alongNote(c.r, layout),
     legend(layout),
     few.map((row) => h('section', { class: 'section' },
@@ -95,7 +95,7 @@ function policies(c) {
       grid(columns, each, names.map((name) => {
         const panel = { ...row, cells: row.cells.filter((cell) => policy.of(cell) === name) };
         panel.title = [row.title, named(policy, name)].filter(Boolean).join(' · ');
-        return panelFigure(named(policy, name), bars(c.r, layout, panel, metric, each, c.open));
+        return panelFigure(named(policy, name), barsHeight, () => bars(c.r, layout, panel, metric, each, false, c.open));
       })))),
     layout.panels.length > few.length && h('p', { class: 'quiet' }, `${layout.panels.length - few.length} more rows are not drawn: choose with the filters.`),
   ].flat();
@@ -122,12 +122,12 @@ function commits(c) {
     layout.panels = layout.panels.filter((panel) => panel.cells.length);
   }
   return [
-    controls(r, c.state, layout, c.go, { series: true, panels: true, commit: false }, metricControl(r, c.state, cells, metric, c.go)),
+    controls(r, c.state, layout, c.go, { series: true, panels: true, commit: false, scale: 'close' }, metricControl(r, c.state, cells, metric, c.go)),
     h('p', { class: 'about' }, `${meaning} A ring marks a change beyond noise since the commit before.`),
     !several && h('p', { class: 'quiet' }, 'All runs that are shown are of one commit. Keep the results of each commit in a folder of its own, and give all folders to the dashboard.'),
     alongNote(r, layout),
-    legend(layout),
-    metricSection(layout, metric, c.width, 260, (panel, width) => history(r, layout, panel, metric, marked, width, c.open)),
+    legend(layout, true),
+    metricSection(layout, metric, c.width, 260, linesHeight, (panel, width) => history(r, layout, panel, metric, marked, width, isClose(c.state, true), c.open)),
     changesTable(c, here, cells),
   ].flat();
 }
