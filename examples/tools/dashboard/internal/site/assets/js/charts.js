@@ -270,7 +270,7 @@ function history(r, layout, panel, metric, changes, width, close, open) {
     d.symbol = symbol(d.series);
     d.z = `${d.series} ${d.cell.config} ${d.cell.machine}`;
     d.change = changes.get(d.cell.index);
-    d.title = tipOf(r, layout, d, metric) + (d.change ? `\n${change(d.change.ratio)} since the commit before` : '');
+    d.title = tipOf(r, layout, d, metric) + (d.change ? `\n${changed(metric, d.change)} since the commit before` : '');
   }
   const marked = list.filter((d) => d.change);
   const room = Math.max(4, Math.floor((width - 52) / layout.xs.length / 6.6));

@@ -43,6 +43,11 @@ function change(ratio) {
   return `${part < 0 ? '−' : '+'}${digits3.format(Math.abs(part))} %`;
 }
 
+// changed writes a change: in per cent, or where there is no ratio, as what was and what is.
+function changed(metric, d) {
+  return d.ratio ? change(d.ratio) : `${measure(metric, d.before)} → ${measure(metric, d.after)}`;
+}
+
 // bytes writes a number of bytes.
 function bytes(n) {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];

@@ -138,14 +138,16 @@ function changesTable(c, list, cells) {
   const differ = varyingIn(r, cells).filter((axis) => axis.name !== 'commit');
   const side = (cell) => [r.commits[cell.commit].title, axisNamed(r, 'program').of(cell)].filter(Boolean).join(', ');
   return h('section', { class: 'section', id: 'changes' },
-    h('h2', null, 'Changes beyond noise', h('small', null, ` ${list.length} in what is shown, of ${whole.format(r.compared)} comparisons in all`)),
+    h('h2', null, 'Changes beyond noise', h('small', null, ` ${list.length} in what is shown`)),
+    h('p', { class: 'about' }, `Of all ${whole.format(r.compared.all)} comparisons: with a confidence of 95 % nothing that did not change is called a change in a step from one commit, or program, to another. Changes below 2 % are not told.`,
+      r.compared.few > 0 && ` In ${whole.format(r.compared.few)} comparisons there are too few runs to tell anything: repeat them (-r 6).`),
     list.length === 0 ? h('p', { class: 'quiet' }, 'None.') : h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Changes beyond noise' },
       h('table', null,
         h('thead', null, h('tr', null, ['Setting', 'Metric', 'From', 'To'].map((text) => h('th', { scope: 'col' }, text)), h('th', { scope: 'col', class: 'number' }, 'Change'), h('th', { scope: 'col' }, 'Between'))),
         h('tbody', null, list.slice(0, mostChanges).map((d) => h('tr', null,
           h('td', { class: 'text' }, h('a', { href: address(other(inView(c.state, 'run'), { run: r.runs[r.cells[d.to].runs[0]].key })) }, describe(r, r.cells[d.to], differ))),
           h('td', null, r.metrics[d.metric].title), h('td', null, side(r.cells[d.from])), h('td', null, side(r.cells[d.to])),
-          h('td', { class: 'number' }, h('strong', { class: d.worse ? 'worse' : 'better' }, change(d.ratio)), d.worse ? ' worse' : ' better'),
-          h('td', null, `${change(d.low)} and ${change(d.high)}`)))))),
+          h('td', { class: 'number' }, h('strong', { class: d.worse ? 'worse' : 'better' }, changed(r.metrics[d.metric], d)), d.worse ? ' worse' : ' better'),
+          h('td', null, d.ratio ? `${change(d.low)} and ${change(d.high)}` : '–')))))),
     list.length > mostChanges && h('p', { class: 'quiet' }, `The largest ${mostChanges}.`));
 }
