@@ -137,7 +137,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 		c.usage.EvictionTime += result.Duration
 		result.Bytes = before - c.usage.Bytes
 		if c.trace.Evict != nil {
-			c.trace.Evict(EvictInfo{c.number, len(c.tokens), began, result})
+			c.trace.Evict(EvictInfo{c.number, len(c.tokens), began, result, c.used, c.usage.Bytes})
 		}
 	}
 	if err != nil && result.Slots > 0 && c.options.Positions == ReanchorSinks {

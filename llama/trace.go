@@ -89,6 +89,8 @@ type EvictInfo struct {
 	Token   int    // tokens of the conversation by then
 	Began   time.Time
 	eviction.Result
+	LeftSlots int   // of the cache in use afterwards: of the layer that has most
+	LeftBytes int64 // of keys and values in use afterwards
 }
 
 // MoveInfo tells of a session's move to another model.

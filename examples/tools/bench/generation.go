@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/llama"
 	"golang.org/x/sync/errgroup"
 )
@@ -26,7 +25,7 @@ func (g generation) describe() result {
 
 func (g generation) constrained() bool { return g.held != free }
 
-func (g generation) once(ctx context.Context, b *bench, r *recording.Recorder) (sample, error) {
+func (g generation) once(ctx context.Context, b *bench, m meter) (sample, error) {
 	list := make([]*answerer, g.sessions)
 	for i := range list {
 		a, err := b.newAnswerer(ctx, i, g.tokens)
@@ -42,8 +41,8 @@ func (g generation) once(ctx context.Context, b *bench, r *recording.Recorder) (
 			return sample{}, err
 		}
 	}
-	r.Begin()
-	defer r.End()
+	m.begin()
+	defer m.end()
 	began := time.Now()
 	if err := together(ctx, list, (*answerer).answer); err != nil {
 		return sample{}, err

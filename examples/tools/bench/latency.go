@@ -76,7 +76,7 @@ func (b *bench) latency(ctx context.Context, tokens int) (*latency, error) {
 			return nil, err
 		}
 		alone = append(alone, times...)
-		s, err := prompt{tokens}.once(ctx, b, nil)
+		s, err := prompt{tokens}.once(ctx, b, meter{trace: b.trace, name: "prompt alone"})
 		if err != nil {
 			return nil, err
 		}
@@ -113,6 +113,8 @@ func (b *bench) generateAlone(ctx context.Context) ([]time.Duration, error) {
 		return nil, err
 	}
 	defer writer.session.Close()
+	b.trace.begin("answer alone")
+	defer b.trace.end()
 	var came moments
 	err = writer.follow(ctx, func() bool {
 		came = append(came, time.Now())
@@ -140,6 +142,8 @@ func (b *bench) generateBeside(ctx context.Context, p prompt) ([]time.Duration, 
 		writing      = make(chan struct{}) // closed when the answer has begun
 		began, ended time.Time
 	)
+	b.trace.begin("answer beside a prompt")
+	defer b.trace.end()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		for !read.Load() {

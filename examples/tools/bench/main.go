@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -20,13 +21,23 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	if err := o.trace.create(); err != nil {
+		return err
+	}
+	b := &bench{options: o, stdout: stdout}
+	err = b.run(ctx, stderr)
+	return errors.Join(err, o.trace.write(b.setting.now(), stderr)) // what was traced until an error is worth a look all the same
+}
+
+// run loads the model and measures it.
+func (b *bench) run(ctx context.Context, stderr io.Writer) error {
+	o, began := b.options, time.Now()
 	model, closeModel, err := o.model.Load(ctx, stderr)
 	if err != nil {
 		return err
 	}
 	defer closeModel()
-	b := &bench{options: o, model: model, endless: endless(model), stdout: stdout}
+	b.model, b.endless = model, endless(model)
 	b.setting = setting{
 		Depth: o.depth, Threads: o.model.Threads, Repetitions: o.repetitions, Model: o.model.Name(), Type: model.WeightType().String(),
 		KV: o.kv.String(), CPU: asm.Tier(), LoadSeconds: time.Since(began).Seconds(),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/internal/timeline"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -22,6 +23,7 @@ bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN tha
   go run ./examples/tools/bench -model model.gguf -p 0 -schema schema.json -document document.json
   go run ./examples/tools/bench -model model.gguf -p 4096 -latency
   go run ./examples/tools/bench -model model.gguf -profile
+  go run ./examples/tools/bench -model model.gguf -p 128 -n 8 -r 1 -trace trace.json
 
 The tokens of prompts are arbitrary, and where the model would end an answer early the rest is generated with the end forbidden: so
 any model will do, one of random weights too (see mkmodel). Rates on a shared machine wander; compare two programs by running
@@ -42,7 +44,11 @@ by another. What a model of random weights writes is mostly one endless string: 
 a document that fits the schema.
 
 With -latency one session generates while another reads a prompt: the times between two tokens, in milliseconds, and the
-prompt's time, in seconds, alone and beside each other. p99 is the time that one token in a hundred takes longer than.`
+prompt's time, in seconds, alone and beside each other. p99 is the time that one token in a hundred takes longer than.
+
+With -trace the time that is measured is also written as a trace: what each thread computed of each operation and how long it waited for
+the others, which rows each pass computed, what each session waited for. Open the file in https://ui.perfetto.dev (it stays on your
+machine) or chrome://tracing.`
 
 // options are the command line's.
 type options struct {
@@ -63,6 +69,7 @@ type options struct {
 	sync        bool
 	span        int                 // MiB
 	recorder    *recording.Recorder // nil unless profiling
+	trace       *trace              // nil unless tracing
 }
 
 // companyDepth is what -depth is with -sessions, -draft or -latency, unless it is given.
@@ -70,7 +77,8 @@ const companyDepth = 128
 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
-	var prompts, sessions string
+	var prompts, sessions, tracePath string
+	var traceEvents int
 	f := cli.NewFlags("bench", about)
 	f.Group("Measurement", func() {
 		f.StringVar(&prompts, "p", "128,512", "prompt `lengths`, with commas between; 0: none")
@@ -85,6 +93,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.BoolVar(&o.profile, "profile", false, "tell how long each operation took, and how near that is to the machine's limits")
 		f.BoolVar(&o.sync, "sync", false, "wait for the device after each operation: what a device gains that takes many operations before it is waited for")
 		f.IntVar(&o.span, "span", machine.DefaultSpan>>20, "`MiB` read in turn to measure the memory's limit for -profile")
+		f.StringVar(&tracePath, "trace", "", "write what happened when to `path`, for ui.perfetto.dev or chrome://tracing")
+		f.IntVar(&traceEvents, "trace-events", timeline.DefaultLimit, "most `events` of a trace; what comes later is left out")
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
 	})
 	o.model.Flags(f)
@@ -115,7 +125,20 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.sync {
 		o.model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, recording.Always(recording.Wait)) }
 	}
-	return o, o.check()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Given("trace-events") && (tracePath == "" || traceEvents < 1):
+		return nil, cli.Usagef("-trace-events is how much of a -trace is kept, at least 1")
+	case tracePath != "" && o.sync:
+		return nil, cli.Usagef("-trace shows how operations follow each other, and -sync waits for each of them: use one of the two")
+	case tracePath != "" && o.profile:
+		return nil, cli.Usagef("-trace shows how operations follow each other, and -profile waits for each of them: use one of the two")
+	case tracePath != "":
+		o.trace = newTrace(tracePath, traceEvents, &o.model)
+	}
+	return o, nil
 }
 
 // numbers reads a list of numbers of 1 and more; a 0 stands for none.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -16,14 +15,14 @@ func (p prompt) describe() result { return result{Test: "pp" + strconv.Itoa(p.to
 
 func (p prompt) constrained() bool { return false }
 
-func (p prompt) once(ctx context.Context, b *bench, r *recording.Recorder) (sample, error) {
+func (p prompt) once(ctx context.Context, b *bench, m meter) (sample, error) {
 	session, tokens, err := p.open(ctx, b)
 	if err != nil {
 		return sample{}, err
 	}
 	defer session.Close()
-	r.Begin()
-	defer r.End()
+	m.begin()
+	defer m.end()
 	began := time.Now()
 	if err := session.Prefill(ctx, tokens); err != nil {
 		return sample{}, err

@@ -8,15 +8,14 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 )
 
 // test is a measurement of a rate.
 type test interface {
 	// describe returns what identifies the test among the results.
 	describe() result
-	// once runs the test in new sessions. r, if not nil, records the operations of the time that is measured.
-	once(ctx context.Context, b *bench, r *recording.Recorder) (sample, error)
+	// once runs the test in new sessions. m watches the time that is measured.
+	once(ctx context.Context, b *bench, m meter) (sample, error)
 	// constrained tells whether answers have a constraint.
 	constrained() bool
 }
@@ -87,7 +86,7 @@ func (b *bench) rates(ctx context.Context) error {
 	table := newTable(b.columns())
 	for _, t := range b.tests() {
 		r := t.describe()
-		samples, err := b.measure(ctx, t, b.recorder)
+		samples, err := b.measure(ctx, t, meter{b.recorder, b.trace, r.title()})
 		if err == nil && r.Sessions > 1 && r.Draft == 0 && !t.constrained() {
 			r.Rows, r.RowsPerSecond, err = b.rows(ctx, r.Sessions)
 		}
@@ -123,9 +122,9 @@ func (b *bench) rates(ctx context.Context) error {
 }
 
 // measure runs a test several times.
-func (b *bench) measure(ctx context.Context, t test, r *recording.Recorder) (list []sample, err error) {
+func (b *bench) measure(ctx context.Context, t test, m meter) (list []sample, err error) {
 	for range b.repetitions {
-		s, err := t.once(ctx, b, r)
+		s, err := t.once(ctx, b, m)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +137,7 @@ func (b *bench) measure(ctx context.Context, t test, r *recording.Recorder) (lis
 // computes in a step, and how many a second.
 func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err error) {
 	tokens := (b.generate + n - 1) / n * n // whole steps
-	samples, err := b.measure(ctx, generation{tokens: tokens, sessions: 1, draft: n - 1}, nil)
+	samples, err := b.measure(ctx, generation{tokens: tokens, sessions: 1, draft: n - 1}, meter{})
 	if err != nil {
 		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -42,11 +41,11 @@ func child(ctx context.Context, args []string, stdin io.Reader, stdout, stderr i
 		return fmt.Errorf("read what to measure from stdin: %w", err)
 	}
 	if q.Watched {
-		watched, end := context.WithCancelCause(ctx)
-		defer end(nil)
+		watched, end := context.WithCancel(ctx)
+		defer end()
 		go func() {
 			io.Copy(io.Discard, stdin)
-			end(errors.New("the suite that asked for this run has ended"))
+			end()
 		}()
 		ctx = watched
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -154,18 +155,20 @@ func (o *output) run() (*runs.Run, error) {
 	return r, nil
 }
 
-// lines are what a child writes on stderr: how far it is, and at last why it failed. Of the latter the end is kept.
+// lines are what a child writes on stderr: how far it is, and at last why it failed. Of that the beginning and the end are kept.
 type lines struct {
 	progress func(text string)
 	mu       sync.Mutex
 	open     []byte // a line that has no end yet
-	last     []string
+	first    []string
+	last     []string // of those behind the first
 }
 
-// The bounds of what is kept of a child's stderr.
+// The bounds of what is kept of a child's stderr: its first lines, where a panic tells its reason, and its last.
 const (
-	lastLines = 6
-	maxLine   = 4 << 10 // bytes
+	firstLines = 3
+	lastLines  = 6
+	maxLine    = 4 << 10 // bytes
 )
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -191,13 +194,13 @@ func (l *lines) end() {
 		}
 		return
 	}
-	if line == "" {
-		return
+	switch {
+	case line == "":
+	case len(l.first) < firstLines:
+		l.first = append(l.first, line)
+	default:
+		l.last = append(l.last[max(len(l.last)-lastLines+1, 0):], line)
 	}
-	if len(l.last) == lastLines {
-		l.last = l.last[1:]
-	}
-	l.last = append(l.last, line)
 }
 
 // reason says why a child failed: in its own words where it has some, with its status where that says more.
@@ -207,7 +210,7 @@ func (l *lines) reason(exit *target.ExitError) string {
 	if len(l.open) > 0 {
 		l.end()
 	}
-	words := strings.TrimPrefix(strings.Join(l.last, "\n"), "suite: ")
+	words := strings.TrimPrefix(strings.Join(slices.Concat(l.first, l.last), "\n"), "suite: ")
 	switch {
 	case words == "":
 		return exit.Error()

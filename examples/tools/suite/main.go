@@ -28,7 +28,7 @@ func subcommands() []subcommand {
 		{"conditions", "", conditions},
 		{"summary", "a table of what was measured", withoutInput(summary)},
 		{"compare", "what differs between two sets of runs beyond noise", withoutInput(compare)},
-		{"foreground", "what generating does to the program in front", withoutInput(foreground)},
+		{"foreground", "what generating does to the program in front", foregroundTest},
 	}
 }
 

@@ -111,13 +111,16 @@ func (p *progress) end(run *runs.Run, seconds float64, r *rounds.Rounds) {
 		}
 	}
 	if run.Error != "" || !p.terminal {
-		text := fmt.Sprintf("%s  %s: %s, in %s", counted(o), p.now.label, what, duration(seconds))
+		text := fmt.Sprintf("%s  %s, repetition %d: %s, in %s", counted(o), p.label(&run.Config), run.Repetition, what, duration(seconds))
 		if s, ok := r.Spread(&run.Config); ok && run.Error == "" {
 			text += fmt.Sprintf("; spread %.1f %%", 100*s)
 		}
 		if left := remaining(o, 0); left != "" && o.Least > 0 {
 			text += "; " + left
 		}
+		p.mu.Lock()
+		p.now = current{} // until the next run begins, which may be after a rest
+		p.mu.Unlock()
 		p.say("%s", text)
 	}
 }

@@ -12,9 +12,11 @@ const certainty = 0.05
 // Sample is what is compared: measurements of one thing before and after a change.
 type Sample struct {
 	Before, After []float64
-	Paired        bool    // Before[i] and After[i], which are equally many, were measured one right after the other
-	Kind          string  // the samples of a table with one Kind have similar noise: they measure the same in several cells
-	Least         float64 // changes that are not larger than this part are not worth telling: 0.02 for 2 %
+	// Paired says that Before[i] and After[i], which are equally many, were measured one soon after the other, and in the same round the
+	// i-th pairs of all samples of the same Kind that have as many.
+	Paired bool
+	Kind   string  // the samples of a table with one Kind have similar noise: they measure the same in several cells
+	Least  float64 // changes that are not larger than this part are not worth telling: 0.02 for 2 %
 }
 
 // Change compares measurements before and after a change. All its numbers are finite.
@@ -47,13 +49,18 @@ func Compare(before, after []float64) Change {
 // difference be to be certain.
 func CompareAll(samples []Sample) []Change {
 	changes := make([]Change, len(samples))
+	samples = slices.Clone(samples)
+	differences := make([]*difference, len(samples))
+	for i := range samples {
+		samples[i].clean()
+		differences[i] = newDifference(&samples[i])
+	}
+	level(differences)
 	var tests []*test // one for each sample that can be tested
-	for i, s := range samples {
-		s.clean()
-		c := &changes[i]
+	for i, d := range differences {
+		c, s := &changes[i], samples[i]
 		*c = Change{Before: Of(s.Before), After: Of(s.After), P: 1}
-		d := newDifference(&s)
-		if d.paired {
+		if d.paired || d.levelled {
 			c.Pairs = len(s.Before)
 		}
 		c.Ratio, c.Low, c.High = d.ratio()
@@ -66,7 +73,7 @@ func CompareAll(samples []Sample) []Change {
 		case d.clearest() > certainty:
 			c.Few = true
 		default:
-			tests = append(tests, newTest(c, &s, d))
+			tests = append(tests, newTest(c, d))
 		}
 	}
 	steady(tests)
@@ -116,11 +123,8 @@ type test struct {
 	noise  func(difference float64) float64
 }
 
-func newTest(c *Change, s *Sample, d *difference) *test {
-	t := &test{change: c, kind: s.Kind}
-	if !d.logs {
-		t.kind += ", not as ratios"
-	}
+func newTest(c *Change, d *difference) *test {
+	t := &test{change: c, kind: d.kind}
 	t.real, t.chance, t.noise = d.exchange()
 	slices.Sort(t.chance)
 	return t

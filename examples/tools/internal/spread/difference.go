@@ -11,17 +11,25 @@ import (
 type difference struct {
 	before, after []float64
 	paired        bool
+	levelled      bool // they were in pairs, and what these shared has been taken out
 	logs          bool
+	kind          string // the Sample's, and whether it is one of logarithms
 }
 
 // leastPairs is how many pairs are needed to compare them pair by pair: the signs of fewer agree too often by chance. Fewer are compared
 // as if they were no pairs, which is right too: drifts that both share only make it look the noisier.
 const leastPairs = 6
 
+// leastLevelled is how many differences are needed to tell from them what is common to all that was measured in a round.
+const leastLevelled = 8
+
 func newDifference(s *Sample) *difference {
-	d := &difference{before: slices.Clone(s.Before), after: slices.Clone(s.After), paired: s.Paired && len(s.Before) >= leastPairs}
+	d := &difference{before: slices.Clone(s.Before), after: slices.Clone(s.After), paired: s.Paired, kind: s.Kind}
 	low := func(x float64) bool { return x <= 0 }
 	d.logs = !slices.ContainsFunc(d.before, low) && !slices.ContainsFunc(d.after, low)
+	if !d.logs {
+		d.kind += ", not as ratios"
+	}
 	for _, list := range [][]float64{d.before, d.after} {
 		for i, x := range list {
 			if d.logs {
@@ -32,6 +40,48 @@ func newDifference(s *Sample) *difference {
 		}
 	}
 	return d
+}
+
+// level takes out of differences in pairs what a round has in common, such as a clock that wanders: it is the median, over all of their
+// kind, of how far the round's measurements are off their medians. Afterwards they need not be compared pair by pair, which leaves more
+// ways to exchange them. Few differences stay in pairs.
+func level(list []*difference) {
+	type rounds struct {
+		kind string
+		n    int
+	}
+	groups := map[rounds][]*difference{}
+	for _, d := range list {
+		if n := len(d.before); d.paired && d.logs && n > 1 {
+			groups[rounds{d.kind, n}] = append(groups[rounds{d.kind, n}], d)
+		}
+	}
+	for key, group := range groups {
+		if len(group) < leastLevelled {
+			continue
+		}
+		off := make([][]float64, key.n)
+		for _, d := range group {
+			d.paired, d.levelled = false, true
+			for _, side := range [][]float64{d.before, d.after} {
+				usual := middle(slices.Sorted(slices.Values(side)))
+				for i, x := range side {
+					off[i] = append(off[i], x-usual)
+				}
+			}
+		}
+		for i, all := range off {
+			slices.Sort(all)
+			common := middle(all)
+			for _, d := range group {
+				d.before[i] -= common
+				d.after[i] -= common
+			}
+		}
+	}
+	for _, d := range list {
+		d.paired = d.paired && len(d.before) >= leastPairs
+	}
 }
 
 // rises returns after − before of each pair.

@@ -164,9 +164,10 @@ func configOf(r *summary) Config {
 	return c
 }
 
-// machineOf names a machine by what tells it from others: a host's name alone does not where containers have all the same.
+// machineOf names a machine by what tells it from others: a host's name alone does not where containers have all the same. The device is
+// left out, since it follows from the backend.
 func machineOf(m *runs.Machine) Machine {
-	parts := slices.DeleteFunc([]string{m.Name, m.Processor, m.Device}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{m.Name, m.Processor}, func(s string) bool { return s == "" })
 	title := strings.Join(parts, ", ")
 	if title == "" {
 		title = cmp.Or(m.OS, "unknown machine")

@@ -182,7 +182,7 @@ func (s *Store) ordered() (list []*summary, keys []string) {
 
 // bad lists the folders and files that could not be read, by path.
 func (s *Store) bad() []Notice {
-	list := slices.Clone(s.notices)
+	list := append([]Notice{}, s.notices...)
 	for path, e := range s.known {
 		if e.summary == nil {
 			list = append(list, Notice{path, strings.TrimPrefix(e.bad, path+": ")})

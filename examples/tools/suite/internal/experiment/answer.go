@@ -3,10 +3,16 @@ package experiment
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/llama"
 )
+
+// stretch is how many tokens of a prompt are read at once: after each stretch memory is looked at, and somebody may want to know how much
+// is read. It costs the logits of one token.
+const stretch = 1024
 
 // measure reads the prompt and writes the answer, with the clock running.
 func (e *experiment) measure(ctx context.Context) error {
@@ -25,15 +31,18 @@ func (e *experiment) measure(ctx context.Context) error {
 	e.memory.cache = session.CacheUsage().PeakBytes // of the token that is forgotten
 	e.sample(session, time.Now())
 
+	prompt := arbitrary(e.model, c.Prompt)
 	e.progress(Reading, 0, c.Prompt)
 	began := time.Now()
-	if err := session.Prefill(ctx, arbitrary(e.model, c.Prompt)); err != nil {
-		return err
+	for read := range slices.Chunk(prompt, stretch) {
+		if err := session.Prefill(ctx, read); err != nil {
+			return err
+		}
+		e.progress(Reading, session.Position(), c.Prompt)
+		e.sample(session, time.Now())
 	}
 	resumed := time.Now()
 	e.run.Reading = [2]float64{e.at(began), e.at(resumed)}
-	e.progress(Reading, c.Prompt, c.Prompt)
-	e.sample(session, resumed)
 
 	e.run.Tokens = make([]float64, 0, c.Generate)
 	err = answer(ctx, e.model, session, c.Generate, func(tokens int) {
@@ -54,21 +63,34 @@ func (e *experiment) measure(ctx context.Context) error {
 	return err
 }
 
-// warmUp computes a few tokens, which touches the weights and makes the backend ready.
+// warmTokens is how many tokens of the prompt are computed before the clock runs, where the processor computes: one chunk of a session.
+const warmTokens = 256
+
+// warmUp computes a part of what is going to be measured, in a session of its own, which touches all memory once. Other devices compute all
+// of the prompt: they compile programs and try which are fastest, for each number of rows, and with OpenCL that may take minutes.
 func (e *experiment) warmUp(ctx context.Context) error {
-	session, err := e.model.NewSession(&llama.SessionOptions{KV: e.kv})
+	c, few := e.config, min(e.config.Generate, 4)
+	read := c.Prompt
+	if e.run.Machine.Device == "" {
+		read = min(read, warmTokens)
+	}
+	session, err := e.session(e.model, read+few)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	const few = 2
-	if session.Capacity() < 2*few {
-		return nil
-	}
-	if err := session.Prefill(ctx, arbitrary(e.model, few)); err != nil {
+	e.progress(Warming, 0, 1)
+	if err := session.Prefill(ctx, arbitrary(e.model, read)); err != nil {
 		return err
 	}
-	return answer(ctx, e.model, session, few, func(int) {})
+	if err := answer(ctx, e.model, session, few, func(int) {}); err != nil {
+		return err
+	}
+	if n := session.CacheLen(); e.policy != eviction.None && n > 1 {
+		session.Evict(n - 1) // a policy that cannot go so low tells so, and nothing is lost
+	}
+	e.progress(Warming, 1, 1)
+	return nil
 }
 
 // ready opens the Config's session, and computes a token that is forgotten again: the first step of a session touches its memory.

@@ -2,10 +2,10 @@
 // on which machine; and, where the Config asks for it, which operations took the time and how many questions are answered rightly.
 //
 // A run's parts come one after the other. The yardstick, a fixed piece of work, tells before and after whether the machine's clock
-// wanders. The model is loaded, and a few tokens are computed that are not timed: what is touched for the first time is slow. The prompt
-// of arbitrary tokens is read, and the answer is written: the likeliest token each time; where the model would end its answer early, the
-// rest comes with the end forbidden. So any model will do, one of random weights too. The profile repeats prompt and answer, since timing
-// each operation makes them slower, and the questions come last.
+// wanders. The model is loaded, and a part of the work is done once without a clock: what is touched for the first time is slow, and some
+// devices compile programs before they run them. The prompt of arbitrary tokens is read, and the answer is written: the likeliest token
+// each time; where the model would end its answer early, the rest comes with the end forbidden. So any model will do, one of random weights
+// too. The profile repeats prompt and answer, since timing each operation makes them slower, and the questions come last.
 package experiment
 
 import (
@@ -41,6 +41,7 @@ type Options struct {
 // The parts of a run, as Progress gets them.
 const (
 	Loading    = "loading"
+	Warming    = "warming up"
 	Reading    = "reading"    // of the prompt, in tokens
 	Generating = "generating" // of the answer, in tokens
 	Profiling  = "profiling"

@@ -50,6 +50,7 @@ func TestRuns(t *testing.T) {
 		{"an answer that ends early", small(func(c *runs.Config) { c.Generate = 200 })},
 		{"only a prompt", small(func(c *runs.Config) { c.Generate = 0 })},
 		{"a prompt of one token", small(func(c *runs.Config) { c.Prompt = 1 })},
+		{"a long prompt", small(func(c *runs.Config) { c.Prompt, c.Policy, c.Window = 1500, "sliding", 64 })},
 		{"other types", small(func(c *runs.Config) { c.Weights, c.KV, c.Threads = "q8_0", "q4_0", 1 })},
 		{"the other model", small(func(c *runs.Config) { c.Model, c.KV = "flint", "q8_0" })},
 		{"sliding", small(func(c *runs.Config) { c.Policy, c.Window, c.Protected = "sliding", 16, 4 })},
@@ -119,7 +120,7 @@ func checkTimes(t *testing.T, r *runs.Run) {
 func checkMemory(t *testing.T, r *runs.Run) {
 	t.Helper()
 	m := r.Memory
-	if len(m) < 3 || m[0].Slots != 0 || m[0].Cache != 0 || !slices.IsSortedFunc(m, func(a, b runs.Memory) int { return int(1e6 * (a.At - b.At)) }) {
+	if len(m) < 3+(r.Config.Prompt-1)/stretch || m[0].Slots != 0 || m[0].Cache != 0 || !slices.IsSortedFunc(m, func(a, b runs.Memory) int { return int(1e6 * (a.At - b.At)) }) {
 		t.Fatalf("memory %+v", m)
 	}
 	for _, s := range m {
@@ -236,7 +237,7 @@ func TestOptions(t *testing.T) {
 	if r.Repetition != 3 || r.Machine.Commit != "abc+" || !r.Machine.Committed.Equal(at) {
 		t.Errorf("%+v", r)
 	}
-	if want := []string{Loading, Reading, Generating, Profiling, Asking}; !slices.Equal(parts, want) {
+	if want := []string{Loading, Warming, Reading, Generating, Profiling, Asking}; !slices.Equal(parts, want) {
 		t.Errorf("parts %q came to their ends, want %q", parts, want)
 	}
 }
@@ -303,7 +304,7 @@ func TestMistakes(t *testing.T) {
 // TestInterrupted ends the context in each part of a run.
 func TestInterrupted(t *testing.T) {
 	c := small(func(c *runs.Config) { c.Profile, c.Questions, c.Skills, c.Asked = true, "pebble", "needle50", 2 })
-	for _, part := range []string{Loading, Reading, Generating, Profiling, Asking} {
+	for _, part := range []string{Loading, Warming, Reading, Generating, Profiling, Asking} {
 		t.Run(part, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

@@ -32,7 +32,11 @@ func Flags(f *cli.Flags, shipped fs.FS) func() (*Matrix, error) {
 	f.Strings(&skip, "skip", "leave out combinations with `AXIS=VALUE,…`, such as backend=opencl,kv=f32; may be repeated")
 	return func() (*Matrix, error) {
 		if file != "" {
-			if err := m.open(file, shipped); err != nil {
+			err := m.open(file, shipped)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, cli.Usagef("-matrix %s: there is no such file, and the shipped matrices are %s", file, strings.Join(names(shipped), ", "))
+			}
+			if err != nil {
 				return nil, fmt.Errorf("-matrix %s: %w", file, err)
 			}
 		}

@@ -1,0 +1,68 @@
+package timeline
+
+import (
+	"time"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// Process is what one model does. Its methods are safe for concurrent use.
+type Process struct {
+	timeline *Timeline
+	name     string
+
+	passes     store[llama.PassInfo]
+	operations store[Operation]
+	steps      store[llama.StepInfo]
+	choices    store[llama.ChooseInfo]
+	drafts     store[llama.DraftInfo]
+	evictions  store[llama.EvictInfo]
+	moves      store[llama.MoveInfo]
+
+	threads [maxThreads]thread
+}
+
+// maxThreads is how many threads a backend on the host has at most.
+const maxThreads = 256
+
+// thread is what one thread computed.
+type thread struct {
+	store[backend.Share]
+	_ [64]byte // threads that keep events at the same time do not share a line of the processor's cache
+}
+
+// Operation is a call of a backend.
+type Operation struct {
+	backend.Phase
+	Began time.Time
+	Took  time.Duration // of the call: a device may have computed it later
+}
+
+// Trace returns the functions that a model is to call.
+func (p *Process) Trace() *llama.Trace {
+	t := p.timeline
+	return &llama.Trace{
+		Pass:   func(i llama.PassInfo) { p.passes.add(t, &i) },
+		Step:   func(i llama.StepInfo) { p.steps.add(t, &i) },
+		Choose: func(i llama.ChooseInfo) { p.choices.add(t, &i) },
+		Draft:  func(i llama.DraftInfo) { p.drafts.add(t, &i) },
+		Evict:  func(i llama.EvictInfo) { p.evictions.add(t, &i) },
+		Move:   func(i llama.MoveInfo) { p.moves.add(t, &i) },
+	}
+}
+
+// Share is what a backend is to call, as backend.Options.Observe.
+func (p *Process) Share(s backend.Share) { p.threads[s.Thread%maxThreads].add(p.timeline, &s) }
+
+// Operation keeps a call of a backend.
+func (p *Process) Operation(o Operation) { p.operations.add(p.timeline, &o) }
+
+// count returns how many events were kept.
+func (p *Process) count() int {
+	n := p.passes.count() + p.operations.count() + p.steps.count() + p.choices.count() + p.drafts.count() + p.evictions.count() + p.moves.count()
+	for i := range p.threads {
+		n += p.threads[i].count()
+	}
+	return n
+}

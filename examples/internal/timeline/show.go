@@ -1,0 +1,288 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/examples/internal/chrometrace"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// show returns the process as a trace has it: a track of the passes with their operations, one for each thread, one for each session, and
+// counters.
+func (p *Process) show() chrometrace.Process {
+	result := chrometrace.Process{Name: p.name}
+	passes, beside := p.showPasses()
+	result.Tracks = append(result.Tracks, passes)
+	if len(beside.Spans) > 0 {
+		result.Tracks = append(result.Tracks, beside)
+	}
+	for i := range p.threads {
+		if track := p.showThread(i); len(track.Spans) > 0 {
+			result.Tracks = append(result.Tracks, track)
+		}
+	}
+	sessions := p.showSessions()
+	for _, n := range slices.Sorted(maps.Keys(sessions)) {
+		result.Tracks = append(result.Tracks, chrometrace.Track{Name: fmt.Sprintf("session %d", n), Spans: sessions[n]})
+	}
+	result.Counters = p.counters()
+	return result
+}
+
+// span makes a span; ok is false where it began before the Timeline did.
+func (p *Process) span(name string, began time.Time, took time.Duration, args any) (s chrometrace.Span, ok bool) {
+	at := p.timeline.since(began)
+	return chrometrace.Span{Name: name, Began: at, Took: took, Args: args}, at >= 0
+}
+
+// The arguments of spans.
+type (
+	passArgs struct {
+		Number   uint64 `json:"number"`
+		Sessions int    `json:"sessions"`
+		Answers  int    `json:"rows of answers"`
+		Prompts  int    `json:"rows of prompts"`
+		Error    string `json:"error,omitempty"`
+	}
+	shareArgs struct {
+		Type   string `json:"type,omitempty"`
+		Pieces int    `json:"pieces"`
+		Of     int    `json:"of"`
+	}
+	operationArgs struct {
+		Type string `json:"type,omitempty"`
+	}
+	stepArgs struct {
+		Position int    `json:"position"`
+		Tokens   int    `json:"tokens"`
+		Pass     uint64 `json:"pass"`
+		Slots    int    `json:"cache slots"`
+		Bytes    int64  `json:"cache bytes"`
+		Error    string `json:"error,omitempty"`
+	}
+	choiceArgs struct {
+		Position int         `json:"position"`
+		Token    llama.Token `json:"token"`
+	}
+	draftArgs struct {
+		Proposed int `json:"proposed"`
+		Computed int `json:"computed"`
+	}
+	evictionArgs struct {
+		Reason string `json:"reason"`
+		Token  int    `json:"token"`
+		Target int    `json:"target slots"`
+		Slots  int    `json:"slots given up"`
+		Bytes  int64  `json:"bytes given up"`
+	}
+	moveArgs struct {
+		Position int    `json:"position"`
+		Bytes    int64  `json:"bytes"`
+		Because  string `json:"because,omitempty"`
+	}
+)
+
+// text returns an error's text, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// showPasses returns the track of the passes, with the operations that are a part of each, and a track of the operations that are none:
+// those that a session computed for itself, perhaps while a pass was computed. Operations of a pass are those that fit into it one after
+// the other.
+func (p *Process) showPasses() (passes, beside chrometrace.Track) {
+	passes, beside = chrometrace.Track{Name: "passes"}, chrometrace.Track{Name: "operations beside passes", Flat: true}
+	list := p.passes.all()
+	for i := range list {
+		pass := &list[i]
+		if pass.Waited > 0 {
+			if s, ok := p.span("wait for sessions", pass.Began.Add(-pass.Waited), pass.Waited, nil); ok {
+				passes.Spans = append(passes.Spans, s)
+			}
+		}
+		args := passArgs{pass.Number, pass.Steps, pass.Answers, pass.Prompts, text(pass.Err)}
+		if s, ok := p.span(passName(pass), pass.Began, pass.Took, args); ok {
+			passes.Spans = append(passes.Spans, s)
+		}
+	}
+	operations := p.operations.all()
+	slices.SortStableFunc(operations, func(a, b Operation) int { return a.Began.Compare(b.Began) })
+	names := map[backend.Phase]string{}
+	at := 0             // the first pass that is not over when the operation begins
+	var ended time.Time // the operation before, of the same pass
+	for i := range operations {
+		o := &operations[i]
+		s, ok := p.span(phaseName(names, o.Phase), o.Began, o.Took, operationArgs{dtype(o.Phase)})
+		if !ok {
+			continue
+		}
+		over := o.Began.Add(o.Took)
+		for at < len(list) && !list[at].Began.Add(list[at].Took).After(o.Began) {
+			at++
+		}
+		if at < len(list) && !o.Began.Before(list[at].Began) && !over.After(list[at].Began.Add(list[at].Took)) && !o.Began.Before(ended) {
+			passes.Spans = append(passes.Spans, s)
+			ended = over
+		} else {
+			beside.Spans = append(beside.Spans, s)
+		}
+	}
+	return passes, beside
+}
+
+// passName says what a pass computes, so that passes of different kinds have different colours.
+func passName(p *llama.PassInfo) string {
+	switch {
+	case p.Prompts == 0:
+		return "pass of answers"
+	case p.Answers == 0:
+		return "pass of prompts"
+	}
+	return "pass of answers and prompts"
+}
+
+// showThread returns the track of a thread. Thread 0 is whoever calls the backend, so several goroutines may be computing as it.
+func (p *Process) showThread(n int) chrometrace.Track {
+	track := chrometrace.Track{Name: fmt.Sprintf("thread %d", n), Flat: true}
+	if n == 0 {
+		track.Name = "thread 0, the caller"
+	}
+	names := map[backend.Phase]string{}
+	for _, share := range p.threads[n].all() {
+		if s, ok := p.span(phaseName(names, share.Phase), share.Began, share.Took, shareArgs{dtype(share.Phase), share.Pieces, share.Of}); ok {
+			track.Spans = append(track.Spans, s)
+		}
+	}
+	return track
+}
+
+// phaseName names a phase by its operation, its part and its shape. It looks among the names that were made before.
+func phaseName(names map[backend.Phase]string, p backend.Phase) string {
+	if name, ok := names[p]; ok {
+		return name
+	}
+	name := cmp.Or(p.Operation, "task")
+	if p.Part != "" {
+		name += " " + p.Part
+	}
+	switch {
+	case p.Rows > 0:
+		name += " " + strconv.Itoa(p.Rows) + "×" + strconv.Itoa(p.Cols)
+	case p.Cols > 0:
+		name += " " + strconv.Itoa(p.Cols)
+	}
+	names[p] = name
+	return name
+}
+
+// dtype names a phase's type, "" where that is not known.
+func dtype(p backend.Phase) string {
+	if p.DType == 0 {
+		return ""
+	}
+	return p.DType.String()
+}
+
+// showSessions returns each session's spans.
+func (p *Process) showSessions() map[uint64][]chrometrace.Span {
+	sessions := map[uint64][]chrometrace.Span{}
+	add := func(session uint64, name string, began time.Time, took time.Duration, args any) {
+		if s, ok := p.span(name, began, took, args); ok {
+			sessions[session] = append(sessions[session], s)
+		}
+	}
+	for _, i := range p.steps.all() {
+		name := "prompt"
+		if i.Answer {
+			name = "answer"
+		}
+		add(i.Session, name, i.Began, i.Took, stepArgs{i.Start, i.Rows, i.Pass, i.Slots, i.Bytes, text(i.Err)})
+		if i.Waited > 0 {
+			add(i.Session, "wait for a pass", i.Began, i.Waited, nil)
+		}
+	}
+	for _, i := range p.choices.all() {
+		name := "choose"
+		switch {
+		case i.End:
+			name = "end"
+		case i.Forced:
+			name = "take the only token"
+		case i.Ahead:
+			name = "choose, computed ahead"
+		}
+		add(i.Session, name, i.Began, i.Took, choiceArgs{i.Position, i.Token})
+		if i.Constraint > 0 {
+			add(i.Session, "constraint", i.Began, i.Constraint, nil)
+		}
+	}
+	for _, i := range p.drafts.all() {
+		add(i.Session, "draft", i.Began, i.Took, draftArgs{i.Proposed, i.Computed})
+	}
+	for _, i := range p.evictions.all() {
+		add(i.Session, "evict ("+i.Reason.String()+")", i.Began, i.Duration, evictionArgs{i.Reason.String(), i.Token, i.Target, i.Slots, i.Bytes})
+	}
+	for _, i := range p.moves.all() {
+		add(i.Session, "move from "+i.From+" to "+i.To, i.Began, i.Duration, moveArgs{i.Position, i.Bytes, text(i.Because)})
+	}
+	return sessions
+}
+
+// counters returns the rows per second of each pass, and the caches' sizes.
+func (p *Process) counters() []chrometrace.Counter {
+	rates := chrometrace.Counter{Name: "rows per second"}
+	for _, i := range p.passes.all() {
+		at := p.timeline.since(i.Began)
+		seconds := (i.Waited + i.Took).Seconds()
+		if at < 0 || seconds <= 0 {
+			continue
+		}
+		rates.Samples = append(rates.Samples, chrometrace.Sample{At: at, Values: map[string]float64{
+			"of answers": float64(i.Answers) / seconds, "of prompts": float64(i.Prompts) / seconds,
+		}})
+	}
+	return append([]chrometrace.Counter{rates}, p.caches()...)
+}
+
+// cache is how large a session's cache was at a moment.
+type cache struct {
+	at    time.Duration
+	slots int
+	bytes int64
+}
+
+// caches returns two counters for each session: of the slots and of the bytes of its cache.
+func (p *Process) caches() (counters []chrometrace.Counter) {
+	sizes := map[uint64][]cache{}
+	add := func(session uint64, c cache) {
+		if c.at >= 0 {
+			sizes[session] = append(sizes[session], c)
+		}
+	}
+	for _, i := range p.steps.all() {
+		add(i.Session, cache{p.timeline.since(i.Began.Add(i.Took)), i.Slots, i.Bytes})
+	}
+	for _, i := range p.evictions.all() {
+		add(i.Session, cache{p.timeline.since(i.Began.Add(i.Duration)), i.LeftSlots, i.LeftBytes})
+	}
+	for _, n := range slices.Sorted(maps.Keys(sizes)) {
+		slices.SortStableFunc(sizes[n], func(a, b cache) int { return cmp.Compare(a.at, b.at) })
+		slots := chrometrace.Counter{Name: fmt.Sprintf("cache slots, session %d", n)}
+		bytes := chrometrace.Counter{Name: fmt.Sprintf("cache bytes, session %d", n)}
+		for _, c := range sizes[n] {
+			slots.Samples = append(slots.Samples, chrometrace.Sample{At: c.at, Values: map[string]int64{"slots": int64(c.slots)}})
+			bytes.Samples = append(bytes.Samples, chrometrace.Sample{At: c.at, Values: map[string]int64{"bytes": c.bytes}})
+		}
+		counters = append(counters, slots, bytes)
+	}
+	return counters
+}
