@@ -173,7 +173,7 @@ func (o *compareOptions) comparable() []property {
 func compareSides(a, b *side, o *compareOptions) *report {
 	by := o.comparable()
 	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}}
-	differ, same := varying(slices.Concat(a.list, b.list), by)
+	differ, same := differing(slices.Concat(a.list, b.list), by)
 	r.same, r.columns = same, differ
 	before, after := cellsOf(a.list, differ), cellsOf(b.list, differ)
 	var pairs [][2]*cell
@@ -187,7 +187,7 @@ func compareSides(a, b *side, o *compareOptions) *report {
 		}
 		y := after[i]
 		if len(x.runs) > 0 && len(y.runs) == 0 {
-			r.Broken = append(r.Broken, title(x.values, differ)+": "+clean(y.failed[0].Error))
+			r.Broken = append(r.Broken, title(x.values, differ)+": "+printable(y.failed[0].Error))
 			continue
 		}
 		pairs = append(pairs, [2]*cell{x, y})

@@ -125,7 +125,7 @@ func warnings(a, b *side) []string {
 func (r *report) write(w io.Writer) error {
 	var b strings.Builder
 	for i, s := range []side{r.A, r.B} {
-		fmt.Fprintf(&b, "%s  %s: %d runs", []string{"before", "after "}[i], clean(s.Name), s.Runs)
+		fmt.Fprintf(&b, "%s  %s: %d runs", []string{"before", "after "}[i], printable(s.Name), s.Runs)
 		if s.Failed > 0 {
 			fmt.Fprintf(&b, ", %d of which failed", s.Failed)
 		}
@@ -211,7 +211,7 @@ func title(values []string, of []property) string {
 	}
 	var parts []string
 	for i, p := range of {
-		if v := clean(values[i]); v != "" && v != "0" && v != "false" {
+		if v := printable(values[i]); v != "" && v != "0" && v != "false" {
 			parts = append(parts, p.title+" "+v)
 		}
 	}

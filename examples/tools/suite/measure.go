@@ -269,8 +269,8 @@ func (s *suite) one(ctx context.Context, c runs.Config, repetition int, first bo
 	return s.measure(ctx, c, repetition)
 }
 
-// report is what -json tells of a run.
-type report struct {
+// line is what -json tells of a run.
+type line struct {
 	runs.Config `json:"config"`
 	Repetition  int                `json:"repetition"`
 	Error       string             `json:"error,omitempty"`
@@ -289,7 +289,7 @@ func (s *suite) note(r *runs.Run) error {
 		return nil
 	}
 	o := s.rounds.Outlook()
-	p := report{Config: r.Config, Repetition: r.Repetition, Error: r.Error, Metrics: map[string]float64{}, Done: o.Done,
+	p := line{Config: r.Config, Repetition: r.Repetition, Error: r.Error, Metrics: map[string]float64{}, Done: o.Done,
 		LeastLeft: o.Least, MostLeft: o.Most, Soonest: o.Soonest, Latest: o.Latest}
 	for _, m := range runs.Metrics {
 		if v, ok := m.Of(r); ok {

@@ -139,7 +139,7 @@ func summarise(list []*runs.Run, o *summaryOptions) *table {
 	if o.csv {
 		t.columns = order
 	} else {
-		t.columns, t.same = varying(list, order)
+		t.columns, t.same = differing(list, order)
 	}
 	cells := cellsOf(list, t.columns)
 	for _, m := range o.metrics {
@@ -233,7 +233,7 @@ func (t *table) write(w io.Writer, o *summaryOptions) error {
 	if len(t.failed) > 0 {
 		fmt.Fprintf(&b, "\n%d failed:\n", len(t.failed))
 		for _, r := range t.failed {
-			fmt.Fprintf(&b, "- %s: %s\n", describe(r, t.columns), clean(r.Error))
+			fmt.Fprintf(&b, "- %s: %s\n", describe(r, t.columns), printable(r.Error))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -244,7 +244,7 @@ func (t *table) write(w io.Writer, o *summaryOptions) error {
 func quotedEmpty(values []string) []string {
 	list := make([]string, len(values))
 	for i, v := range values {
-		if list[i] = clean(v); list[i] == "" {
+		if list[i] = printable(v); list[i] == "" {
 			list[i] = "–"
 		}
 	}
@@ -256,7 +256,7 @@ func describe(r *runs.Run, by []property) string {
 	var parts []string
 	for _, p := range by {
 		if v := p.of(r); v != "" {
-			parts = append(parts, p.title+" "+clean(v))
+			parts = append(parts, p.title+" "+printable(v))
 		}
 	}
 	return strings.Join(append(parts, fmt.Sprintf("repetition %d", r.Repetition)), ", ")
@@ -368,7 +368,7 @@ func machines(list []*runs.Run) []string {
 		m := &r.Machine
 		var parts []string
 		for _, s := range []string{m.Name, m.Processor, m.Kernels, m.Device, m.OS} {
-			if s = clean(s); s != "" {
+			if s = printable(s); s != "" {
 				parts = append(parts, s)
 			}
 		}
@@ -389,7 +389,7 @@ func machines(list []*runs.Run) []string {
 // shortCommit returns a commit as people write it; the + of one with changes stays.
 func shortCommit(commit string) string {
 	const letters = 12
-	name, changed := strings.CutSuffix(clean(commit), "+")
+	name, changed := strings.CutSuffix(printable(commit), "+")
 	if len(name) > letters {
 		name = name[:letters]
 	}

@@ -137,7 +137,7 @@ func (s selection) check(flag string, list []*runs.Run) error {
 func quoted(values []string) []string {
 	list := make([]string, len(values))
 	for i, v := range values {
-		if list[i] = clean(v); v == "" {
+		if list[i] = printable(v); v == "" {
 			list[i] = `""`
 		}
 	}
@@ -207,8 +207,8 @@ func cellsOf(list []*runs.Run, by []property) []*cell {
 	return sorted
 }
 
-// varying returns the properties in which the runs differ, and a text of the values of those in which they agree and that are not usual.
-func varying(list []*runs.Run, among []property) (differ []property, same string) {
+// differing returns the properties in which the runs differ, and a text of the values of those in which they agree and that are not usual.
+func differing(list []*runs.Run, among []property) (differ []property, same string) {
 	var parts []string
 	for _, p := range among {
 		values := valuesOf(p, list)
@@ -216,7 +216,7 @@ func varying(list []*runs.Run, among []property) (differ []property, same string
 		case len(values) > 1:
 			differ = append(differ, p)
 		case len(values) == 1 && values[0] != "" && values[0] != "0" && values[0] != "false":
-			parts = append(parts, p.title+" "+clean(values[0]))
+			parts = append(parts, p.title+" "+printable(values[0]))
 		}
 	}
 	return differ, strings.Join(parts, ", ")
@@ -232,8 +232,8 @@ func (c *cell) metric(m runs.Metric) (values []float64, of []*runs.Run) {
 	return values, of
 }
 
-// clean returns a text for a line of a table: a file may hold anything.
-func clean(text string) string {
+// printable returns a text for a line of a table: a file may hold anything.
+func printable(text string) string {
 	const most = 300 // characters
 	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
