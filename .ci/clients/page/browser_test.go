@@ -74,6 +74,12 @@ func (b *tab) beside() *tab {
 }
 
 func openIn(t *testing.T, url string, profile chromedp.ContextOption, first ...string) *tab {
+	t.Helper()
+	return openAt(t, url, "/", profile, first...)
+}
+
+// openAt opens the page at a path below url, where all that it may ask for is.
+func openAt(t *testing.T, url, path string, profile chromedp.ContextOption, first ...string) *tab {
 	ctx, stop := chromedp.NewContext(chrome, profile)
 	t.Cleanup(stop)
 	ctx, stop = context.WithTimeout(ctx, 3*time.Minute)
@@ -87,7 +93,7 @@ func openIn(t *testing.T, url string, profile chromedp.ContextOption, first ...s
 			t.Fatal(err)
 		}
 	}
-	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url+"/"))
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url+path))
 	b.waitReady()
 	t.Cleanup(func() {
 		b.mu.Lock()

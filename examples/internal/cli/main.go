@@ -30,8 +30,8 @@ const (
 	interrupted = 130
 )
 
-// Exit reports an error on stderr and ends the process: with status 0 without an error, 2 when the command line was wrong,
-// 130 when the user interrupted, and 1 otherwise.
+// Exit reports an error on stderr and ends the process: with status 0 without an error, 130 when the user interrupted, what the
+// error's method ExitStatus() int returns if it has one, such as 2 when the command line was wrong, and 1 otherwise.
 func Exit(name string, err error) {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -40,9 +40,9 @@ func Exit(name string, err error) {
 		os.Exit(interrupted)
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-	var usage *UsageError
-	if errors.As(err, &usage) {
-		os.Exit(misused)
+	var status interface{ ExitStatus() int }
+	if errors.As(err, &status) {
+		os.Exit(status.ExitStatus())
 	}
 	os.Exit(failed)
 }
@@ -55,3 +55,6 @@ func Usagef(format string, a ...any) error { return &UsageError{fmt.Sprintf(form
 
 // Error adds where to find what would be right.
 func (e *UsageError) Error() string { return e.Reason + " (-h lists the flags)" }
+
+// ExitStatus is the status with which Exit ends the process.
+func (e *UsageError) ExitStatus() int { return misused }

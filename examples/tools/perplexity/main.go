@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -22,6 +24,7 @@ with those of an unlimited F32 cache: their Kullback-Leibler divergence, and how
   go run ./examples/tools/perplexity -kv-type q4_0
   go run ./examples/tools/perplexity -model model.gguf -file text.txt -ctx 2048 -eviction-policy snapkv -eviction-window 512
   go run ./examples/tools/perplexity -model model.gguf -file text.txt -kl=false
+  go run ./examples/tools/perplexity -eviction-policy sliding -eviction-window 64 -ctx 232 -skip 32 -write 200
 
 The text is cut into windows, each of which begins with an empty cache and begin-of-text; <|begin_of_text|> in the text, where
 the model's vocabulary has it, begins a new window, and other special tokens are recognised as well. Tokens are computed one
@@ -43,6 +46,8 @@ type options struct {
 	file    string
 	ctx     int
 	windows int
+	skip    int // tokens at a window's beginning that are not judged
+	write   int // tokens to write after them; 0: none
 	compare bool
 	json    bool
 }
@@ -54,6 +59,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.StringVar(&o.file, "file", "", "`path` of a text; none: dialogues for the embedded model")
 		f.IntVar(&o.ctx, "ctx", 512, "`tokens` of a window at most")
 		f.IntVar(&o.windows, "windows", 0, "`number` of windows at most, taken evenly from the text; 0: all")
+		f.IntVar(&o.skip, "skip", 0, "`tokens` at the beginning of each window that are read and not judged, as a prompt is; shorter windows are left out")
+		f.IntVar(&o.write, "write", 0, "after the -skip tokens, let both caches write so many `tokens` greedily as well, and compare what they write; 0: do not")
 		f.BoolVar(&o.compare, "kl", true, "compare with an unlimited F32 cache")
 		f.BoolVar(&o.json, "json", false, "print one JSON object")
 	})
@@ -64,6 +71,12 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	}
 	if o.ctx < 2 || o.windows < 0 {
 		return nil, cli.Usagef("-ctx must be at least 2, -windows 0 or more")
+	}
+	if o.skip < 0 || o.skip > o.ctx-2 {
+		return nil, cli.Usagef("-skip %d: it is 0 or more, and leaves tokens of -ctx %d to foresee", o.skip, o.ctx)
+	}
+	if o.write < 0 || o.write > 0 && (o.skip < 1 || !o.compare) {
+		return nil, cli.Usagef("-write %d: it needs a prompt, -skip, of at least 1 token, and something to compare with, -kl", o.write)
 	}
 	return o, nil
 }
@@ -107,16 +120,20 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if o.ctx > config.ContextLength {
 		return cli.Usagef("-ctx %d: the model's context is %d", o.ctx, config.ContextLength)
 	}
-	windows := spread(cut(model.Tokenizer().EncodeSpecial(text, false), config.BOS, o.ctx), o.windows)
-	if len(windows) == 0 {
-		return fmt.Errorf("%s has no two tokens to foresee one from the other", name)
+	if o.write > config.ContextLength-o.skip {
+		return cli.Usagef("-skip %d -write %d: the model's context is %d", o.skip, o.write, config.ContextLength)
+	}
+	windows := cut(model.Tokenizer().EncodeSpecial(text, false), config.BOS, o.ctx)
+	windows = slices.DeleteFunc(windows, func(w []llama.Token) bool { return len(w) < o.skip+2 })
+	if windows = spread(windows, o.windows); len(windows) == 0 {
+		return fmt.Errorf("%s has no two tokens, behind -skip %d, to foresee one from the other", name, o.skip)
 	}
 	m := &measurement{options: o, model: model, progress: progress(stderr)}
 	r, err := m.run(ctx, windows)
 	if err != nil {
 		return err
 	}
-	r.Model, r.File, r.Context = o.model.Name(), name, o.ctx
+	r.Model, r.File, r.Context, r.Skip = o.model.Name(), name, o.ctx, o.skip
 	if o.json {
 		return json.NewEncoder(stdout).Encode(r)
 	}
@@ -155,6 +172,8 @@ type result struct {
 	KLStdErr       *float64 `json:"kl_stderr,omitempty"`
 	KL99           *float64 `json:"kl_p99,omitempty"`
 	Agreement      *float64 `json:"top1_agreement,omitempty"`
+	Skip           int      `json:"skip,omitempty"`    // tokens of each window that were not judged
+	Written        *written `json:"written,omitempty"` // nil unless -write
 }
 
 // print prints a table.
@@ -168,6 +187,11 @@ func (r *result) print(w io.Writer) error {
 		t.Row("with an unlimited F32 cache", fmt.Sprintf("%.4f", *r.Reference))
 		t.Row("KL divergence", fmt.Sprintf("%.3g ± %.2g nats, 99 %% below %.3g", *r.KL, *r.KLStdErr, *r.KL99))
 		t.Row("same favourite", fmt.Sprintf("%.2f %%", 100**r.Agreement))
+	}
+	if w := r.Written; w != nil {
+		t.Row("what it writes", fmt.Sprintf("%.0f %% of the texts of %d tokens are what the unlimited cache writes; the first difference comes after %.1f tokens",
+			100*w.Same, w.Tokens, w.Equal))
+		t.Row("its perplexity", fmt.Sprintf("%.4f, as the unlimited cache foresees it; of what that writes itself %.4f", w.Perplexity, w.Reference))
 	}
 	t.Row("peak of the cache", fmt.Sprintf("%.2f MiB", float64(r.PeakCacheBytes)/(1<<20)))
 	t.Row("time", fmt.Sprintf("%.1f s", r.Seconds))

@@ -23,7 +23,8 @@ type measurement struct {
 	surprise  sample // −ln p for each token that was predicted, with the tested session's p, in nats
 	reference sample // −ln p for the same tokens, with the unlimited session's p, in nats
 	distance  sample // the tested session's divergence from the unlimited one's prediction of each token, in nats
-	agree     int    // for how many tokens both find the same token the likeliest
+	writing   writing
+	agree     int // for how many tokens both find the same token the likeliest
 }
 
 // run measures all windows.
@@ -45,6 +46,7 @@ func (m *measurement) run(ctx context.Context, windows [][]llama.Token) (*result
 		Windows: len(windows), Tokens: len(m.surprise), KV: m.memory.KV.String(), Policy: m.policy.Name(), Budget: m.policy.Budget(),
 		PeakCacheBytes: m.tested.CacheUsage().PeakBytes, Seconds: time.Since(began).Seconds(),
 	}
+	r.Written = m.writing.result()
 	r.Perplexity, r.StdErr = m.surprise.perplexity()
 	if m.unlimited != nil {
 		reference, _ := m.reference.perplexity()
@@ -63,7 +65,7 @@ func (m *measurement) open() (func(), error) {
 	}
 	m.policy = options.Eviction
 	if m.policy == eviction.None && options.Capacity == 0 {
-		options.Capacity = m.ctx
+		options.Capacity = max(m.ctx, m.skip+m.write)
 	}
 	if m.tested, err = m.model.NewSession(options); err != nil {
 		release()
@@ -76,8 +78,8 @@ func (m *measurement) open() (func(), error) {
 		}
 		release()
 	}
-	if m.compare && (options.KV != tensor.F32 || m.policy != eviction.None) {
-		if m.unlimited, err = m.model.NewSession(&llama.SessionOptions{KV: tensor.F32, Capacity: m.ctx}); err != nil {
+	if m.compare && (options.KV != tensor.F32 || m.policy != eviction.None || m.write > 0) {
+		if m.unlimited, err = m.model.NewSession(&llama.SessionOptions{KV: tensor.F32, Capacity: max(m.ctx, m.skip+m.write)}); err != nil {
 			closeAll()
 			return nil, err
 		}
@@ -99,11 +101,14 @@ func (m *measurement) window(ctx context.Context, t []llama.Token) error {
 		}
 	}
 	for i, next := range t[1:] {
-		if err := m.foresee(ctx, t[i], next); err != nil {
+		if err := m.foresee(ctx, t[i], next, i+1 >= m.skip); err != nil {
 			return err
 		}
 	}
-	return nil
+	if m.unlimited == nil || m.write == 0 {
+		return nil
+	}
+	return m.writeBoth(ctx, t[:m.skip], m.write)
 }
 
 // score measures a window with Score, which computes many tokens at once.
@@ -112,16 +117,22 @@ func (m *measurement) score(ctx context.Context, t []llama.Token) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range scores[1:] { // nothing comes before the first token that could predict it
+	for _, s := range scores[max(m.skip, 1):] { // nothing comes before the first token that could predict it
 		m.surprise = append(m.surprise, -float64(s))
 	}
 	return nil
 }
 
-// foresee computes a token, and measures how well the sessions then predict the next one.
-func (m *measurement) foresee(ctx context.Context, token, next llama.Token) error {
+// foresee computes a token, and measures how well the sessions then predict the next one, if it is to be judged.
+func (m *measurement) foresee(ctx context.Context, token, next llama.Token, judged bool) error {
 	if err := m.tested.Prefill(ctx, []llama.Token{token}); err != nil {
 		return err
+	}
+	if !judged {
+		if m.unlimited == nil {
+			return nil
+		}
+		return m.unlimited.Prefill(ctx, []llama.Token{token})
 	}
 	logits, err := m.tested.Logits()
 	if err != nil {

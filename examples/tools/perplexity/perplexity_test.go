@@ -79,6 +79,28 @@ func TestWhatCachesCost(t *testing.T) {
 	}
 }
 
+// TestOnlyWhatFollowsAPromptIsJudged lets a window that nothing leaves write what the unlimited cache writes, and one that is too small
+// something else.
+func TestOnlyWhatFollowsAPromptIsJudged(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		same bool
+	}{
+		{[]string{"-kv-type", "f32", "-eviction-policy", "sliding", "-eviction-window", "60"}, true},
+		{[]string{"-kv-type", "f32"}, true},
+		{[]string{"-kv-type", "f32", "-eviction-policy", "sliding", "-eviction-window", "8", "-protected-prefix", "0"}, false},
+	} {
+		r := measured(t, append([]string{"-ctx", "44", "-skip", "24", "-write", "20", "-windows", "2"}, c.args...)...)
+		w := r.Written
+		if w == nil || w.Tokens != 20 || (w.Same == 1) != c.same || (w.Equal == 20) != c.same || (w.Perplexity == w.Reference) && !c.same {
+			t.Errorf("%v: %+v", c.args, w)
+		}
+		if r.Tokens > 2*20 || r.Skip != 24 || c.same && (r.KL == nil || *r.KL != 0) {
+			t.Errorf("%v: %d tokens were judged: %+v", c.args, r.Tokens, r)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "text.txt")
 	if err := os.WriteFile(path, []byte("What is the capital of Japan? The capital of Japan is Tokyo."), 0o666); err != nil {
@@ -108,6 +130,11 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"a window of one token", []string{"-ctx", "1"}, true, "at least 2"},
 		{"a window beyond the context", []string{"-ctx", "100000"}, true, "2048"},
+		{"a prompt as long as a window", []string{"-ctx", "8", "-skip", "7"}, true, "-skip 7"},
+		{"to write without a prompt", []string{"-write", "7"}, true, "-write 7"},
+		{"to write and not to compare", []string{"-write", "7", "-skip", "3", "-kl=false"}, true, "-kl"},
+		{"to write beyond the context", []string{"-write", "2040", "-skip", "30"}, true, "2048"},
+		{"no window behind a prompt", []string{"-ctx", "2000", "-skip", "1990"}, false, "-skip 1990"},
 		{"no such policy", []string{"-eviction-policy", "lru"}, true, "keydiff"},
 		{"no such file", []string{"-file", "no/such.txt"}, false, "no/such.txt"},
 		{"no text", []string{"-file", empty}, false, "foresee"},

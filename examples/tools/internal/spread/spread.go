@@ -1,7 +1,49 @@
 // Package spread says how sure a number is that was measured a few times, and whether two such numbers differ.
 //
 // Times on a shared machine are not normally distributed: they have a floor, a long tail and slow drifts. Nothing here assumes a
-// distribution.
+// distribution. Values that are not finite are left out everywhere, and no result holds one.
+//
+// # When a difference is more than noise
+//
+// If a change made no difference, it is chance which of the measurements stand before it and which after it. So CompareAll exchanges them
+// in all ways, or in some thousands where there are more ways than that, and looks how often a difference as large as the real one arises.
+// Where measurements before and after come in pairs that were taken one right after the other, only the two of a pair are exchanged: what
+// drifts from pair to pair, such as the clock of a processor that warms up, is then no noise at all.
+//
+// Who looks at two hundred comparisons finds ten that only one in twenty would show by chance. CompareAll therefore asks of all comparisons
+// together: a difference is certain if, with nothing changed, one as large against its noise would arise anywhere in fewer than one of
+// twenty such tables. A test by ranks (of Wilcoxon, or of Mann and Whitney) cannot do this: ten pairs that all rise have p = 2/1024 at the
+// best, and two hundred comparisons ask for less than that. Therefore differences count by their size against the noise, as in Westfall and
+// Young, "Resampling-Based Multiple Testing" (1993); the noise of a comparison is steadied by that of its kind, as in Tusher, Tibshirani
+// and Chu, "Significance analysis of microarrays" (PNAS 98, 2001), since a handful of measurements may agree by luck; and outliers are drawn
+// in, as Huber does.
+//
+// At least four measurements on each side are needed, or six pairs: three against three fall apart completely in one of ten cases by chance.
+//
+// # How often that goes wrong and right
+//
+// TestSimulation makes tables of 24 cells with 7 metrics each, 168 comparisons, whose noise is lognormal with a standard deviation of 1, 2
+// or 3 %, with outliers of up to 50 %. "In turn" are pairs while the clock wanders by some percent from round to round; "apart" is all
+// before and then all after, on a clock that stays. A false alarm is a table with anything called a change that is none; a slow-down of a
+// tenth is looked for in the metric with 2 % noise, in one cell of a table or in all 24, and "found" is the part of these cells.
+//
+//	repetitions          outliers    false alarms  of tables  found, one cell of 24  found, all 24 cells
+//	 4 in turn           1 of 25            2.2 %        400                   78 %                 62 %
+//	 4 apart             1 of 25            3.5 %        400                   68 %                 66 %
+//	 5 in turn           1 of 25            3.5 %        400                   87 %                 75 %
+//	 5 apart             1 of 25            4.8 %        650                   80 %                 73 %
+//	 7 in turn           1 of 25              8 %        100                   80 %                 71 %
+//	 7 apart             1 of 25              4 %        100                   82 %                 76 %
+//	10 in turn           1 of 25            4.3 %        650                   98 %                 95 %
+//	10 apart             1 of 25            4.6 %        350                   97 %                 91 %
+//	 5 in turn           1 of 50              7 %        100                   95 %                 85 %
+//	 5 apart             1 of 50              4 %        100                   95 %                 85 %
+//	10 in turn           1 of 50              3 %        100                   99 %                 99 %
+//	10 apart             1 of 50              3 %        100                  100 %                100 %
+//
+// Of 100 tables the false alarms are known to about ± 4 %. What was measured apart while the clock wanders is another matter: with steps of
+// 2 % from round to round, 8 to 30 % of 60 tables had false alarms (4 to 10 repetitions), since nothing in the measurements tells the clock
+// from the program. Whoever compares such measurements must know the clock from elsewhere, and ask for more by Sample.Least.
 package spread
 
 import (
@@ -10,7 +52,7 @@ import (
 )
 
 // Interval is the median of some measurements, and between which values the true median lies with a confidence of 95 %; of fewer than six
-// measurements, between which values they all lie.
+// measurements, between which values they all lie. Low ≤ Median ≤ High.
 type Interval struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
@@ -20,13 +62,42 @@ type Interval struct {
 
 // Of returns the interval of some measurements, which it does not change. Without any it is the zero Interval.
 func Of(values []float64) Interval {
-	n := len(values)
+	sorted := finite(values)
+	n := len(sorted)
 	if n == 0 {
 		return Interval{}
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	median := (sorted[(n-1)/2] + sorted[n/2]) / 2
-	return Interval{N: n, Median: median, Low: sorted[0], High: sorted[n-1]}
+	slices.Sort(sorted)
+	out := outside(n)
+	return Interval{N: n, Median: middle(sorted), Low: sorted[out], High: sorted[n-1-out]}
+}
+
+// outside returns how many of n measurements may lie below an interval, and as many above it, that holds the true median with a
+// confidence of 95 %. Each measurement lies below the median with a probability of a half, so their number is binomial.
+func outside(n int) int {
+	whole, _ := math.Lgamma(float64(n + 1))
+	below := 0.0 // probability that no more than out measurements lie below the median
+	for out := range n / 2 {
+		chosen, _ := math.Lgamma(float64(out + 1))
+		left, _ := math.Lgamma(float64(n - out + 1))
+		below += math.Exp(whole - chosen - left - float64(n)*math.Ln2)
+		if below > 0.025 {
+			return max(out-1, 0)
+		}
+	}
+	return max(n/2-1, 0)
+}
+
+// middle returns the median of sorted values.
+func middle(sorted []float64) float64 {
+	n := len(sorted)
+	a, b := sorted[(n-1)/2], sorted[n/2]
+	return a + (b/2 - a/2) // in this order nothing overflows, and the result lies between them
+}
+
+// finite returns a copy of the values that are numbers.
+func finite(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
 // Relative returns half the interval's width as a part of the median: 0.02 for ± 2 %. Without a median it is infinite.
@@ -34,14 +105,5 @@ func (i Interval) Relative() float64 {
 	if i.Median == 0 {
 		return math.Inf(1)
 	}
-	return (i.High - i.Low) / 2 / math.Abs(i.Median)
-}
-
-// Change compares measurements of one thing before and after a change.
-type Change struct {
-	Ratio   float64 `json:"ratio"` // the median after ÷ the median before
-	Low     float64 `json:"low"`   // between Low and High the true ratio lies with a confidence of 95 %
-	High    float64 `json:"high"`
-	P       float64 `json:"p"`       // how likely a difference like this is where nothing changed
-	Certain bool    `json:"certain"` // beyond noise
+	return (i.High/2 - i.Low/2) / math.Abs(i.Median)
 }

@@ -36,6 +36,7 @@ type Store struct {
 	notices  []Notice         // of the last look
 	looked   time.Time        // when that was; zero: never
 	overview *Encoded         // of known and notices; nil: to be made
+	compared comparisons      // for the overview that was made last
 }
 
 // folder is a folder of runs, and what it is called in the keys of its runs.
@@ -182,7 +183,7 @@ func (s *Store) ordered() (list []*summary, keys []string) {
 
 // bad lists the folders and files that could not be read, by path.
 func (s *Store) bad() []Notice {
-	list := slices.Clone(s.notices)
+	list := append([]Notice{}, s.notices...)
 	for path, e := range s.known {
 		if e.summary == nil {
 			list = append(list, Notice{path, strings.TrimPrefix(e.bad, path+": ")})

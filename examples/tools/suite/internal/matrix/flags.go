@@ -29,10 +29,14 @@ func Flags(f *cli.Flags, shipped fs.FS) func() (*Matrix, error) {
 		}
 		f.Var(given[k.name], k.name, usage)
 	}
-	f.Strings(&skip, "skip", "leave out combinations with `AXIS=VALUE,…`, such as backend=opencl,kv=f32; may be repeated")
+	f.Strings(&skip, "skip", "leave out combinations with `AXIS=VALUE,…`, such as backend=opencl,kv=f32; of an axis that is named twice, either value; may be repeated")
 	return func() (*Matrix, error) {
 		if file != "" {
-			if err := m.open(file, shipped); err != nil {
+			err := m.open(file, shipped)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, cli.Usagef("-matrix %s: there is no such file, and the shipped matrices are %s", file, strings.Join(names(shipped), ", "))
+			}
+			if err != nil {
 				return nil, fmt.Errorf("-matrix %s: %w", file, err)
 			}
 		}

@@ -32,7 +32,7 @@ type Matrix struct {
 	Questions string    `json:"questions,omitempty"`
 	Skills    []string  `json:"skills,omitempty"` // of the questions, asked in each run: no axis
 	Asked     int       `json:"asked,omitempty"`
-	Skip      []string  `json:"skip,omitempty"` // AXIS=VALUE,AXIS=VALUE: combinations with all of these values are left out
+	Skip      []string  `json:"skip,omitempty"` // AXIS=VALUE,AXIS=VALUE: combinations with these values are left out
 }
 
 // standard returns the matrix of a single run, which is what is not said otherwise.
@@ -126,8 +126,8 @@ func times[T any](list []runs.Config, values []T, set func(*runs.Config, T)) []r
 // checkWindow tells whether the policy can work with its window, so that a mistake shows before hours of measuring.
 func checkWindow(c *runs.Config) error {
 	prefix := c.Protected
-	if prefix == 0 {
-		prefix = -1 // which means none to the policy
+	if prefix == 0 && c.Policy == "sliding" {
+		prefix = -1 // none; 0 is the policy's default
 	}
 	if _, err := eviction.ByName(c.Policy, eviction.Options{Budget: c.Window, ProtectedPrefix: prefix}); err != nil {
 		return fmt.Errorf("window %d: %w (or leave it out: skip \"policy=%s,window=%d\")", c.Window, err, c.Policy, c.Window)

@@ -1,0 +1,431 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// vector is a row of what a step gives: values that stand at one place, such as one query's output of one head.
+type vector struct {
+	at []int     // the place, one number for each of the step's coordinates but the last, which counts the values
+	x  []float32 // the values
+}
+
+// stored is what RoPEStore gives.
+type stored struct {
+	q            []float32  // [rows, heads, dim]: rotated
+	keys, values [][][]byte // of each conversation and KV head: all slots in use, in the cache's type
+}
+
+// look observes the steps of one attention on one device. What a step begins with is the reference's result of the step before, so that one
+// wrong step does not make those after it look wrong; only the last step, whole, begins with what the device itself has made.
+type look struct {
+	*device
+	*problem
+	from *stored // the reference's; what this look has stored itself where it is the reference's
+	own  *stored // what RoPEStore gave here; nil before it was called
+}
+
+// store rotates and stores, once.
+func (l *look) store() error {
+	if l.own != nil {
+		return nil
+	}
+	runs, q, err := l.rotate()
+	if err != nil {
+		return err
+	}
+	own := &stored{}
+	if own.q, err = l.read(q); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		var keys, values [][]byte
+		for h := range r.Slots.Heads {
+			k, v, err := l.content(l.problem, r.Slots, h)
+			if err != nil {
+				return err
+			}
+			keys, values = append(keys, k), append(values, v)
+		}
+		own.keys, own.values = append(own.keys, keys), append(own.values, values)
+	}
+	l.own = own
+	if l.from == nil {
+		l.from = own
+	}
+	return nil
+}
+
+// rotate calls RoPEStore for the problem's operands, and returns the runs and the rotated queries.
+func (l *look) rotate() ([]backend.Run, *tensor.Tensor, error) {
+	rows := l.rows()
+	var t [4]*tensor.Tensor
+	for i, o := range []struct {
+		x    []float32
+		dims []int
+	}{
+		{l.q, []int{rows, l.heads, l.dim}}, {l.k, []int{rows, l.kvHeads, l.dim}}, {l.v, []int{rows, l.kvHeads, l.dim}}, {l.table, []int{rows, l.dim}},
+	} {
+		var err error
+		if t[i], err = l.floats(o.x, o.dims...); err != nil {
+			return nil, nil, err
+		}
+	}
+	var runs []backend.Run
+	for i := range l.runs {
+		c := &l.runs[i]
+		s, err := l.slots(l.problem, c, c.keys, c.values)
+		if err != nil {
+			return nil, nil, err
+		}
+		runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s})
+	}
+	return runs, t[0], l.RoPEStore(t[0], t[1], t[2], t[3], runs)
+}
+
+// queries are the rotated queries.
+func (l *look) queries() ([]vector, error) {
+	if err := l.store(); err != nil {
+		return nil, err
+	}
+	return l.perHead(l.own.q), nil
+}
+
+// perHead cuts [rows, heads, dim] into vectors.
+func (l *look) perHead(x []float32) (list []vector) {
+	for i := range l.rows() * l.heads {
+		list = append(list, vector{[]int{i / l.heads, i % l.heads}, x[i*l.dim : (i+1)*l.dim]})
+	}
+	return list
+}
+
+// cached returns what slots hold, of keys or of values.
+func (l *look) cached(side func(*stored) [][][]byte) ([]vector, error) {
+	if err := l.store(); err != nil {
+		return nil, err
+	}
+	var list []vector
+	for run, heads := range side(l.own) {
+		for h, data := range heads {
+			x, err := decode(l.dtype, data)
+			if err != nil {
+				return nil, err
+			}
+			for slot := range len(x) / l.dim {
+				list = append(list, vector{[]int{run, h, slot}, x[slot*l.dim : (slot+1)*l.dim]})
+			}
+		}
+	}
+	return list, nil
+}
+
+func keysOf(s *stored) [][][]byte   { return s.keys }
+func valuesOf(s *stored) [][][]byte { return s.values }
+
+// cache makes slots with the reference's keys, and with its values or, where probe is not nil, those that probe returns for a
+// slot of a head.
+func (l *look) cache(probe func(slot int) []byte) ([]backend.Run, error) {
+	var runs []backend.Run
+	for i := range l.runs {
+		c := &l.runs[i]
+		values := l.from.values[i]
+		if probe != nil {
+			values = nil
+			for _, used := range c.used {
+				var rows []byte
+				for slot := range used {
+					rows = append(rows, probe(slot)...)
+				}
+				values = append(values, rows)
+			}
+		}
+		ungapped := *l.problem
+		ungapped.gap = 0 // what was given up is gone
+		s, err := l.slots(&ungapped, c, l.from.keys[i], values)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s})
+	}
+	return runs, nil
+}
+
+// attend calls Attend with the reference's queries.
+func (l *look) attend(runs []backend.Run) ([]float32, error) {
+	q, err := l.floats(l.from.q, l.rows(), l.heads, l.dim)
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.blank(tensor.F32, l.rows(), l.heads, l.dim)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Attend(q, out, runs); err != nil {
+		return nil, err
+	}
+	return l.read(out)
+}
+
+// unit returns a number that the cache's type holds exactly beside zeros, for values that let weights through.
+func (l *look) unit() (float32, error) {
+	for _, u := range []float32{1, 127} {
+		x := make([]float32, l.dim)
+		x[l.dim-1] = u
+		data, err := encode(l.dtype, x)
+		if err != nil {
+			return 0, err
+		}
+		back, err := decode(l.dtype, data)
+		if err != nil {
+			return 0, err
+		}
+		if back[l.dim-1] == u && back[0] == 0 {
+			return u, nil
+		}
+	}
+	return 0, fmt.Errorf("a cache of type %v holds neither 1 nor 127 exactly: the weights cannot be observed", l.dtype)
+}
+
+// weights observes softmax(q·kᵀ/√dim). No operation returns it: Attend is called with values that are 1 in one place and 0 in all
+// others, so that each element of its output is the weight of one slot. As many slots as a head has elements are seen in one call.
+func (l *look) weights() ([]vector, error) {
+	unit, err := l.unit()
+	if err != nil {
+		return nil, err
+	}
+	var list []vector
+	most := 0
+	if err := l.each(func(row, run, _ int) error {
+		most = max(most, l.runs[run].longest())
+		for h := range l.heads {
+			list = append(list, vector{[]int{row, h}, make([]float32, l.runs[run].used[h/l.group()])})
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	codes := make([][]byte, l.dim+1) // of a value that has the unit at an element, and of one that has it nowhere
+	for i := range codes {
+		x := make([]float32, l.dim)
+		if i < l.dim {
+			x[i] = unit
+		}
+		if codes[i], err = encode(l.dtype, x); err != nil {
+			return nil, err
+		}
+	}
+	for base := 0; base < most; base += l.dim {
+		runs, err := l.cache(func(slot int) []byte {
+			if slot < base || slot >= base+l.dim {
+				return codes[l.dim]
+			}
+			return codes[slot-base]
+		})
+		if err != nil {
+			return nil, err
+		}
+		out, err := l.attend(runs)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range list {
+			for j := base; j < min(base+l.dim, len(v.x)); j++ {
+				v.x[j] = out[i*l.dim+j-base] / unit
+			}
+		}
+	}
+	return list, nil
+}
+
+// sums observes the attention that each slot gets from all queries: AccumulateAttention, conversation by conversation.
+func (l *look) sums() ([]vector, error) {
+	runs, err := l.cache(nil)
+	if err != nil {
+		return nil, err
+	}
+	var list []vector
+	row := 0
+	for i, r := range runs {
+		width := l.runs[i].longest()
+		q, err := l.floats(l.from.q[row*l.heads*l.dim:][:r.Tokens*l.heads*l.dim], r.Tokens, l.heads, l.dim)
+		if err != nil {
+			return nil, err
+		}
+		sums, err := l.floats(make([]float32, l.kvHeads*width), l.kvHeads, width)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.AccumulateAttention(q, sums, r); err != nil {
+			return nil, err
+		}
+		x, err := l.read(sums)
+		if err != nil {
+			return nil, err
+		}
+		for h, used := range l.runs[i].used {
+			list = append(list, vector{[]int{i, h}, x[h*width:][:used]})
+		}
+		row += r.Tokens
+	}
+	return list, nil
+}
+
+// output observes Attend.
+func (l *look) output() ([]vector, error) {
+	runs, err := l.cache(nil)
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.attend(runs)
+	if err != nil {
+		return nil, err
+	}
+	return l.perHead(out), nil
+}
+
+// cuts returns the numbers of slots after which the sums so far are looked at: the ends of pages, and the last slot.
+func cuts(used int) (list []int) {
+	for n := backend.PageSlots; n < used; n += backend.PageSlots {
+		list = append(list, n)
+	}
+	return append(list, used)
+}
+
+// pages observes what Attend has summed up so far at the end of each page, for the latest query of each conversation: it is
+// given no more slots than these.
+func (l *look) pages() ([]vector, error) {
+	runs, err := l.cache(nil)
+	if err != nil {
+		return nil, err
+	}
+	var list []vector
+	row := -1
+	for i, r := range runs {
+		row += r.Tokens
+		q, err := l.floats(l.from.q[row*l.heads*l.dim:][:l.heads*l.dim], 1, l.heads, l.dim)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range cuts(l.runs[i].longest()) {
+			for h, used := range l.runs[i].used {
+				r.Slots.Heads[h].Len = min(n, used)
+			}
+			out, err := l.blank(tensor.F32, 1, l.heads, l.dim)
+			if err != nil {
+				return nil, err
+			}
+			if err := l.Attend(q, out, []backend.Run{{Tokens: 1, Slots: r.Slots}}); err != nil {
+				return nil, err
+			}
+			x, err := l.read(out)
+			if err != nil {
+				return nil, err
+			}
+			for h := range l.heads {
+				list = append(list, vector{[]int{i, n, h}, x[h*l.dim:][:l.dim]})
+			}
+		}
+	}
+	return list, nil
+}
+
+// contiguous observes AttentionGen, the same attention to keys and values that lie one after the other: for conversations of one token whose
+// heads have the same number of slots, since it takes no others.
+func (l *look) contiguous() ([]vector, error) {
+	var list []vector
+	err := l.each(func(row, run, _ int) error {
+		if !l.oneToken(run) {
+			return nil
+		}
+		used := l.runs[run].used[0]
+		var sides [2]*tensor.Tensor
+		for i, heads := range [2][][]byte{l.from.keys[run], l.from.values[run]} {
+			size := len(heads[0]) / used
+			data := make([]byte, 0, used*l.kvHeads*size)
+			for slot := range used {
+				for _, rows := range heads {
+					data = append(data, rows[slot*size:][:size]...)
+				}
+			}
+			var err error
+			if sides[i], err = l.bytes(l.dtype, data, used, l.kvHeads, l.dim); err != nil {
+				return err
+			}
+		}
+		q, err := l.floats(l.from.q[row*l.heads*l.dim:][:l.heads*l.dim], l.heads, l.dim)
+		if err != nil {
+			return err
+		}
+		out, err := l.blank(tensor.F32, l.heads, l.dim)
+		if err != nil {
+			return err
+		}
+		if err := l.AttentionGen(q, sides[0], sides[1], out, used); err != nil {
+			return err
+		}
+		x, err := l.read(out)
+		if err != nil {
+			return err
+		}
+		for h := range l.heads {
+			list = append(list, vector{[]int{row, h}, x[h*l.dim:][:l.dim]})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// oneToken tells whether AttentionGen can compute a conversation's attention.
+func (p *problem) oneToken(run int) bool {
+	c := &p.runs[run]
+	for _, used := range c.used {
+		if used != c.used[0] {
+			return false
+		}
+	}
+	return c.tokens == 1
+}
+
+// whole observes Attend behind RoPEStore, as a model calls them: nothing is read or written in between.
+func (l *look) whole() ([]vector, error) {
+	runs, q, err := l.rotate()
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.blank(tensor.F32, l.rows(), l.heads, l.dim)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Attend(q, out, runs); err != nil {
+		return nil, err
+	}
+	x, err := l.read(out)
+	if err != nil {
+		return nil, err
+	}
+	return l.perHead(x), nil
+}
+
+// scores returns what weights imply: ln(weight) less the largest one's, which is score less the largest score. Of a weight near 0 it tells
+// no more than that the score is low: where it is below lowest, it stands as -Inf.
+func (l *look) scores() ([]vector, error) {
+	list, err := l.weights()
+	for _, v := range list {
+		largest := float32(0)
+		for _, w := range v.x {
+			largest = max(largest, w)
+		}
+		for j, w := range v.x {
+			score := math.Log(float64(w) / float64(largest))
+			if score < lowest {
+				score = math.Inf(-1)
+			}
+			v.x[j] = float32(score)
+		}
+	}
+	return list, err
+}

@@ -1,0 +1,232 @@
+package spread
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// difference is what a Sample's measurements are compared by: their logarithms, so that a ratio is a difference, or they themselves where
+// one is not above 0. There are as many before as after if they are paired.
+type difference struct {
+	before, after []float64
+	paired        bool
+	levelled      bool // they were in pairs, and what these shared has been taken out
+	logs          bool
+	kind          string // the Sample's, and whether it is one of logarithms
+}
+
+// leastPairs is how many pairs are needed to compare them pair by pair: the signs of fewer agree too often by chance. Fewer are compared
+// as if they were no pairs, which is right too: drifts that both share only make it look the noisier.
+const leastPairs = 6
+
+// leastLevelled is how many differences are needed to tell from them what is common to all that was measured in a round.
+const leastLevelled = 8
+
+func newDifference(s *Sample) *difference {
+	d := &difference{before: slices.Clone(s.Before), after: slices.Clone(s.After), paired: s.Paired, kind: s.Kind}
+	low := func(x float64) bool { return x <= 0 }
+	d.logs = !slices.ContainsFunc(d.before, low) && !slices.ContainsFunc(d.after, low)
+	if !d.logs {
+		d.kind += ", not as ratios"
+	}
+	for _, list := range [][]float64{d.before, d.after} {
+		for i, x := range list {
+			if d.logs {
+				list[i] = math.Log(x)
+			} else {
+				list[i] = x / 4 // so that differences and their sums do not overflow; only their relations count
+			}
+		}
+	}
+	return d
+}
+
+// level takes out of differences in pairs what a round has in common, such as a clock that wanders: it is the median, over all of their
+// kind, of how far the round's measurements are off their medians. Afterwards they need not be compared pair by pair, which leaves more
+// ways to exchange them. Few differences stay in pairs.
+func level(list []*difference) {
+	type rounds struct {
+		kind string
+		n    int
+	}
+	groups := map[rounds][]*difference{}
+	for _, d := range list {
+		if n := len(d.before); d.paired && d.logs && n > 1 {
+			groups[rounds{d.kind, n}] = append(groups[rounds{d.kind, n}], d)
+		}
+	}
+	for key, group := range groups {
+		if len(group) < leastLevelled {
+			continue
+		}
+		off := make([][]float64, key.n)
+		for _, d := range group {
+			d.paired, d.levelled = false, true
+			for _, side := range [][]float64{d.before, d.after} {
+				usual := middle(slices.Sorted(slices.Values(side)))
+				for i, x := range side {
+					off[i] = append(off[i], x-usual)
+				}
+			}
+		}
+		for i, all := range off {
+			slices.Sort(all)
+			common := middle(all)
+			for _, d := range group {
+				d.before[i] -= common
+				d.after[i] -= common
+			}
+		}
+	}
+	for _, d := range list {
+		d.paired = d.paired && len(d.before) >= leastPairs
+	}
+}
+
+// rises returns after − before of each pair.
+func (d *difference) rises() []float64 {
+	list := make([]float64, len(d.before))
+	for i, b := range d.before {
+		list[i] = d.after[i] - b
+	}
+	return list
+}
+
+// ways returns in how many ways the measurements can be exchanged.
+func (d *difference) ways() float64 {
+	if d.paired {
+		return math.Exp2(float64(len(d.before)))
+	}
+	n, m := float64(len(d.before)), float64(len(d.after))
+	ways := 1.0
+	for i := 1.0; i <= min(n, m); i++ {
+		ways *= (max(n, m) + i) / i
+	}
+	return ways
+}
+
+// clearest returns how likely the clearest of differences arises by chance: it and its opposite are two of all ways.
+func (d *difference) clearest() float64 {
+	if len(d.before) < 2 || len(d.after) < 2 {
+		return 1
+	}
+	return 2 / d.ways()
+}
+
+// The number of ways to exchange that are tried; fewer where there are thousands of measurements.
+const (
+	manyWays = 2000
+	someWays = 500
+	work     = 4_000_000 // measurements that are exchanged altogether, about
+)
+
+// exchange returns the size of the real difference and of those that arise when measurements are exchanged: in all ways, or in some by
+// chance, always the same, of which the first is the real one. The noise of a difference is its standard error.
+func (d *difference) exchange() (real float64, chance []float64, noise func(float64) float64) {
+	random := rand.New(rand.NewPCG(15, 24))
+	all := d.ways() <= manyWays
+	n := len(d.before) + len(d.after)
+	count := max(min(manyWays, work/n), someWays)
+	if d.paired {
+		rises := drawn(d.rises(), 0)
+		return exchangePairs(rises, all, count, random)
+	}
+	pool := slices.Concat(d.before, d.after)
+	sorted := slices.Sorted(slices.Values(pool))
+	pool = drawn(pool, middle(sorted))
+	return exchangeSides(pool, len(d.before), all, count, random)
+}
+
+// drawn draws outliers in: no value is farther from the centre than twice what half of them are. That is not changed by exchanging them.
+func drawn(values []float64, centre float64) []float64 {
+	far := make([]float64, len(values))
+	for i, x := range values {
+		far[i] = math.Abs(x - centre)
+	}
+	slices.Sort(far)
+	most := 2 * middle(far)
+	for i, x := range values {
+		values[i] = x - centre
+		if most > 0 {
+			values[i] = max(min(x-centre, most), -most)
+		}
+	}
+	return values
+}
+
+// exchangePairs exchanges the two of each pair or does not: their rise changes its sign.
+func exchangePairs(rises []float64, all bool, count int, random *rand.Rand) (float64, []float64, func(float64) float64) {
+	n := float64(len(rises))
+	squares := 0.0
+	for _, x := range rises {
+		squares += x * x
+	}
+	if all {
+		count = 1 << len(rises)
+	}
+	chance := make([]float64, count)
+	for way := range chance {
+		sum, bits := 0.0, uint64(way)
+		for i, x := range rises {
+			if !all && way > 0 && i%64 == 0 {
+				bits = random.Uint64()
+			}
+			if bits>>(i%64)&1 != 0 {
+				x = -x
+			}
+			sum += x
+		}
+		chance[way] = math.Abs(sum) / n
+	}
+	return chance[0], chance, func(mean float64) float64 { return math.Sqrt(max(squares-n*mean*mean, 0) / (n * (n - 1))) }
+}
+
+// exchangeSides takes any of the values for those before; the first ones are.
+func exchangeSides(pool []float64, before int, all bool, count int, random *rand.Rand) (float64, []float64, func(float64) float64) {
+	n, m := float64(before), float64(len(pool)-before)
+	total, squares := 0.0, 0.0
+	for _, x := range pool {
+		total += x
+	}
+	mean := total / (n + m)
+	for _, x := range pool {
+		squares += (x - mean) * (x - mean)
+	}
+	difference := func(sum float64) float64 { return math.Abs((total-sum)/m - sum/n) }
+	var chance []float64
+	if all {
+		chance = sumsOf(nil, pool, before, 0)
+	} else {
+		chance = make([]float64, count)
+		for way := range chance {
+			if way > 0 { // the first places, each given to any of those that are left
+				for i := range before {
+					j := i + random.IntN(len(pool)-i)
+					pool[i], pool[j] = pool[j], pool[i]
+				}
+			}
+			for _, x := range pool[:before] {
+				chance[way] += x
+			}
+		}
+	}
+	for i, sum := range chance {
+		chance[i] = difference(sum)
+	}
+	return chance[0], chance, func(apart float64) float64 {
+		return math.Sqrt(max(squares-apart*apart*n*m/(n+m), 0) / (n + m - 2) * (1/n + 1/m))
+	}
+}
+
+// sumsOf appends the sums of all choices of some of the values, added to a sum. The first choice is the first values.
+func sumsOf(sums, values []float64, choose int, sum float64) []float64 {
+	switch {
+	case choose == 0:
+		return append(sums, sum)
+	case choose > len(values):
+		return sums
+	}
+	sums = sumsOf(sums, values[1:], choose-1, sum+values[0])
+	return sumsOf(sums, values[1:], choose, sum)
+}

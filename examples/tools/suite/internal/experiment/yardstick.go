@@ -1,0 +1,26 @@
+package experiment
+
+import (
+	"runtime"
+	"time"
+)
+
+// yardstickSteps make a piece of work of some 20 ms. Runs are comparable only where it is the same: it must not be changed.
+const yardstickSteps = 10_000_000
+
+// yardstick returns how long that many steps take, in milliseconds: the best of three times. It is one chain of multiplications of integers,
+// which no processor can shorten and which touches no memory, so that it tells the clock.
+func yardstick(steps int) float64 {
+	best := time.Duration(0)
+	for i := range 3 {
+		began, x := time.Now(), uint64(1)
+		for range steps {
+			x = x*6364136223846793005 + 1442695040888963407
+		}
+		runtime.KeepAlive(x)
+		if took := time.Since(began); i == 0 || took < best {
+			best = took
+		}
+	}
+	return float64(best.Nanoseconds()) / 1e6
+}

@@ -1,0 +1,227 @@
+package foreground
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
+)
+
+// Options say what is measured.
+type Options struct {
+	Plan    Plan
+	Model   string // pebble, flint or a path
+	Backend string
+	Threads []int // that generate, one measurement for each; empty: 1, 2, 4, … up to the processors
+	Nice    []int // of the generation, one measurement for each number of threads
+	// Frames and Generate are the commands that run the functions of these names.
+	Frames, Generate []string
+	// Progress is told what is being measured; may be nil.
+	Progress func(what string)
+}
+
+// Result is what an experiment found.
+type Result struct {
+	Began   time.Time    `json:"began"`
+	Target  string       `json:"target,omitempty"`
+	Machine runs.Machine `json:"machine"`
+	Model   string       `json:"model"`
+	Backend string       `json:"backend"`
+	Frame   float64      `json:"frame"` // milliseconds, as Plan has it
+	Work    float64      `json:"work"`  // milliseconds, as Plan has it
+	Alone   Measured     `json:"alone"` // the frames with nothing beside them
+	Beside  []Beside     `json:"beside"`
+}
+
+// Beside is how frames and generation went beside each other.
+type Beside struct {
+	Threads   int      `json:"threads"`
+	Nice      int      `json:"nice"`
+	Frames    Measured `json:"frames"`
+	Rate      float64  `json:"rate"`       // tokens/s beside the frames
+	RateAlone float64  `json:"rate_alone"` // tokens/s without them
+}
+
+// Do carries the experiment out: the frames alone, and then beside each number of threads with each niceness.
+func Do(ctx context.Context, o Options) (*Result, error) {
+	r, err := o.do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return r, err
+}
+
+func (o Options) do(ctx context.Context) (*Result, error) {
+	if !nicenessKnown && slices.ContainsFunc(o.Nice, func(n int) bool { return n != 0 }) {
+		return nil, fmt.Errorf("the test sets the niceness on Linux and Android only, and this is %s: -nice 0 is what it can measure", runtime.GOOS)
+	}
+	if len(o.Threads) == 0 {
+		for n := 1; n < runtime.NumCPU(); n *= 2 {
+			o.Threads = append(o.Threads, n)
+		}
+		o.Threads = append(o.Threads, runtime.NumCPU())
+	}
+	tell := func(what string) {
+		if o.Progress != nil {
+			o.Progress(what)
+		}
+	}
+	r := &Result{Began: time.Now(), Machine: sysinfo.Here().Machine(), Model: o.Model, Backend: o.Backend,
+		Frame: milliseconds(o.Plan.Frame), Work: milliseconds(o.Plan.Work)}
+	tell("the frames alone")
+	alone, err := o.frames(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Alone, o.Plan.Units = *alone, alone.Units
+	for _, threads := range o.Threads {
+		for _, niceness := range o.Nice {
+			tell(fmt.Sprintf("beside generation, threads %d, niceness %d", threads, niceness))
+			b, err := o.beside(ctx, threads, niceness)
+			if err != nil {
+				return nil, err
+			}
+			r.Beside = append(r.Beside, *b)
+		}
+	}
+	return r, nil
+}
+
+// frames measures the frames. beginning, if it is not nil, is called when they begin.
+func (o *Options) frames(ctx context.Context, beginning func() error) (m *Measured, err error) {
+	c, err := startChild(ctx, o.Frames)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = c.end(err) }()
+	var b began
+	if err := c.tell(o.Plan); err != nil {
+		return nil, err
+	}
+	if err := c.hear(&b); err != nil {
+		return nil, err
+	}
+	if beginning != nil {
+		if err := beginning(); err != nil {
+			return nil, err
+		}
+	}
+	m = new(Measured)
+	return m, c.hear(m)
+}
+
+// beside measures the generation alone, for as long as there are frames, and then both.
+func (o *Options) beside(ctx context.Context, threads, niceness int) (b *Beside, err error) {
+	c, err := startChild(ctx, o.Generate)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = c.end(err) }()
+	var ready began
+	if err := c.tell(Load{o.Model, o.Backend, threads, niceness}); err != nil {
+		return nil, err
+	}
+	if err := c.hear(&ready); err != nil {
+		return nil, err
+	}
+	var counts [4]count
+	at := func(i int) error {
+		if err := c.tell(true); err != nil {
+			return err
+		}
+		return c.hear(&counts[i])
+	}
+	if err := at(0); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(o.Plan.Frame * time.Duration(o.Plan.Frames)):
+	}
+	if err := at(1); err != nil {
+		return nil, err
+	}
+	m, err := o.frames(ctx, func() error { return at(2) })
+	if err == nil {
+		err = at(3)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rate := func(from, to count) float64 {
+		return float64(to.Tokens-from.Tokens) / max(to.Seconds-from.Seconds, 1e-9)
+	}
+	return &Beside{threads, niceness, *m, rate(counts[2], counts[3]), rate(counts[0], counts[1])}, nil
+}
+
+// child is a process that answers lines of JSON with lines of JSON.
+type child struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	out   *json.Decoder
+	said  bytes.Buffer // its last words
+}
+
+func startChild(ctx context.Context, command []string) (*child, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	c := &child{cmd: cmd}
+	cmd.Stderr, cmd.WaitDelay = &c.said, 2*time.Second
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if c.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	c.out = json.NewDecoder(stdout)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", strings.Join(command, " "), err)
+	}
+	return c, nil
+}
+
+// errChild stands for the end of a child, which end explains.
+var errChild = errors.New("a process of the test ended too early")
+
+func (c *child) tell(v any) error {
+	if err := json.NewEncoder(c.stdin).Encode(v); err != nil {
+		return errChild
+	}
+	return nil
+}
+
+func (c *child) hear(v any) error {
+	if err := c.out.Decode(v); err != nil {
+		return errChild
+	}
+	return nil
+}
+
+// end ends the child. It returns the error that it is given, in the child's words where the child is its reason.
+func (c *child) end(failed error) error {
+	c.stdin.Close()
+	early := errors.Is(failed, errChild)
+	if failed != nil && !early {
+		c.cmd.Process.Kill()
+	}
+	err := c.cmd.Wait()
+	said := strings.TrimSpace(c.said.String())
+	switch {
+	case early && said != "":
+		return errors.New(said[strings.LastIndexByte(said, '\n')+1:])
+	case early && err != nil:
+		return fmt.Errorf("%w: %w", failed, err)
+	}
+	return failed
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package foreground
+
+// nicenessKnown tells that setNice can do anything.
+const nicenessKnown = false
+
+func setNice(int) error { return nil }

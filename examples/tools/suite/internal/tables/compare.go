@@ -1,0 +1,362 @@
+package tables
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+)
+
+const compareAbout = `
+suite compare says what differs between two sets of runs beyond noise: two folders, or two selections within one.
+
+  go run ./examples/tools/suite compare results-before results-after
+  go run ./examples/tools/suite compare results -a program=base -b program=new
+  go run ./examples/tools/suite compare results -a commit=1f3c -b commit=77ab -where model=pebble
+
+Runs are compared with those that are the same in all axes that -a and -b do not name. What is called a change is one that would arise by
+chance, anywhere in the whole comparison, in fewer than one of twenty cases in which nothing changed. At least four repetitions of each
+are needed to tell. Sharpest are two programs that were measured in turn (suite -programs base=…,new=…): what the machine's clock does
+meanwhile is then taken out. A folder that was measured later was measured on another clock, which the runs' yardsticks tell, a fixed piece
+of work: times must differ by that much more.
+
+The exit status is 0 if nothing became worse, 1 if something did, and 2 if there is nothing to compare.`
+
+// compareOptions are the command line's.
+type compareOptions struct {
+	metrics   []runs.Metric
+	a, b      selection
+	threshold float64
+	json      bool
+}
+
+// Compare prints what differs between two sets of runs.
+func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
+	var o compareOptions
+	var a, b, where, metrics string
+	f := cli.NewFlags("suite compare", compareAbout)
+	f.Group("What to compare", func() {
+		f.StringVar(&a, "a", "", "`axis=value,…` of the runs before")
+		f.StringVar(&b, "b", "", "`axis=value,…` of the runs after")
+		f.StringVar(&where, "where", "", "`axis=value,…` that the runs of both sides have; an axis that is named twice has either value")
+		f.StringVar(&metrics, "metrics", "all", "`names` of metrics with commas between, or all")
+		f.Float64Var(&o.threshold, "threshold", 0.02, "the least `part` by which something must change to be worth telling")
+	})
+	f.Group("Form", func() { f.BoolVar(&o.json, "json", false, "print one JSON object") })
+	dirs, err := folders(f, args, stdout)
+	if err != nil {
+		return err
+	}
+	if o.metrics, err = metricsNamed(metrics); err != nil {
+		return err
+	}
+	if !(o.threshold >= 0 && o.threshold < 1) {
+		return cli.Usagef("-threshold %v: it must be 0 or more, and below 1", o.threshold)
+	}
+	if o.a, err = parseSelection("-a", a); err != nil {
+		return err
+	}
+	if o.b, err = parseSelection("-b", b); err != nil {
+		return err
+	}
+	both, err := parseSelection("-where", where)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(dirs) == 0 || len(dirs) > 2:
+		return cli.Usagef("name two folders of runs, or one with -a and -b: suite compare A B")
+	case len(dirs) == 1 && (a == "" || b == "" || a == b):
+		return cli.Usagef("to compare within one folder, choose with -a and -b: for instance -a program=base -b program=new")
+	}
+	sides := make([]side, 2)
+	for i, choice := range []selection{o.a, o.b} {
+		if sides[i], err = readSide(dirs[min(i, len(dirs)-1)], []string{"-a", "-b"}[i], []string{a, b}[i], choice, both); err != nil {
+			return &nothingToCompare{err}
+		}
+	}
+	report := compareSides(&sides[0], &sides[1], &o)
+	if o.json {
+		err = cli.PrintJSON(stdout, report)
+	} else {
+		err = report.write(stdout)
+	}
+	if err != nil {
+		return err
+	}
+	return report.verdict()
+}
+
+// nothingToCompare is an error after which nothing was compared: its exit status is not that of something that became worse.
+type nothingToCompare struct{ error }
+
+func (e *nothingToCompare) Unwrap() error { return e.error }
+
+// ExitStatus tells cli.Exit.
+func (e *nothingToCompare) ExitStatus() int { return 2 }
+
+// side is one of the two sets of runs.
+type side struct {
+	Name     string   `json:"name"`
+	Runs     int      `json:"runs"`
+	Failed   int      `json:"failed"`
+	Machines []string `json:"machines"` // with their commits
+	list     []*runs.Run
+}
+
+// readSide reads a set of runs.
+func readSide(dir, flag, choice string, chosen, both selection) (side, error) {
+	list, err := readRuns(dir)
+	if err != nil {
+		return side{}, err
+	}
+	if err := both.check("-where", list); err != nil {
+		return side{}, err
+	}
+	list = both.of(list)
+	if err := chosen.check(flag, list); err != nil {
+		return side{}, err
+	}
+	s := side{Name: strings.TrimSpace(dir + " " + choice), list: chosen.of(list)}
+	s.Runs, s.Machines = len(s.list), machines(s.list)
+	for _, r := range s.list {
+		if r.Error != "" {
+			s.Failed++
+		}
+	}
+	return s, nil
+}
+
+// comparison is one metric in one cell.
+type comparison struct {
+	Cell    map[string]string `json:"cell"` // by axis; nil: all cells together
+	Metric  string            `json:"metric"`
+	Verdict string            `json:"verdict"` // better, worse, or "": it is not told from noise
+	spread.Change
+	metric runs.Metric
+	title  string // of the cell
+}
+
+// The verdicts.
+const (
+	better = "better"
+	worse  = "worse"
+)
+
+// size is how much changed, to sort by.
+func (c *comparison) size() float64 {
+	if c.Ratio == 0 {
+		return math.Inf(1) // from or to 0
+	}
+	return math.Abs(math.Log(c.Ratio))
+}
+
+// comparable returns the properties by which cells of the two sides belong together: all but those that -a and -b choose by, and but the
+// machine and the commit, which may differ and are told.
+func (o *compareOptions) comparable() []property {
+	return slices.DeleteFunc(properties(), func(p property) bool {
+		_, inA := o.a[p.name]
+		_, inB := o.b[p.name]
+		return inA || inB || p.name == machineProperty || p.name == commitProperty
+	})
+}
+
+// apart names the properties of which two lists of runs have no value in common.
+func apart(a, b []*runs.Run, by []property) string {
+	var names []string
+	for _, p := range by {
+		values := valuesOf(p, b)
+		if !slices.ContainsFunc(valuesOf(p, a), func(v string) bool { return slices.Contains(values, v) }) {
+			names = append(names, p.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// compareSides compares all that both sides have.
+func compareSides(a, b *side, o *compareOptions) *report {
+	by := o.comparable()
+	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}}
+	differ, same := differing(slices.Concat(a.list, b.list), by)
+	r.same, r.apart = same, apart(a.list, b.list, differ)
+	before, after := cellsOf(a.list, differ), cellsOf(b.list, differ)
+	var pairs [][2]*cell
+	var samples []spread.Sample
+	var list []*comparison
+	for _, x := range before {
+		i := slices.IndexFunc(after, func(y *cell) bool { return slices.Equal(x.values, y.values) })
+		if i < 0 {
+			r.OnlyA = append(r.OnlyA, title(x.values, differ))
+			continue
+		}
+		y := after[i]
+		if len(x.runs) > 0 && len(y.runs) == 0 {
+			r.Broken = append(r.Broken, title(x.values, differ)+": "+printable(y.failed[0].Error))
+			continue
+		}
+		pairs = append(pairs, [2]*cell{x, y})
+	}
+	for _, y := range after {
+		if !slices.ContainsFunc(before, func(x *cell) bool { return slices.Equal(x.values, y.values) }) {
+			r.OnlyB = append(r.OnlyB, title(y.values, differ))
+		}
+	}
+	r.Cells = len(pairs)
+	for _, m := range o.metrics {
+		for _, p := range pairs {
+			s := sampleOf(p[0], p[1], m)
+			if len(s.Before) == 0 && len(s.After) == 0 {
+				continue
+			}
+			c := &comparison{Cell: map[string]string{}, Metric: m.Name, metric: m, title: title(p[0].values, differ)}
+			for i, axis := range differ {
+				c.Cell[axis.name] = p[0].values[i]
+			}
+			s.Least = least(m, o.threshold, clock(p[0].runs, p[1].runs))
+			samples, list = append(samples, s), append(list, c)
+		}
+		if s, ok := together(pairs, m); ok {
+			s.Least = least(m, o.threshold, clock(a.list, b.list))
+			samples, list = append(samples, s), append(list, &comparison{Metric: m.Name, metric: m, title: fmt.Sprintf("all %d cells together", len(pairs))})
+		}
+	}
+	for i, change := range spread.CompareAll(samples) {
+		c := list[i]
+		if c.Change = change; c.Certain {
+			if c.Verdict = worse; c.rose() == (c.metric.Better > 0) {
+				c.Verdict = better
+			}
+			r.Changes = append(r.Changes, c)
+		}
+	}
+	r.list = list
+	r.Compared = len(list)
+	slices.SortStableFunc(r.Changes, func(x, y *comparison) int { return cmp.Compare(y.size(), x.size()) })
+	r.Warnings = warnings(a, b)
+	r.untold()
+	return r
+}
+
+// rose tells whether there is more after than before.
+func (c *comparison) rose() bool {
+	if c.Ratio != 0 {
+		return c.Ratio > 1
+	}
+	return c.After.Median > c.Before.Median
+}
+
+// sampleOf returns what two cells' runs have of a metric: in pairs, where their repetitions were measured in turn.
+func sampleOf(a, b *cell, m runs.Metric) spread.Sample {
+	s := spread.Sample{Kind: m.Name}
+	var before, after []*runs.Run
+	s.Before, before = a.metric(m)
+	s.After, after = b.metric(m)
+	if x, y, ok := inTurn(before, after, s.Before, s.After); ok {
+		s.Before, s.After, s.Paired = x, y, true
+	}
+	return s
+}
+
+// inTurn returns the values of those repetitions that both sides have, if they were measured in turn: each pair before the next began.
+func inTurn(a, b []*runs.Run, valuesA, valuesB []float64) (before, after []float64, ok bool) {
+	type pair struct {
+		a, b        float64
+		begin, last int64 // of the runs' beginnings
+	}
+	var pairs []pair
+	for i, x := range a {
+		for j, y := range b {
+			if x.Repetition == y.Repetition {
+				t, u := x.Began.UnixNano(), y.Began.UnixNano()
+				pairs = append(pairs, pair{valuesA[i], valuesB[j], min(t, u), max(t, u)})
+			}
+		}
+	}
+	if len(pairs) < 2 || 2*len(pairs) < len(a)+len(b)-2 { // one that failed is no reason, more are
+		return nil, nil, false
+	}
+	slices.SortFunc(pairs, func(p, q pair) int { return cmp.Compare(p.begin, q.begin) })
+	for i, p := range pairs {
+		if i > 0 && pairs[i-1].last >= p.begin {
+			return nil, nil, false
+		}
+		before, after = append(before, p.a), append(after, p.b)
+	}
+	return before, after, true
+}
+
+// together returns, for each repetition that all cells have, the geometric mean of a metric over the cells: what changed a little
+// everywhere is seen there. Only metrics with noise are summed up so, and only of two cells or more. The means are in pairs if those of all
+// cells are.
+func together(pairs [][2]*cell, m runs.Metric) (spread.Sample, bool) {
+	if len(pairs) < 2 || m.Unit == "" {
+		return spread.Sample{}, false
+	}
+	s := spread.Sample{Kind: m.Name + ", all cells", Paired: true}
+	var means [2]map[int]float64 // by repetition
+	for side := range means {
+		sums, counts := map[int]float64{}, map[int]int{}
+		for _, p := range pairs {
+			list, of := p[side].metric(m)
+			for i, x := range list {
+				sums[of[i].Repetition] += math.Log(x) / float64(len(pairs))
+				counts[of[i].Repetition]++
+			}
+		}
+		maps.DeleteFunc(sums, func(repetition int, _ float64) bool { return counts[repetition] != len(pairs) })
+		means[side] = sums
+	}
+	for _, p := range pairs {
+		s.Paired = s.Paired && sampleOf(p[0], p[1], m).Paired
+	}
+	for side, values := range []*[]float64{&s.Before, &s.After} {
+		for _, repetition := range slices.Sorted(maps.Keys(means[side])) {
+			if _, both := means[1-side][repetition]; both || !s.Paired {
+				*values = append(*values, math.Exp(means[side][repetition]))
+			}
+		}
+	}
+	return s, len(s.Before) > 0 && len(s.After) > 0
+}
+
+// timed tells whether a metric depends on the machine's clock.
+func timed(m runs.Metric) bool { return m.Unit == "tokens/s" || m.Unit == "ms" || m.Unit == "s" }
+
+// least returns by which part a metric must change to be told: times by more than the yardstick's did; a count by anything.
+func least(m runs.Metric, threshold, clock float64) float64 {
+	switch {
+	case m.Unit == "":
+		return 0
+	case timed(m):
+		return math.Exp(math.Log1p(threshold)+math.Abs(math.Log(clock))) - 1
+	}
+	return threshold
+}
+
+// clock returns how much longer the yardstick took beside the runs b than beside the runs a: 1 if it is not known.
+func clock(a, b []*runs.Run) float64 {
+	usual := func(list []*runs.Run) float64 {
+		var values []float64
+		for _, r := range list {
+			for _, y := range r.Yardsticks {
+				if y > 0 {
+					values = append(values, y)
+				}
+			}
+		}
+		return spread.Of(values).Median
+	}
+	x, y := usual(a), usual(b)
+	if ratio := y / x; x > 0 && y > 0 && ratio > 0 && !math.IsInf(ratio, 0) {
+		return ratio
+	}
+	return 1
+}

@@ -1,0 +1,79 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+)
+
+// quote writes a string as one word of a POSIX shell, whatever bytes are in it. A byte 0 cannot be in any argument of a program, so
+// it is not a case here: the shell drops it, and exec on this side refuses the command before.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func quoteAll(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// errand is one run of a program over there.
+type errand struct {
+	mark    string // what begins the lines that the script itself writes on stderr
+	folder  string // of this run alone: input, and the program's process
+	command string // the program and its arguments, quoted
+	input   int    // bytes of stdin
+	plain   bool   // the link is plain: see link
+}
+
+// script is what the shell over there does for an errand.
+//
+// The connection ends with the program, and the program with the connection. The host sends the input and then keeps the connection's
+// stdin open as long as it lives: when that ends, so does the program. A hang-up, which is what adb sends, ends it as well. Where
+// there is setsid, the program gets a group of processes, so that its children end with it; elsewhere they have to look after that
+// themselves.
+//
+// The status comes in a line of the script's own, because neither adb's nor ssh's tells a program that failed from a connection that
+// broke. Input goes through a file, since the host's stdin says whether there is a host.
+func (e *errand) script() string {
+	in, out, watch := "head -c %d <&3 >\"$d/in\" || exit 1\n", "", "( read -r gone <&3; stop ) >/dev/null 2>&1 &\nw=$!\n"
+	switch {
+	case e.plain: // the input has been put there, and the output is fetched afterwards
+		in, out, watch = "", " >\"$d/out\" 2>\"$d/err\"", "w=\n"
+	case e.input == 0:
+		in = ": >\"$d/in\"\n"
+	default:
+		in = fmt.Sprintf(in, e.input)
+	}
+	remove := "rm -rf \"$d\"\n"
+	if e.plain {
+		remove = ""
+	}
+	return "d=" + quote(e.folder) + "\np=\n" +
+		"stop() { [ -z \"$p\" ] || kill -9 -$p || kill -9 $p; } 2>/dev/null\n" +
+		"trap 'stop; rm -rf \"$d\"; exit 129' HUP INT TERM\n" +
+		"mkdir -p \"$d\" || exit 1\n" +
+		"exec 3<&0\n" + in +
+		"echo '" + e.mark + "started]' >&2\n" +
+		"s=setsid; command -v setsid >/dev/null 2>&1 || s=\n" +
+		"$s " + e.command + " <\"$d/in\" 3<&-" + out + " &\n" +
+		"p=$!\necho $p >\"$d/process\"\n" + watch +
+		"wait $p\ns=$?\n" +
+		"[ -z \"$w\" ] || kill $w 2>/dev/null\n" + remove +
+		"echo \"" + e.mark + "$s]\" >&2\n"
+}
+
+// stopScript ends what an errand started, where the script itself has not noticed that the host is gone.
+func (e *errand) stopScript() string {
+	return "d=" + quote(e.folder) + "\n" +
+		"p=$(cat \"$d/process\" 2>/dev/null) && { kill -9 -$p || kill -9 $p; } 2>/dev/null\n" +
+		"rm -rf \"$d\"\n"
+}

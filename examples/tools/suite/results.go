@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/matrix"
+)
+
+// results is the folder where a suite keeps runs: their files, the matrix, and a log of what the suite did and when. One suite works in
+// it at a time; the system gives the lock back when the suite ends, however it ends.
+type results struct {
+	runs.Folder
+	log     *slog.Logger
+	logFile *os.File
+	lock    *flock.Flock
+}
+
+// The files beside the runs'.
+const (
+	lockName   = "suite.lock"
+	logName    = "suite.log"
+	matrixName = "matrix.json"
+)
+
+// openResults makes a folder if there is none, and locks it.
+func openResults(path string) (*results, error) {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return nil, fmt.Errorf("-out: %w", err)
+	}
+	lock := flock.New(filepath.Join(path, lockName))
+	switch free, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("lock the folder of results: %w", err)
+	case !free:
+		return nil, fmt.Errorf("another suite is at work in %s: wait for its end, or take another folder with -out", path)
+	}
+	r := &results{Folder: runs.Folder(path), lock: lock}
+	var err error
+	if r.logFile, err = os.OpenFile(filepath.Join(path, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	r.log = slog.New(slog.NewTextHandler(r.logFile, nil))
+	return r, r.removeFiles(".run-") // of a suite that was killed while it wrote
+}
+
+// Close gives the folder back.
+func (r *results) Close() error { return errors.Join(r.logFile.Close(), r.lock.Close()) }
+
+// keepMatrix writes down what is measured.
+func (r *results) keepMatrix(m *matrix.Matrix) error {
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(string(r.Folder), matrixName), append(text, '\n'), 0o666)
+}
+
+// there returns the run of a Config and a repetition; nil if there is none, or none that can be used. damaged is why a file that is
+// there cannot be used; the next run takes its place.
+func (r *results) there(c *runs.Config, repetition int) (run *runs.Run, damaged, err error) {
+	run, err = r.Read(c, repetition)
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path):
+		return nil, nil, err
+	case err != nil:
+		return nil, err, nil
+	case run != nil && (run.Config != *c || run.Repetition != repetition):
+		return nil, fmt.Errorf("%s-%03d.run.json holds a run of another configuration", c.ID(), repetition), nil
+	}
+	return run, nil, nil
+}
+
+// remove removes the runs of a Config.
+func (r *results) remove(c *runs.Config) error { return r.removeFiles(c.ID() + "-") }
+
+// removeFiles removes the files of runs whose names have a beginning.
+func (r *results) removeFiles(beginning string) error {
+	entries, err := os.ReadDir(string(r.Folder))
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), beginning) && !entry.IsDir() {
+			err = errors.Join(err, os.Remove(filepath.Join(string(r.Folder), entry.Name())))
+		}
+	}
+	return err
+}
