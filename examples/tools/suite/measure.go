@@ -39,15 +39,15 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.
 	for i := range o.configs {
 		o.configs[i].Target = t.Name()
 	}
+	l, err := o.launcher(ctx, t)
+	if err != nil {
+		return err
+	}
 	kept, err := openResults(o.out)
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	l, err := o.launcher(ctx, t)
-	if err != nil {
-		return err
-	}
 	s := &suite{options: o, results: kept, rounds: rounds.New(o.rule, o.configs), measure: l.measure, stdout: stdout}
 	s.tell = newProgress(stderr, o.configs)
 	defer s.tell.close()
