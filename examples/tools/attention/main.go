@@ -40,7 +40,6 @@ type options struct {
 	examination
 	device      string
 	threads     int
-	list        bool
 	json        bool
 	verbose     bool
 	time        bool

@@ -226,5 +226,12 @@ func printForeground(w io.Writer, r *foreground.Result) error {
 		row(fmt.Sprintf("%d thread%s, nice %d", b.Threads, plural, b.Nice), &b.Frames, fmt.Sprintf("%.0f", b.Rate), fmt.Sprintf("%.0f", b.RateAlone))
 	}
 	_, err := t.WriteTo(w)
+	if share := r.Alone.Share(); share > calm && err == nil {
+		_, err = fmt.Fprintf(w, "\nWith nothing beside them %.0f %% of the frames were missed already: something else keeps this machine busy, or a frame's work\n"+
+			"is too long for it (-work). These figures say little about generation.\n", 100*share)
+	}
 	return err
 }
+
+// calm is the part of the frames that may be missed with nothing beside them.
+const calm = 0.02

@@ -62,7 +62,7 @@ func TestFrames(t *testing.T) {
 func TestCalibrate(t *testing.T) {
 	for _, per := range []time.Duration{100 * time.Nanosecond, time.Microsecond, 50 * time.Microsecond} {
 		clock, calls := &script{}, 0
-		units := calibrate(clock, 8*ms, func(units int) {
+		units := calibrate(clock.now, 8*ms, func(units int) {
 			clock.t += time.Duration(units) * per
 			if calls++; calls%3 == 1 { // something else ran meanwhile
 				clock.t += 5 * ms
@@ -72,7 +72,7 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("%d units of %v take 8 ms, want %d", units, per, want)
 		}
 	}
-	if units := calibrate(&script{}, ms, func(int) {}); units < 1 { // a clock that stands still
+	if units := calibrate((&script{}).now, ms, func(int) {}); units < 1 { // a clock that stands still
 		t.Error(units)
 	}
 }

@@ -11,3 +11,11 @@ func sleep(d time.Duration) {
 	left := unix.NsecToTimespec(int64(d))
 	unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &left, nil)
 }
+
+// ownTime returns what the thread has had of the processor, whatever else runs: the measure of a work's length. ok is false where the
+// system does not tell.
+func ownTime() (t time.Duration, ok bool) {
+	var now unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now)
+	return time.Duration(now.Nano()), err == nil
+}

@@ -268,12 +268,12 @@ const slowestUpload = 200e3
 // watched is the size of a file, in bytes, from which it is worth asking how much of it has come.
 const watched = 64 << 20
 
-func (l *adb) upload(ctx context.Context, local, remote string, size int64) error {
+func (l *adb) upload(ctx context.Context, local, remote string, size int64, progress func(done int64)) error {
 	limit := l.o.Patience + time.Duration(float64(size)/slowestUpload*float64(time.Second))
 	if size >= watched {
 		watching, stop := context.WithCancel(ctx)
 		defer stop()
-		go l.watch(watching, remote, size)
+		go l.watch(watching, remote, progress)
 	}
 	err := l.exec(ctx, limit, io.Discard, io.Discard, "push", local, remote)
 	if err == nil || ctx.Err() != nil {
@@ -283,7 +283,7 @@ func (l *adb) upload(ctx context.Context, local, remote string, size int64) erro
 }
 
 // watch tells how much of a file has come, until the context ends. adb itself tells only terminals.
-func (l *adb) watch(ctx context.Context, remote string, size int64) {
+func (l *adb) watch(ctx context.Context, remote string, progress func(done int64)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -294,7 +294,7 @@ func (l *adb) watch(ctx context.Context, remote string, size int64) {
 		}
 		answer, err := l.call(ctx, "shell", "wc -c <"+quote(remote))
 		if n, bad := strconv.ParseInt(strings.TrimSpace(answer), 10, 64); err == nil && bad == nil {
-			l.o.Progress(min(n, size), size)
+			progress(n)
 		}
 	}
 }
@@ -364,5 +364,5 @@ func uploadBytes(ctx context.Context, l link, data []byte, remote string) error 
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return l.upload(ctx, f.Name(), remote, int64(len(data)))
+	return l.upload(ctx, f.Name(), remote, int64(len(data)), func(int64) {})
 }

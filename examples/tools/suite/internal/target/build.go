@@ -52,7 +52,7 @@ func Build(ctx context.Context, goos, goarch, tags, folder string) (program stri
 		name += ".exe"
 	}
 	program = filepath.Join(cache, "antigravity", name)
-	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-tags", tags, "-o", program, suite}
+	args := []string{"build", "-ldflags", "-s -w", "-tags", tags, "-o", program, suite}
 	said, err := command(args...).CombinedOutput()
 	if err != nil && strings.Contains(string(said), "-buildvcs=false") { // git is missing, or does not trust the folder
 		said, err = command(append([]string{"build", "-buildvcs=false"}, args[1:]...)...).CombinedOutput()

@@ -171,10 +171,13 @@ func (r *remote) pushFiles(ctx context.Context, files []item, last string) error
 			return err
 		}
 	}
+	before := int64(0) // bytes of the files that have come
 	for _, f := range missing {
-		if err := r.pushFile(ctx, f); err != nil {
+		if err := r.pushFile(ctx, f, func(done int64) { r.o.Progress(before+done, total) }); err != nil {
 			return err
 		}
+		before += f.size
+		r.o.Progress(before, total)
 	}
 	if last == "" {
 		return nil
@@ -261,13 +264,13 @@ func (r *remote) Clean(ctx context.Context) (int64, error) {
 }
 
 // pushFile brings a file, makes sure that it came whole, and gives it its name.
-func (r *remote) pushFile(ctx context.Context, f item) error {
+func (r *remote) pushFile(ctx context.Context, f item, progress func(done int64)) error {
 	there := r.place(f.sum, f.name)
 	part := path.Join(path.Dir(there), "part")
 	if err := said(r.ask(ctx, "mkdir -p "+quote(path.Dir(there)), r.o.Patience)); err != nil {
 		return r.noRoom(ctx, f, err)
 	}
-	if err := r.upload(ctx, f.local, part, f.size); err != nil {
+	if err := r.upload(ctx, f.local, part, f.size, progress); err != nil {
 		return r.noRoom(ctx, f, err)
 	}
 	// A device may read its storage at no more than this.

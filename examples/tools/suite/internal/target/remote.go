@@ -22,8 +22,9 @@ type link interface {
 	command(ctx context.Context, script string) *exec.Cmd
 	// plain tells that the shell mixes stdout with stderr, changes ends of lines and takes no input.
 	plain() bool
-	// upload copies a file to a path over there. It fails if the connection breaks, and may leave a part of the file.
-	upload(ctx context.Context, local, remote string, size int64) error
+	// upload copies a file to a path over there and tells progress how many bytes of it have come. It fails if the connection breaks,
+	// and may leave a part of the file.
+	upload(ctx context.Context, local, remote string, size int64, progress func(done int64)) error
 	// download copies a small file from over there. Only plain links are asked to.
 	download(ctx context.Context, remote string, to io.Writer) error
 	// explain turns what the link's program said when it failed into what a person can do.

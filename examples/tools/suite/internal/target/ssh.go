@@ -63,7 +63,7 @@ func (l *ssh) command(ctx context.Context, script string) *exec.Cmd {
 	return exec.CommandContext(ctx, l.program, append(l.args[:len(l.args):len(l.args)], "exec sh -c "+quote(script))...)
 }
 
-func (l *ssh) upload(ctx context.Context, local, remote string, size int64) error {
+func (l *ssh) upload(ctx context.Context, local, remote string, size int64, progress func(done int64)) error {
 	f, err := os.Open(local)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (l *ssh) upload(ctx context.Context, local, remote string, size int64) erro
 	defer f.Close()
 	cmd := l.command(ctx, "cat >"+quote(remote))
 	var said limited
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = &counted{r: f, total: size, progress: l.o.Progress}, &said, &said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &counted{r: f, progress: progress}, &said, &said
 	cmd.WaitDelay = waitDelay
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -86,15 +86,15 @@ func (l *ssh) upload(ctx context.Context, local, remote string, size int64) erro
 
 // counted is a reader that tells how much has been read.
 type counted struct {
-	r           io.Reader
-	done, total int64
-	progress    func(done, total int64)
+	r        io.Reader
+	done     int64
+	progress func(done int64)
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.done += int64(n)
-	c.progress(c.done, c.total)
+	c.progress(c.done)
 	return n, err
 }
 

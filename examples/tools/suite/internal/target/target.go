@@ -54,7 +54,7 @@ type Options struct {
 	SSH      string                  // the program ssh; "": $ANTIGRAVITY_SSH, or the one in PATH
 	Folder   string                  // where pushed files go there, as an absolute path; "": a folder that the system has for this
 	Patience time.Duration           // how long the target may take to answer a question; 0: half a minute
-	Progress func(done, total int64) // is told of the bytes of a file being pushed; may be nil
+	Progress func(done, total int64) // is told of the bytes of what is being pushed; may be nil
 }
 
 // patience is how long a target may take to answer a question unless Options say so.

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +37,8 @@ type plugged struct {
 	t       *testing.T
 	file    string
 	options Options
+
+	done, total int64 // of the latest push
 }
 
 func plug(t *testing.T, change func(d *devicetest.Device)) *plugged {
@@ -50,6 +54,7 @@ func plug(t *testing.T, change func(d *devicetest.Device)) *plugged {
 	if err := errors.Join(os.Symlink(self, p.options.ADB), os.Symlink(self, p.options.SSH)); err != nil {
 		t.Fatal(err)
 	}
+	p.options.Progress = func(done, total int64) { p.done, p.total = done, total }
 	if change != nil {
 		change(&p.Device)
 	}
@@ -85,20 +90,35 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// ways are how the same device is reached: over a new Android's shell, an old one's, and ssh.
-var ways = []struct {
+// way is how a device is reached.
+type way struct {
 	name, target string
 	old          bool
-}{{"adb", "adb", false}, {"old adb", "adb:PHONE1", true}, {"ssh", "ssh:PHONE1", false}}
+	shell        string
+}
+
+// ways are a new Android's shell, an old one's, and ssh.
+var ways = []way{{"adb", "adb", false, ""}, {"old adb", "adb:PHONE1", true, ""}, {"ssh", "ssh:PHONE1", false, ""}}
+
+// shells adds mksh, which is Android's shell, and bash, in place of this machine's, where they are installed.
+func shells() []way {
+	list := slices.Clone(ways)
+	for _, shell := range []string{"mksh", "bash"} {
+		if path, err := exec.LookPath(shell); err == nil {
+			list = append(list, way{"adb with " + shell, "adb", false, path}, way{"old adb with " + shell, "adb", true, path})
+		}
+	}
+	return list
+}
 
 func TestRunsAProgramThere(t *testing.T) {
 	program := "#!/bin/sh\nfor a; do echo \"<$a>\"; done\necho to the other stream >&2\ncat\nexit 3\n"
 	args := []string{"", "a b", "it's", "$HOME `id` \\ \"x\"", "new\nline", "*", "-n", "\xff\x01", "~", "a;b&c|d", "日本"}
 	input := strings.Repeat("input\x00\xff\r\n", 3000)
 	want := "<" + strings.Join(args, ">\n<") + ">\n" + input
-	for _, way := range ways {
+	for _, way := range shells() {
 		t.Run(way.name, func(t *testing.T) {
-			p := plug(t, func(d *devicetest.Device) { d.Old = way.old })
+			p := plug(t, func(d *devicetest.Device) { d.Old, d.Shell = way.old, way.shell })
 			target := p.open(way.target)
 			there, err := target.Push(t.Context(), file(t, "program's name.sh", program))
 			if err != nil {
@@ -240,6 +260,9 @@ func TestPushesOnlyWhatChanged(t *testing.T) {
 				return there
 			}
 			first := push()
+			if p.done != 100_002 || p.total != p.done {
+				t.Errorf("progress ended at %d of %d bytes", p.done, p.total)
+			}
 			if entries, err := os.ReadDir(first); err != nil || len(entries) != 2 {
 				t.Fatalf("%v, %v", entries, err)
 			}
@@ -366,12 +389,9 @@ func TestUnpluggedWhileAProgramRuns(t *testing.T) {
 
 // TestNothingIsLeftRunning ends a program's context and looks whether the program and its child are gone.
 func TestNothingIsLeftRunning(t *testing.T) {
-	for _, way := range append(ways, struct {
-		name, target string
-		old          bool
-	}{"here", "", false}) {
+	for _, way := range append(shells(), way{name: "here"}) {
 		t.Run(way.name, func(t *testing.T) {
-			p := plug(t, func(d *devicetest.Device) { d.Old = way.old })
+			p := plug(t, func(d *devicetest.Device) { d.Old, d.Shell = way.old, way.shell })
 			target := p.open(way.target)
 			told := filepath.Join(p.Data(), "processes")
 			ctx, cancel := context.WithCancel(t.Context())

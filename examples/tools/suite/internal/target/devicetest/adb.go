@@ -123,7 +123,7 @@ func (l *line) pass(n int) error {
 // shell runs a command in a shell of the device.
 func (l *line) shell(command string, stdin io.Reader, stdout, stderr io.Writer) int {
 	runtime.LockOSThread() // the hang-up comes when the thread ends that started the shell
-	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd := exec.Command(l.d.shell(), "-c", command)
 	cmd.Dir = l.d.Folder
 	cmd.Env = []string{"PATH=" + filepath.Join(l.d.Folder, "bin") + ":/usr/bin:/bin", "TMPDIR=" + filepath.Join(l.d.Data(), "local", "tmp"),
 		"HOME=" + l.d.Data(), Variable + "=" + l.file}

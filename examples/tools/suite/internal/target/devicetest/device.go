@@ -5,6 +5,7 @@
 package devicetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type Device struct {
 	ABI    string // of its processor, in Android's words
 	Exec   string // what runs its programs: a path of qemu-aarch64-static, perhaps with options; "": this machine runs them itself
 
+	Shell       string   // its shell; "": this machine's /bin/sh
 	State       string   // of the connection, in adb's words; "": device. With ssh: what ssh says instead of connecting
 	Others      []string // serials of further devices that are ready
 	Gone        bool     // it is not plugged in
@@ -33,6 +35,9 @@ type Device struct {
 	Hang        string   // the command of adb that never ends, or "ssh"
 	KillsAll    bool     // it kills every program as soon as it starts
 }
+
+// shell returns the device's shell.
+func (d *Device) shell() string { return cmp.Or(d.Shell, "/bin/sh") }
 
 // Data is where programs may write.
 func (d *Device) Data() string { return filepath.Join(d.Folder, "data") }

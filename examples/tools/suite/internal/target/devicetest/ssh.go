@@ -38,7 +38,7 @@ func SSH(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 255
 	}
 	l := &line{d: d, file: file}
-	cmd := exec.Command("/bin/sh", "-c", strings.Join(args[at+2:], " "))
+	cmd := exec.Command(d.shell(), "-c", strings.Join(args[at+2:], " "))
 	cmd.Dir, cmd.Env = d.Folder, []string{"PATH=" + d.Folder + "/bin:/usr/bin:/bin", "HOME=" + d.Data()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	counted := &passing{l: l, w: stdout}
