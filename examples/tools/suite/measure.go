@@ -39,15 +39,15 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.
 	for i := range o.configs {
 		o.configs[i].Target = t.Name()
 	}
+	l, err := o.launcher(ctx, t)
+	if err != nil {
+		return err
+	}
 	kept, err := openResults(o.out)
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	l, err := o.launcher(ctx, t)
-	if err != nil {
-		return err
-	}
 	s := &suite{options: o, results: kept, rounds: rounds.New(o.rule, o.configs), measure: l.measure, stdout: stdout}
 	s.tell = newProgress(stderr, o.configs)
 	defer s.tell.close()
@@ -56,7 +56,7 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.
 	}
 	s.rest.say = s.tell.say
 	s.rest.conditions = func(ctx context.Context) (runs.Condition, error) { return conditionsOf(ctx, t, l.programs[""]) }
-	if err := s.resume(l.stamp.Commit); err != nil {
+	if err := s.resume(ownCommit(l.stamp)); err != nil {
 		return err
 	}
 	return s.run(ctx)
@@ -227,8 +227,8 @@ func (s *suite) resume(commit string) error {
 	}
 	if found > 0 {
 		s.tell.say("%s in %s already", several(found, "run is", "runs are"), s.out)
-		if now := strings.TrimSuffix(commit, "+"); now != "" && (len(commits) > 1 || !commits[now]) {
-			s.tell.say("some of them are of other commits than this program's, %.8s: -again measures them anew, -out keeps them apart", now)
+		if commit != "" && (len(commits) > 1 || !commits[commit]) {
+			s.tell.say("some of them are of other commits than this program's, %.8s: -again measures them anew, -out keeps them apart", commit)
 		}
 	}
 	s.results.log.Info("begin", "matrix", len(s.configs), "there", found, "commit", commit)

@@ -20,13 +20,8 @@ type stamp struct {
 // stamped asks git for the commit of the checkout in a folder, if that is one of this module.
 func stamped(ctx context.Context, folder string) (s stamp) {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if !ok || revision(info) != "" {
 		return s
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return s
-		}
 	}
 	git := func(args ...string) (string, bool) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -51,6 +46,24 @@ func stamped(ctx context.Context, folder string) (s stamp) {
 		s.Committed = at.UTC()
 	}
 	return s
+}
+
+// revision returns the commit that a build knows; "" if it knows none.
+func revision(info *debug.BuildInfo) string {
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
+}
+
+// ownCommit returns the commit of this program without the mark of changes; "" where neither the program nor git knows it.
+func ownCommit(s stamp) string {
+	if info, ok := debug.ReadBuildInfo(); ok && s.Commit == "" {
+		return revision(info)
+	}
+	return strings.TrimSuffix(s.Commit, "+")
 }
 
 // holds tells whether a folder is the root of a module.

@@ -222,6 +222,16 @@ func TestFailedRunsAreMeasuredAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := *list[0]
+	if failed.Machine.Commit != "" { // git knows it
+		other := *list[1]
+		other.Machine.Commit = "0123456789"
+		if err := runs.Folder(folder).Write(&other); err != nil {
+			t.Fatal(err)
+		}
+		if _, said, err := suiteOf(t, args...); err != nil || !strings.Contains(said, "some of them are of other commits") {
+			t.Errorf("error %v: %s", err, said)
+		}
+	}
 	failed.Error = "the device was gone"
 	if err := runs.Folder(folder).Write(&failed); err != nil {
 		t.Fatal(err)
