@@ -15,6 +15,10 @@ const tip = { fill: 'var(--raised)', stroke: 'var(--edge)', pathFilter: 'none', 
 // draw makes a picture of marks. A click on what has a run shows that run.
 function draw(label, options, marks) {
   const picture = Plot.plot({ className: 'plot', color: { type: 'identity' }, symbol: { type: 'identity' }, marginLeft: 44, marginRight: 8, marginTop: 8, marginBottom: 32, ...options, marks });
+  for (const part of picture.querySelectorAll('[aria-label]')) { // Plot's names of marks: the picture is one thing, which the label names
+    part.dataset.mark = part.getAttribute('aria-label');
+    part.removeAttribute('aria-label');
+  }
   picture.setAttribute('role', 'img');
   picture.setAttribute('aria-label', label);
   if (options.open) {

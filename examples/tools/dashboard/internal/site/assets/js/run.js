@@ -5,7 +5,7 @@ function oneRun(c) {
   const cells = visible(r, state);
   let index = r.runs.findIndex((run) => run.key === state.run);
   if (index < 0 && state.run) {
-    return [h('div', { class: 'empty' }, h('h2', null, 'This run is not there'), h('p', null, `No result is called “${short(state.run, 120)}”. `, h('a', { href: address(other(state, { run: '' })) }, 'Show another')))];
+    return [h('div', { class: 'empty' }, h('h2', null, 'This run is not there'), h('p', null, `No result is called “${short(state.run, 120)}”. `, h('a', { href: link(other(state, { run: '' })) }, 'Show another')))];
   }
   if (index < 0) {
     const evictions = metricNamed(r, 'evictions').index;
@@ -17,7 +17,7 @@ function oneRun(c) {
   const cell = r.cells.find((candidate) => candidate.runs.includes(index));
   const listed = cells.includes(cell) ? cells : [cell, ...cells];
   const differ = varyingIn(r, listed);
-  const show = (i) => address(other(state, { run: r.runs[i].key }));
+  const show = (i) => link(other(state, { run: r.runs[i].key }));
   const step = (text, i) => (i >= 0 && i < listed.length
     ? h('a', { class: 'button', id: `step-${text}`, href: show(listed[i].runs[0]) }, text)
     : h('span', { class: 'button', 'aria-disabled': 'true' }, text));
