@@ -18,7 +18,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var resultsFolder = flag.String("results", "", "`folder` of results that TestDashboardLooks takes its pictures of, in place of invented ones")
+var resultsFolder = flag.String("results", "", "absolute path of the `folder` of results that TestDashboardLooks takes its pictures of, in place of invented ones")
+
+// programsFolder is where the programs are that were built, "" before; TestMain removes it.
+var programsFolder string
 
 // programs builds the dashboard and what invents results for it, once, and returns the folder that they are in.
 var programs = sync.OnceValues(func() (string, error) {
@@ -26,6 +29,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	programsFolder = folder
 	build := exec.Command("go", "build", "-o", folder, "./examples/tools/dashboard", "./examples/tools/dashboard/internal/makesample")
 	build.Dir = filepath.Join("..", "..", "..")
 	if output, err := build.CombinedOutput(); err != nil {
