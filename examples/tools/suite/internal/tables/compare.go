@@ -1,4 +1,4 @@
-package main
+package tables
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type compareOptions struct {
 	json      bool
 }
 
-// compare prints what differs between two sets of runs.
-func compare(_ context.Context, args []string, stdout, _ io.Writer) error {
+// Compare prints what differs between two sets of runs.
+func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
 	var o compareOptions
 	var a, b, where, metrics string
 	f := cli.NewFlags("suite compare", compareAbout)

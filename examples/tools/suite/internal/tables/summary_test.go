@@ -1,11 +1,13 @@
-package main
+package tables
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -69,7 +71,8 @@ func config(policy, kv string) runs.Config {
 func printed(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := run(t.Context(), args, strings.NewReader(""), &out, &out)
+	subcommand := map[string]func(context.Context, []string, io.Writer, io.Writer) error{"summary": Summary, "compare": Compare}[args[0]]
+	err := subcommand(t.Context(), args[1:], &out, &out)
 	return out.String(), err
 }
 

@@ -1,4 +1,6 @@
-package main
+// Package tables sums up and compares what the suite measured: runs of one configuration become a cell, cells the rows of a table or the
+// two sides of a comparison.
+package tables
 
 import (
 	"context"
@@ -37,8 +39,8 @@ type summaryOptions struct {
 	csv      bool
 }
 
-// summary prints a table of what was measured.
-func summary(_ context.Context, args []string, stdout, _ io.Writer) error {
+// Summary is the subcommand that prints a table of what was measured.
+func Summary(_ context.Context, args []string, stdout, _ io.Writer) error {
 	var o summaryOptions
 	var where, metrics, by, ratio string
 	f := cli.NewFlags("suite summary", summaryAbout)
