@@ -48,6 +48,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	chrome = ctx
+	defer func() {
+		if programsFolder != "" {
+			os.RemoveAll(programsFolder)
+		}
+	}()
 	return m.Run()
 }
 

@@ -18,7 +18,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var resultsFolder = flag.String("results", "", "`folder` of results that TestDashboardLooks takes its pictures of, in place of invented ones")
+var resultsFolder = flag.String("results", "", "absolute path of the `folder` of results that TestDashboardLooks takes its pictures of, in place of invented ones")
+
+// programsFolder is where the programs are that were built, "" before; TestMain removes it.
+var programsFolder string
 
 // programs builds the dashboard and what invents results for it, once, and returns the folder that they are in.
 var programs = sync.OnceValues(func() (string, error) {
@@ -26,6 +29,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	programsFolder = folder
 	build := exec.Command("go", "build", "-o", folder, "./examples/tools/dashboard", "./examples/tools/dashboard/internal/makesample")
 	build.Dir = filepath.Join("..", "..", "..")
 	if output, err := build.CombinedOutput(); err != nil {
@@ -104,17 +108,17 @@ func TestDashboardDrawsEveryView(t *testing.T) {
 		view, selector string
 		least          int
 	}{
-		{"throughput", "[aria-label=rect] rect", 240},
-		{"throughput", "[aria-label=rule] line", 240},
-		{"latency", "[aria-label=rect] rect", 360},
-		{"latency", "[aria-label=dot] circle", 60},
-		{"memory", "[aria-label=line] path", 100},
-		{"memory", "[aria-label=dot] path", 300},
-		{"policies", "[aria-label=rect] rect", 100},
-		{"run", "#timeline [aria-label=line] path", 4},
+		{"throughput", "[data-mark=rect] rect", 240},
+		{"throughput", "[data-mark=rule] line", 240},
+		{"latency", "[data-mark=rect] rect", 360},
+		{"latency", "[data-mark=dot] circle", 60},
+		{"memory", "[data-mark=line] path", 100},
+		{"memory", "[data-mark=dot] path", 300},
+		{"policies", "[data-mark=rect] rect", 100},
+		{"run", "#timeline [data-mark=line] path", 4},
 		{"run", "#timeline svg", 4},
-		{"run", "#profile [aria-label=rect] rect", 14},
-		{"commits", "[aria-label=line] path", 10},
+		{"run", "#profile [data-mark=rect] rect", 14},
+		{"commits", "[data-mark=line] path", 10},
 		{"commits", "#changes tbody tr", 5},
 		{"table", "tbody tr", 120},
 		{"table", "tbody td.number", 1000},
@@ -140,7 +144,7 @@ func TestDashboardDrawsEveryView(t *testing.T) {
 func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 	url := serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "1", "-r", "2"))
 	b := open(t, url)
-	all := b.marks("[aria-label=rect] rect")
+	all := b.marks("[data-mark=rect] rect")
 	check := func(axis, value string) {
 		t.Helper()
 		b.drawn(func() {
@@ -148,7 +152,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 		})
 	}
 	check("model", "pebble")
-	if got := b.marks("[aria-label=rect] rect"); got != all/2 {
+	if got := b.marks("[data-mark=rect] rect"); got != all/2 {
 		t.Errorf("of %d marks %d stay with one of two models", all, got)
 	}
 	check("kv", "f16")
@@ -156,7 +160,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 	if focused := js[string](b, "document.activeElement.name ?? ''"); focused != "kv" {
 		t.Errorf("after a filter the focus is on %q", focused)
 	}
-	filtered := b.marks("[aria-label=rect] rect")
+	filtered := b.marks("[data-mark=rect] rect")
 	if filtered != all/6 {
 		t.Errorf("of %d marks %d stay with one of two models and one of three types", all, filtered)
 	}
@@ -180,7 +184,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 	// Back and forward.
 	b.drawn(func() { js[chromedp.Void](b, "history.back()") })
 	b.drawn(func() { js[chromedp.Void](b, "history.back()") })
-	equal(t, "marks after going back", b.marks("[aria-label=rect] rect"), filtered)
+	equal(t, "marks after going back", b.marks("[data-mark=rect] rect"), filtered)
 	b.drawn(func() { js[chromedp.Void](b, "history.back()") })
 	equal(t, "the address before", js[string](b, "location.hash"), "#view=throughput&model=pebble")
 	b.drawn(func() { js[chromedp.Void](b, "history.forward()") })
@@ -192,7 +196,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 		t.Errorf("with a model that is not there the page shows %s", text)
 	}
 	b.drawn(func() { b.click("#main .empty a") })
-	equal(t, "marks without filters", b.marks("[aria-label=rect] rect"), all)
+	equal(t, "marks without filters", b.marks("[data-mark=rect] rect"), all)
 	b.look("#view=run&run=nowhere")
 	if text := b.text("#main"); !strings.Contains(text, "This run is not there") {
 		t.Errorf("of a run that is not there the page shows %s", text)
@@ -212,7 +216,7 @@ func TestDashboardShowsNewRunsAsTheyCome(t *testing.T) {
 		t.Errorf("without runs the page shows %s", text)
 	}
 	makeResults(t, folder, "-small", "-commits", "1", "-r", "1")
-	b.until("document.querySelectorAll('[aria-label=rect] rect').length >= 48")
+	b.until("document.querySelectorAll('[data-mark=rect] rect').length >= 48")
 	b.look("#view=table&policy=none")
 	b.until("document.querySelectorAll('tbody tr').length === 6")
 	makeResults(t, folder, "-small", "-commits", "1", "-r", "2")
@@ -288,7 +292,7 @@ func TestDashboardFollowsLinksToRuns(t *testing.T) {
 			t.Errorf("a run's page does not show %s", what)
 		}
 	}
-	if b.marks("#timeline svg [aria-label=dot] path") < 3 {
+	if b.marks("#timeline svg [data-mark=dot] path") < 3 {
 		t.Error("no eviction is drawn")
 	}
 	first := js[string](b, "location.hash")
@@ -298,7 +302,7 @@ func TestDashboardFollowsLinksToRuns(t *testing.T) {
 	}
 	// A click on a mark leads to its run.
 	b.look("#view=throughput&model=pebble&backend=cpu&kv=f16")
-	at := js[[]float64](b, "(() => { document.querySelector('svg.plot').scrollIntoView({block: 'center'}); const box = document.querySelector('svg.plot [aria-label=rect] rect').getBoundingClientRect(); return [box.x + box.width / 2, box.y + 3]; })()")
+	at := js[[]float64](b, "(() => { document.querySelector('svg.plot').scrollIntoView({block: 'center'}); const box = document.querySelector('svg.plot [data-mark=rect] rect').getBoundingClientRect(); return [box.x + box.width / 2, box.y + 3]; })()")
 	b.drawn(func() { b.do(chromedp.MouseEvent("mouseMoved", at[0], at[1]), chromedp.MouseClickXY(at[0], at[1])) })
 	if got := js[string](b, "location.hash"); !strings.HasPrefix(got, "#view=run&run=") {
 		t.Errorf("a click on a bar leads to %s", got)
@@ -410,7 +414,11 @@ func TestDashboardLooks(t *testing.T) {
 	}
 	b := open(t, serveDashboard(t, folder))
 	for _, s := range sights {
+		if *screenshots == "" {
+			break
+		}
 		b.see(s.width, s.height, s.scheme)
+		js[chromedp.Void](b, fmt.Sprintf("void (document.querySelector('#filter-details').open = %v)", s.width >= 900))
 		for _, view := range dashboardViews {
 			b.look("#view=" + view)
 			js[chromedp.Void](b, "scrollTo(0, 0)")

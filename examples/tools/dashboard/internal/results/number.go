@@ -16,7 +16,4 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(n), 'g', 6, 64), nil
 }
 
-// missing is the number that is not there.
-var missing = number(math.NaN())
-
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -15,6 +15,10 @@ const tip = { fill: 'var(--raised)', stroke: 'var(--edge)', pathFilter: 'none', 
 // draw makes a picture of marks. A click on what has a run shows that run.
 function draw(label, options, marks) {
   const picture = Plot.plot({ className: 'plot', color: { type: 'identity' }, symbol: { type: 'identity' }, marginLeft: 44, marginRight: 8, marginTop: 8, marginBottom: 32, ...options, marks });
+  for (const part of picture.querySelectorAll('[aria-label]')) { // Plot's names of marks: the picture is one thing, which the label names
+    part.dataset.mark = part.getAttribute('aria-label');
+    part.removeAttribute('aria-label');
+  }
   picture.setAttribute('role', 'img');
   picture.setAttribute('aria-label', label);
   if (options.open) {
@@ -112,7 +116,7 @@ const ground = (close) => !close && Plot.ruleY([0], { stroke: 'var(--edge)' });
 // The heights of pictures.
 const barsHeight = 204;
 const linesHeight = 214;
-const stripHeight = 30;
+const stripHeight = 36;
 
 // bars draws a metric along an axis: a bar to the median, and a line over the interval. Close up, where a bar's length would say nothing, the
 // median is a line.
@@ -253,7 +257,7 @@ function strips(r, rows, domain, width, open) {
   }, [
     Plot.gridX({ stroke: 'var(--grid)', strokeOpacity: 1, ticks: Math.max(3, Math.floor(width / 120)) }),
     Plot.axisX({ tickSize: 4, ticks: Math.max(3, Math.floor(width / 120)), label: 'time between tokens, ms (logarithmic)', labelAnchor: 'center', labelArrow: 'none', labelOffset: 32, tickFormat: (value) => figure(value) }),
-    Plot.text(rows, { y: 'y', text: 'label', frameAnchor: 'left', dy: -13, textAnchor: 'start', fill: 'currentColor', stroke: 'var(--ground)', strokeWidth: 4 }),
+    Plot.text(rows, { y: 'y', text: 'label', frameAnchor: 'left', dy: -14, textAnchor: 'start', fill: 'currentColor', stroke: 'var(--ground)', strokeWidth: 4 }),
     Plot.ruleY(rows, { y: 'y', x1: 'least', x2: 'most', stroke: 'stroke', strokeWidth: 1.5 }),
     Plot.ruleY(rows, { y: 'y', x1: 'low', x2: 'high', stroke: 'stroke', strokeWidth: 7, strokeOpacity: 0.45 }),
     Plot.dot(rows, { y: 'y', x: 'middle', fill: 'stroke', r: 4 }),
@@ -293,7 +297,8 @@ function history(r, layout, panel, metric, changes, width, close, open) {
 // timeline draws a value over a run's time. Events are marked across it.
 function timeline(label, list, { width, height, domain, from = 0, phase, named, step, events = [] }) {
   const most = d3.max(list, (d) => d.value) || 1;
-  const least = from === null ? d3.min(list, (d) => d.value) ?? 0 : from;
+  const lowest = d3.min(list, (d) => d.value) ?? 0;
+  const least = from !== null ? from : lowest < most ? lowest : 0.9 * lowest;
   const top = most + 0.12 * (most - least || most);
   for (const event of events) event.value = top;
   return draw(`${label}: ${list.length} points from ${figure(d3.min(list, (d) => d.value))} to ${figure(most)}${events.length ? `; ${events.length} evictions` : ''}`, {
@@ -306,8 +311,8 @@ function timeline(label, list, { width, height, domain, from = 0, phase, named, 
     Plot.axisY({ ticks: 4, tickSize: 0, tickFormat: (value) => figure(value), label: null }),
     Plot.axisX({ tickSize: 4, ticks: Math.max(3, Math.floor(width / 90)), label: 'seconds since the run began', labelAnchor: 'right', labelArrow: 'none', labelOffset: 32, tickFormat: (value) => figure(value) }),
     Plot.ruleX(events, { x: 'at', stroke: 'stroke', strokeOpacity: 0.35 }),
-    Plot.line(list, { x: 'at', y: 'value', stroke: 'var(--s0)', strokeWidth: 1.5, curve: step ? 'step-after' : 'linear' }),
-    list.length <= 240 && Plot.dot(list, { x: 'at', y: 'value', fill: 'var(--s0)', r: 1.75 }),
+    Plot.line(list, { x: 'at', y: 'value', stroke: 'var(--s0)', strokeWidth: 1.5, clip: true, curve: step ? 'step-after' : 'linear' }),
+    list.length <= 240 && Plot.dot(list.filter((d) => d.at >= domain[0] && d.at <= domain[1]), { x: 'at', y: 'value', fill: 'var(--s0)', r: 1.75 }),
     Plot.dot(events, { x: 'at', y: 'value', fill: 'stroke', symbol: 'symbol', r: 4 }),
     Plot.tip([...list, ...events], Plot.pointer({ x: 'at', y: 'value', title: 'title', maxRadius: 40, ...tip })),
   ].filter(Boolean));

@@ -2,6 +2,7 @@
 
 const digits3 = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const digits2 = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
+const always3 = new Intl.NumberFormat('en', { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const digits4 = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -9,6 +10,11 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 function figure(value) {
   if (value === null || value === undefined) return '–';
   return Math.abs(value) >= 1000 ? whole.format(value) : digits3.format(value);
+}
+
+// exact writes a number for a column of numbers: with three significant digits in any case, zeros too.
+function exact(value) {
+  return Number.isInteger(value) || Math.abs(value) >= 1000 ? whole.format(value) : always3.format(value);
 }
 
 // measure writes a metric's value without its unit; parts of a whole as per cent.

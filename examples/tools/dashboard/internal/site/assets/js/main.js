@@ -17,7 +17,7 @@ const page = {
     if (!r) return;
     const state = readState(location.hash, r.axes);
     const focus = document.activeElement?.id;
-    find('views').replaceChildren(...views.map(([name, title]) => h('a', { href: address(inView(state, name)), id: `view-${name}`, 'aria-current': name === state.view ? 'page' : null }, title)));
+    find('views').replaceChildren(...views.map(([name, title]) => h('a', { href: link(inView(state, name)), id: `view-${name}`, 'aria-current': name === state.view ? 'page' : null }, title)));
     renderFilters(r, state, page.go);
     const main = find('main');
     const style = getComputedStyle(main);

@@ -5,7 +5,7 @@ function oneRun(c) {
   const cells = visible(r, state);
   let index = r.runs.findIndex((run) => run.key === state.run);
   if (index < 0 && state.run) {
-    return [h('div', { class: 'empty' }, h('h2', null, 'This run is not there'), h('p', null, `No result is called “${short(state.run, 120)}”. `, h('a', { href: address(other(state, { run: '' })) }, 'Show another')))];
+    return [h('div', { class: 'empty' }, h('h2', null, 'This run is not there'), h('p', null, `No result is called “${short(state.run, 120)}”. `, h('a', { href: link(other(state, { run: '' })) }, 'Show another')))];
   }
   if (index < 0) {
     const evictions = metricNamed(r, 'evictions').index;
@@ -17,7 +17,7 @@ function oneRun(c) {
   const cell = r.cells.find((candidate) => candidate.runs.includes(index));
   const listed = cells.includes(cell) ? cells : [cell, ...cells];
   const differ = varyingIn(r, listed);
-  const show = (i) => address(other(state, { run: r.runs[i].key }));
+  const show = (i) => link(other(state, { run: r.runs[i].key }));
   const step = (text, i) => (i >= 0 && i < listed.length
     ? h('a', { class: 'button', id: `step-${text}`, href: show(listed[i].runs[0]) }, text)
     : h('span', { class: 'button', 'aria-disabled': 'true' }, text));
@@ -85,13 +85,18 @@ function timelines(c, detail) {
     const kind = kinds.indexOf(d.reason) + 1;
     return { at: d.at, stroke: colour(kind), symbol: symbol(kind), title: `eviction: ${d.reason || 'no reason told'}\n${whole.format(d.slots)} slots, ${bytes(d.bytes)} given up; ${whole.format(d.target)} stay\nat token ${whole.format(d.token)}, took ${figure(d.took)} ms` };
   });
-  const end = d3.max([...gaps.points, ...memory.points, ...conditions.points, ...evictions.map((d) => [d.at]), [detail.read[1]]], (d) => d[0]);
-  if (!end || !(gaps.of + memory.of)) return [];
+  // From the prompt's beginning to the last token. What comes before is loading, and what comes after are the questions and the profile.
+  const begin = detail.read[0] ?? 0;
+  const end = d3.max([...gaps.points, ...evictions.map((d) => [d.at]), [detail.read[1]]], (d) => d[0]);
+  if (!(end > begin) || !(gaps.of + memory.of)) return [];
   const width = Math.min(c.width, 1280);
   const phase = detail.read[1] > detail.read[0] ? detail.read : null;
-  const common = { width, domain: [0, end], phase };
+  const margin = 0.01 * (end - begin);
+  const common = { width, domain: [begin - margin, end + margin], phase };
   const rows = [];
-  const row = (title, unit, series, list, options) => {
+  const row = (title, unit, series, all, options) => {
+    // Of the points outside only the last before and the first after are kept: the line comes from and goes to them.
+    const list = all.slice(Math.max(0, d3.bisector((d) => d.at).left(all, begin) - 1), d3.bisector((d) => d.at).right(all, end) + 1);
     if (!list.length || list.every((d) => !d.value)) return;
     const thinned = series.points.length < series.of && ` – ${whole.format(series.points.length)} of ${whole.format(series.of)} points, the least and the largest of each stretch among them`;
     rows.push(h('figure', { class: 'panel' }, h('figcaption', null, title, h('small', null, ` ${unit}${thinned || ''}`)), timeline(`${title}, ${unit}`, list, { ...common, height: 130, named: !rows.length, ...options })));

@@ -60,7 +60,7 @@ function leastWidth(layout) {
 function nothing(r, state) {
   if (r.runs.length) {
     return h('div', { class: 'empty' }, h('h2', null, 'No run passes the filters'),
-      h('p', null, h('a', { href: address(other(state, { filters: new Map() })) }, 'Clear the filters')));
+      h('p', null, h('a', { href: link(other(state, { filters: new Map() })) }, 'Clear the filters')));
   }
   return h('div', { class: 'empty' }, h('h2', null, 'No runs yet'),
     h('p', null, `There is no result in ${r.folders.map((name) => `“${short(name, 60)}”`).join(' and ')}. The suite makes some:`),

@@ -33,6 +33,11 @@ function address(state) {
   return `#${parameters}`;
 }
 
+// link is the address of a state in full: what begins with # alone is taken by some tools for a place in the document.
+function link(state) {
+  return location.href.split('#')[0] + address(state);
+}
+
 // other is a state that differs in some members.
 function other(state, changes) {
   return { ...state, ...changes };

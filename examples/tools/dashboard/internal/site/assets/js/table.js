@@ -37,9 +37,9 @@ function table(c) {
       h('tbody', null, rows.slice(0, mostRows).map((cell) => h('tr', null, columns.map((column) => {
         if (column.metric) {
           const values = cell.metrics[column.metric.index];
-          return h('td', { class: 'number' }, values ? measure({ percent: false }, column.metric.percent ? 100 * values[1] : values[1]) : '–', ' ', h('small', null, values ? within(values) : ''));
+          return h('td', { class: 'number' }, values && values[1] !== null ? exact(column.metric.percent ? 100 * values[1] : values[1]) : '–', ' ', h('small', null, values ? within(values) : ''));
         }
-        if (column.links) return h('td', null, cell.runs.map((i) => [h('a', { href: address(other(inView(state, 'run'), { run: r.runs[i].key })), class: r.runs[i].error ? 'worse' : null, title: r.runs[i].error ? 'failed' : null }, `${r.runs[i].repetition}${r.runs[i].error ? ' failed' : ''}`), ' ']));
+        if (column.links) return h('td', null, cell.runs.map((i) => [h('a', { href: link(other(inView(state, 'run'), { run: r.runs[i].key })), class: r.runs[i].error ? 'worse' : null, title: r.runs[i].error ? 'failed' : null }, `${r.runs[i].repetition}${r.runs[i].error ? ' failed' : ''}`), ' ']));
         return h('td', { class: 'text', title: column.text(cell) }, short(column.text(cell), 48));
       })))))),
     rows.length > mostRows && h('p', { class: 'quiet' }, `The first ${mostRows} of ${rows.length} rows. The CSV has all of them.`),

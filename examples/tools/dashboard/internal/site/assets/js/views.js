@@ -145,7 +145,7 @@ function changesTable(c, list, cells) {
       h('table', null,
         h('thead', null, h('tr', null, ['Setting', 'Metric', 'From', 'To'].map((text) => h('th', { scope: 'col' }, text)), h('th', { scope: 'col', class: 'number' }, 'Change'), h('th', { scope: 'col' }, 'Between'))),
         h('tbody', null, list.slice(0, mostChanges).map((d) => h('tr', null,
-          h('td', { class: 'text' }, h('a', { href: address(other(inView(c.state, 'run'), { run: r.runs[r.cells[d.to].runs[0]].key })) }, describe(r, r.cells[d.to], differ))),
+          h('td', { class: 'text' }, h('a', { href: link(other(inView(c.state, 'run'), { run: r.runs[r.cells[d.to].runs[0]].key })) }, describe(r, r.cells[d.to], differ))),
           h('td', null, r.metrics[d.metric].title), h('td', null, side(r.cells[d.from])), h('td', null, side(r.cells[d.to])),
           h('td', { class: 'number' }, h('strong', { class: d.worse ? 'worse' : 'better' }, changed(r.metrics[d.metric], d)), d.worse ? ' worse' : ' better'),
           h('td', null, d.ratio ? `${change(d.low)} and ${change(d.high)}` : '–')))))),
