@@ -99,7 +99,7 @@ func (b *tab) marks(selector string) int {
 var dashboardViews = []string{"throughput", "latency", "memory", "policies", "run", "commits", "table"}
 
 func TestDashboardDrawsEveryView(t *testing.T) {
-	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "4", "-r", "3")))
+	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "4", "-r", "5")))
 	for _, c := range []struct {
 		view, selector string
 		least          int
@@ -144,7 +144,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 	check := func(axis, value string) {
 		t.Helper()
 		b.drawn(func() {
-			js[chromedp.Void](b, fmt.Sprintf("void document.querySelector('#filters input[name=%q][value=%q]').click()", axis, value))
+			js[chromedp.Void](b, fmt.Sprintf("void (() => { const e = document.querySelector('#filters input[name=%q][value=%q]'); e.focus(); e.click(); })()", axis, value))
 		})
 	}
 	check("model", "pebble")
@@ -231,12 +231,6 @@ func TestDashboardShowsNewRunsAsTheyCome(t *testing.T) {
 	equal(t, "rows beside a bad file", b.marks("tbody tr"), 6)
 }
 
-// numbers are those that a table shows.
-func (b *tab) numbers() []string {
-	b.t.Helper()
-	return b.texts("tbody tr td.number:nth-child(n+5)")
-}
-
 func TestDashboardTableSortsAndDownloads(t *testing.T) {
 	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-small", "-commits", "1", "-r", "2")))
 	b.look("#view=table")
@@ -320,7 +314,7 @@ func TestDashboardHostileStringsChangeNothing(t *testing.T) {
 		for _, view := range dashboardViews {
 			for _, filter := range []string{"", "&window=64"} {
 				b.look("#view=" + view + filter)
-				js[chromedp.Void](b, `for (const element of document.querySelectorAll('body *')) for (const type of ['mouseover', 'pointermove', 'focus', 'load', 'error']) element.dispatchEvent(new Event(type))`)
+				js[chromedp.Void](b, `for (const element of document.querySelectorAll('body *')) for (const type of ['mouseover', 'pointermove', 'focus', 'load', 'error']) element.dispatchEvent(type.startsWith('pointer') ? new PointerEvent(type, { clientX: 300, clientY: 300, pointerType: 'mouse' }) : new Event(type))`)
 				if found := js[string](b, `'hacked' in window ? 'window.hacked is set' : [...document.querySelectorAll('img, iframe, object, body script:not([type]):not([src]):not(body > script), [onerror], [onload]')].map((e) => e.outerHTML).join()`); found != "" {
 					t.Errorf("%s%s: %s", view, filter, found)
 				}

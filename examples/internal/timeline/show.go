@@ -13,10 +13,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// show returns the process as a trace has it: a track of the passes with their operations, one for each thread, one for each session, and
-// counters.
-func (p *Process) show() chrometrace.Process {
-	result := chrometrace.Process{Name: p.name}
+// show returns the process as a trace has it, as two: a track of the passes with their operations and one for each thread; and a track for
+// each session, of which there may be many.
+func (p *Process) show() []chrometrace.Process {
+	result := chrometrace.Process{Name: p.name, Counters: []chrometrace.Counter{p.rates()}}
 	passes, beside := p.showPasses()
 	result.Tracks = append(result.Tracks, passes)
 	if len(beside.Spans) > 0 {
@@ -27,12 +27,12 @@ func (p *Process) show() chrometrace.Process {
 			result.Tracks = append(result.Tracks, track)
 		}
 	}
+	all := chrometrace.Process{Name: "sessions of " + p.name, Counters: p.caches()}
 	sessions := p.showSessions()
 	for _, n := range slices.Sorted(maps.Keys(sessions)) {
-		result.Tracks = append(result.Tracks, chrometrace.Track{Name: fmt.Sprintf("session %d", n), Spans: sessions[n]})
+		all.Tracks = append(all.Tracks, chrometrace.Track{Name: fmt.Sprintf("session %d", n), Spans: sessions[n]})
 	}
-	result.Counters = p.counters()
-	return result
+	return []chrometrace.Process{result, all}
 }
 
 // span makes a span; ok is false where it began before the Timeline did.
@@ -165,7 +165,7 @@ func (p *Process) showThread(n int) chrometrace.Track {
 	return track
 }
 
-// phaseName names a phase by its operation, its part and its shape. It looks among the names that were made before.
+// phaseName names a phase by its operation, its part and its shape, in ASCII: some viewers show nothing else rightly. It looks among the names that were made before.
 func phaseName(names map[backend.Phase]string, p backend.Phase) string {
 	if name, ok := names[p]; ok {
 		return name
@@ -176,7 +176,7 @@ func phaseName(names map[backend.Phase]string, p backend.Phase) string {
 	}
 	switch {
 	case p.Rows > 0:
-		name += " " + strconv.Itoa(p.Rows) + "×" + strconv.Itoa(p.Cols)
+		name += " " + strconv.Itoa(p.Rows) + "x" + strconv.Itoa(p.Cols)
 	case p.Cols > 0:
 		name += " " + strconv.Itoa(p.Cols)
 	}
@@ -237,20 +237,30 @@ func (p *Process) showSessions() map[uint64][]chrometrace.Span {
 	return sessions
 }
 
-// counters returns the rows per second of each pass, and the caches' sizes.
-func (p *Process) counters() []chrometrace.Counter {
-	rates := chrometrace.Counter{Name: "rows per second"}
+// rates returns the rows per second of each pass, the time included that it waited for sessions; 0 where the next one begins later than it
+// would if there were always something to compute.
+func (p *Process) rates() chrometrace.Counter {
+	counter := chrometrace.Counter{Name: "rows per second"}
+	add := func(at time.Duration, answers, prompts float64) {
+		values := map[string]float64{"of answers": answers, "of prompts": prompts}
+		counter.Samples = append(counter.Samples, chrometrace.Sample{At: at, Values: values})
+	}
+	var ended time.Duration // the pass before
 	for _, i := range p.passes.all() {
-		at := p.timeline.since(i.Began)
-		seconds := (i.Waited + i.Took).Seconds()
-		if at < 0 || seconds <= 0 {
+		at, took := p.timeline.since(i.Began)-i.Waited, i.Waited+i.Took
+		if at < 0 || took <= 0 {
 			continue
 		}
-		rates.Samples = append(rates.Samples, chrometrace.Sample{At: at, Values: map[string]float64{
-			"of answers": float64(i.Answers) / seconds, "of prompts": float64(i.Prompts) / seconds,
-		}})
+		if at-ended > took && len(counter.Samples) > 0 {
+			add(ended, 0, 0)
+		}
+		add(at, float64(i.Answers)/took.Seconds(), float64(i.Prompts)/took.Seconds())
+		ended = at + took
 	}
-	return append([]chrometrace.Counter{rates}, p.caches()...)
+	if len(counter.Samples) > 0 {
+		add(ended, 0, 0)
+	}
+	return counter
 }
 
 // cache is how large a session's cache was at a moment.

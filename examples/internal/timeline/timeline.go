@@ -107,7 +107,7 @@ func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 	trace := chrometrace.Trace{Processes: []chrometrace.Process{{Name: "program", Tracks: []chrometrace.Track{bench}}}, Notes: notes}
 	for _, p := range t.processes {
 		events += p.count()
-		trace.Processes = append(trace.Processes, p.show())
+		trace.Processes = append(trace.Processes, p.show()...)
 	}
 	return events, chrometrace.Write(w, &trace)
 }
@@ -123,7 +123,7 @@ type store[T any] struct {
 }
 
 // chunkEvents is the number of events in a chunk.
-const chunkEvents = 2048
+const chunkEvents = 512
 
 // add keeps an event, if the timeline collects.
 func (s *store[T]) add(t *Timeline, v *T) {
@@ -134,7 +134,7 @@ func (s *store[T]) add(t *Timeline, v *T) {
 	defer s.mu.Unlock()
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == chunkEvents {
-		if t.chunks.Add(-1) < 0 {
+		if last >= 0 && t.chunks.Add(-1) < 0 { // the first chunk is everyone's, so that a small limit leaves none without any
 			t.filled.CompareAndSwap(0, int64(max(time.Since(t.base), 1)))
 			t.active.Store(false)
 			return

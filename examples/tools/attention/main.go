@@ -40,7 +40,6 @@ type options struct {
 	examination
 	device      string
 	threads     int
-	list        bool
 	json        bool
 	verbose     bool
 	time        bool
@@ -185,9 +184,13 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 
 // open opens the backends that are named. Without names it opens all, and tells on stderr which cannot be opened.
 func (o *options) open(names []string, stderr io.Writer) error {
-	for _, name := range cmpOr(names, backend.Names()) {
+	all := len(names) == 0
+	if all {
+		names = backend.Names()
+	}
+	for _, name := range names {
 		b, err := backend.Open(name, backend.Options{Threads: o.threads, Device: o.device})
-		if err != nil && len(names) == 0 {
+		if err != nil && all {
 			fmt.Fprintf(stderr, "left out: %v\n", err)
 			continue
 		}
@@ -204,14 +207,6 @@ func (o *options) open(names []string, stderr io.Writer) error {
 		return errors.New("no backend can be opened")
 	}
 	return nil
-}
-
-// cmpOr returns the first list that is not empty.
-func cmpOr(a, b []string) []string {
-	if len(a) > 0 {
-		return a
-	}
-	return b
 }
 
 // compare compares the steps. Its error counts what is wrong.

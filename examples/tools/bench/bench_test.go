@@ -47,6 +47,7 @@ func TestRates(t *testing.T) {
 		want  []string // tests, the sessions, the tokens proposed at a time, and whether there is a rate of rows
 	}{
 		{"alone", []string{"-p", "8", "-depth", "3"}, 3, []string{"pp8 0 0 false", "tg6 1 0 false"}},
+		{"waited for", []string{"-p", "8", "-sync"}, 0, []string{"pp8 0 0 false", "tg6 1 0 false"}},
 		{"sessions", []string{"-p", "8", "-sessions", "1, 3"}, 128, []string{"pp8 0 0 false", "tg6 1 0 false", "tg6 3 0 true"}},
 		{"drafts", []string{"-p", "0", "-draft", "2", "-depth", "5"}, 5, []string{"tg6 1 0 false", "tg6 1 2 false"}},
 		{"drafts of sessions", []string{"-p", "0", "-sessions", "2", "-draft", "2"}, 128, []string{"tg6 2 0 true", "tg6 2 2 false"}},
@@ -303,9 +304,10 @@ func TestTables(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{
-		{"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
+		{"-sync", "-profile"}, {"-sync", "-trace", "x"}, {"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
 		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
 		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
+		{"-trace", "x", "-profile"}, {"-trace-events", "5"}, {"-trace", "x", "-trace-events", "0"},
 		{"-schema", "x", "-draft", "2"}, {"-schema", "x", "-latency"}, {"-schema", "x", "-n", "0"}, {"-document", "x"},
 	} {
 		var usage *cli.UsageError

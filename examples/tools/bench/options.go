@@ -66,6 +66,7 @@ type options struct {
 	chunk       int
 	json        bool
 	profile     bool
+	sync        bool
 	span        int                 // MiB
 	recorder    *recording.Recorder // nil unless profiling
 	trace       *trace              // nil unless tracing
@@ -90,6 +91,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.repetitions, "r", 3, "`times` to repeat each test")
 		f.IntVar(&o.depth, "depth", 0, "`tokens` that the cache holds before each test, untimed; unless given, 128 with -sessions, -draft or -latency")
 		f.BoolVar(&o.profile, "profile", false, "tell how long each operation took, and how near that is to the machine's limits")
+		f.BoolVar(&o.sync, "sync", false, "wait for the device after each operation: what a device gains that takes many operations before it is waited for")
 		f.IntVar(&o.span, "span", machine.DefaultSpan>>20, "`MiB` read in turn to measure the memory's limit for -profile")
 		f.StringVar(&tracePath, "trace", "", "write what happened when to `path`, for ui.perfetto.dev or chrome://tracing")
 		f.IntVar(&traceEvents, "trace-events", timeline.DefaultLimit, "most `events` of a trace; what comes later is left out")
@@ -120,12 +122,17 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		o.recorder = new(recording.Recorder)
 		o.model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, o.recorder) }
 	}
+	if o.sync {
+		o.model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, recording.Always(recording.Wait)) }
+	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.Given("trace-events") && (tracePath == "" || traceEvents < 1):
 		return nil, cli.Usagef("-trace-events is how much of a -trace is kept, at least 1")
+	case tracePath != "" && o.sync:
+		return nil, cli.Usagef("-trace shows how operations follow each other, and -sync waits for each of them: use one of the two")
 	case tracePath != "" && o.profile:
 		return nil, cli.Usagef("-trace shows how operations follow each other, and -profile waits for each of them: use one of the two")
 	case tracePath != "":
@@ -158,6 +165,8 @@ func (o *options) check() error {
 		return cli.Usagef("-n, -depth and -draft are 0 or more, -r is at least 1")
 	case o.latency && (company || o.profile):
 		return cli.Usagef("-latency is a measurement of its own, without -sessions, -draft and -profile")
+	case o.sync && o.profile:
+		return cli.Usagef("-sync and -profile: a profile waits for each operation already, and tells no rates of that")
 	case o.latency && (len(o.prompts) == 0 || o.generate < 2):
 		return cli.Usagef("-latency needs a prompt, -p, and at least 2 tokens of an answer, -n")
 	case company && o.generate == 0:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/tables"
 )
 
 func main() { cli.Main("suite", run) }
@@ -26,8 +27,8 @@ func subcommands() []subcommand {
 		{"run", "measure a matrix of runs; also without this word", measure},
 		{"child", "", child},
 		{"conditions", "", conditions},
-		{"summary", "a table of what was measured", withoutInput(summary)},
-		{"compare", "what differs between two sets of runs beyond noise", withoutInput(compare)},
+		{"summary", "a table of what was measured", withoutInput(tables.Summary)},
+		{"compare", "what differs between two sets of runs beyond noise", withoutInput(tables.Compare)},
 		{"foreground", "what generating does to the program in front", foregroundTest},
 	}
 }

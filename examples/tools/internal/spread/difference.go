@@ -116,7 +116,7 @@ func (d *difference) clearest() float64 {
 
 // The number of ways to exchange that are tried; fewer where there are thousands of measurements.
 const (
-	manyWays = 5000
+	manyWays = 2000
 	someWays = 500
 	work     = 4_000_000 // measurements that are exchanged altogether, about
 )

@@ -2,10 +2,13 @@ package results
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
 // Change is a metric of a Config that differs beyond noise between one cell and the next: of two commits, or of two programs.
@@ -13,36 +16,99 @@ type Change struct {
 	From   int    `json:"from"` // index of the cell
 	To     int    `json:"to"`   // index of the cell
 	Metric int    `json:"metric"`
-	Ratio  number `json:"ratio"` // after ÷ before
+	Ratio  number `json:"ratio"` // after ÷ before; 0 where there is none, since a value is 0: then the medians tell
 	Low    number `json:"low"`
 	High   number `json:"high"`
+	Before number `json:"before"` // median
+	After  number `json:"after"`  // median
 	Worse  bool   `json:"worse"`
 }
 
-// changes compares each cell with the one before it, and returns what differs beyond noise, the largest first, with how many
-// comparisons were made.
-func changes(o *Overview, members [][]*summary) (found []Change, compared int) {
+// Compared counts the comparisons that changes were looked for in.
+type Compared struct {
+	All int `json:"all"`
+	Few int `json:"few"` // of which there were too few runs to tell anything
+}
+
+// leastChange is the part below which a change is not worth telling, however certain it is: the suite's compare has the same.
+const leastChange = 0.02
+
+// step is from which commit and program to which: comparisons of one step are judged together, like one call of the suite's compare.
+type step struct {
+	fromCommit, toCommit   int
+	fromProgram, toProgram string
+}
+
+// comparisons remembers what came of comparing some samples, by the samples. Comparing takes the most time of all that an overview needs, and
+// while a suite runs only those of the newest commit are new.
+type comparisons map[[sha256.Size]byte][]spread.Change
+
+// compare is spread.CompareAll, unless old knows the result; it is in c afterwards.
+func (c comparisons) compare(old comparisons, samples []spread.Sample) []spread.Change {
+	h := sha256.New()
+	number := func(x uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, x)) }
+	for _, s := range samples {
+		for _, values := range [][]float64{s.Before, s.After} {
+			number(uint64(len(values)))
+			for _, v := range values {
+				number(math.Float64bits(v))
+			}
+		}
+		number(uint64(len(s.Kind)))
+		h.Write([]byte(s.Kind))
+	}
+	key := [sha256.Size]byte(h.Sum(nil))
+	result, ok := old[key]
+	if !ok {
+		result = spread.CompareAll(samples)
+	}
+	c[key] = result
+	return result
+}
+
+// changes compares each cell with the one before it, and returns what differs beyond noise, the largest first, and all comparisons for the
+// next time.
+func changes(o *Overview, members [][]*summary, old comparisons) (found []Change, compared Compared, all comparisons) {
+	all = comparisons{}
 	found = []Change{}
+	steps := map[step][]Change{} // to be filled in
 	for to, from := range predecessors(o, members) {
 		if from < 0 {
 			continue
 		}
-		for i, m := range runs.Metrics {
-			before, after := valuesOf(members[from], i), valuesOf(members[to], i)
-			if len(before) == 0 || len(after) == 0 {
-				continue
+		s := step{o.Cells[from].Commit, o.Cells[to].Commit, members[from][0].config.Program, members[to][0].config.Program}
+		for i := range runs.Metrics {
+			if o.Cells[from].Metrics[i] != nil && o.Cells[to].Metrics[i] != nil {
+				steps[s] = append(steps[s], Change{From: from, To: to, Metric: i})
 			}
-			compared++
-			ratio, low, high, certain := compare(before, after)
-			if !certain {
-				continue
-			}
-			worse := m.Better > 0 && ratio < 1 || m.Better < 0 && ratio > 1
-			found = append(found, Change{from, to, i, number(ratio), number(low), number(high), worse})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Change) int { return cmp.Compare(size(b.Ratio), size(a.Ratio)) })
-	return found, compared
+	for _, list := range steps {
+		samples := make([]spread.Sample, len(list))
+		for i, c := range list {
+			samples[i] = spread.Sample{Before: valuesOf(members[c.From], c.Metric), After: valuesOf(members[c.To], c.Metric),
+				Kind: runs.Metrics[c.Metric].Name, Least: leastChange}
+		}
+		compared.All += len(list)
+		for i, result := range all.compare(old, samples) {
+			if result.Few {
+				compared.Few++
+			}
+			if !result.Certain {
+				continue
+			}
+			c := list[i]
+			c.Ratio, c.Low, c.High = number(result.Ratio), number(result.Low), number(result.High)
+			c.Before, c.After = number(result.Before.Median), number(result.After.Median)
+			more := result.Ratio > 1 || result.Ratio == 0 && c.After > c.Before
+			c.Worse = more == (runs.Metrics[c.Metric].Better < 0)
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(size(b.Ratio), size(a.Ratio)), cmp.Compare(a.To, b.To), cmp.Compare(a.Metric, b.Metric))
+	})
+	return found, compared, all
 }
 
 // size is how far a ratio is from 1, in either direction alike.

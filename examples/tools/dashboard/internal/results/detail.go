@@ -65,7 +65,7 @@ func detailOf(key string, r *runs.Run, points int) *Detail {
 	})
 	for _, i := range thin(len(r.Evictions), points/2, func(i int) []float64 { return []float64{r.Evictions[i].Took, float64(r.Evictions[i].Bytes)} }) {
 		e := r.Evictions[i]
-		e.At, e.Took = math.Round(e.At*1e6)/1e6, math.Round(e.Took*1e6)/1e6 // what the clock tells at most
+		e.At, e.Took = micro(e.At), micro(e.Took)
 		e.Reason = clip(e.Reason, 200)
 		d.Evictions = append(d.Evictions, e)
 	}
@@ -94,6 +94,9 @@ func fewOperations(list []runs.Operation) []runs.Operation {
 			others.Calls += o.Calls
 			others.Seconds += o.Seconds
 		}
+		if !finite(others.Seconds) {
+			others.Seconds = 0 // JSON has no infinity
+		}
 		list = append(list[:mostOperations-1], others)
 	}
 	for i := range list {
@@ -101,6 +104,14 @@ func fewOperations(list []runs.Operation) []runs.Operation {
 		o.Name, o.Shape, o.Type = clip(o.Name, 100), clip(o.Shape, 100), clip(o.Type, 50)
 	}
 	return list
+}
+
+// micro rounds to millionths, finer than which no clock tells; what is too large for that stays.
+func micro(x float64) float64 {
+	if rounded := math.Round(x*1e6) / 1e6; finite(rounded) {
+		return rounded
+	}
+	return x
 }
 
 // series makes a Series of n points, of which at returns the time and the values.

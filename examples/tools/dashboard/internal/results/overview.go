@@ -23,7 +23,7 @@ type Overview struct {
 	Cells    []Cell    `json:"cells"`
 	Gaps     []number  `json:"gaps"` // which parts of the gaps Cell.Gaps bounds
 	Changes  []Change  `json:"changes"`
-	Compared int       `json:"compared"` // how many comparisons Changes were chosen from
+	Compared Compared  `json:"compared"`
 	Notices  []Notice  `json:"notices"`
 }
 
@@ -95,7 +95,7 @@ type Notice struct {
 // gapParts are the parts of the gaps between tokens whose bounds the page draws.
 var gapParts = []number{0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
 
-// summarize makes the overview of what is known.
+// summarize makes the overview of what is known. The caller holds the lock.
 func (s *Store) summarize() *Overview {
 	list, keys := s.ordered()
 	o := &Overview{
@@ -152,7 +152,7 @@ func (s *Store) summarize() *Overview {
 	for i := range o.Cells {
 		o.Cells[i].fill(members[i])
 	}
-	o.Changes, o.Compared = changes(o, members)
+	o.Changes, o.Compared, s.compared = changes(o, members, s.compared)
 	return o
 }
 

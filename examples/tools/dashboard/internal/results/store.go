@@ -36,6 +36,7 @@ type Store struct {
 	notices  []Notice         // of the last look
 	looked   time.Time        // when that was; zero: never
 	overview *Encoded         // of known and notices; nil: to be made
+	compared comparisons      // for the overview that was made last
 }
 
 // folder is a folder of runs, and what it is called in the keys of its runs.

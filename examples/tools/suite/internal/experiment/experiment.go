@@ -128,10 +128,10 @@ func (e *experiment) load(ctx context.Context) (closeModel func() error, err err
 	began := time.Now()
 	b, err := choice.OpenBackend()
 	if err != nil {
-		return nil, fmt.Errorf("backend %q: %w", c.Backend, err)
+		return nil, err // it begins with backend
 	}
 	if e.model, err = choice.LoadOn(ctx, b, io.Discard); err != nil {
-		return nil, errors.Join(fmt.Errorf("model %s: %w", c.Model, err), b.Close())
+		return nil, errors.Join(fmt.Errorf("model: %w", err), b.Close())
 	}
 	e.run.Load = time.Since(began).Seconds()
 	e.run.Weights = e.model.MemoryUsage().Weights

@@ -99,7 +99,7 @@ func newPolicy(c *runs.Config) (eviction.Policy, error) {
 	}
 	p, err := eviction.ByName(c.Policy, o)
 	if err != nil {
-		return nil, fmt.Errorf("policy %q with a window of %d: %w", c.Policy, c.Window, err)
+		return nil, fmt.Errorf("policy and window: %w", err)
 	}
 	return p, nil
 }

@@ -29,7 +29,7 @@ func Flags(f *cli.Flags, shipped fs.FS) func() (*Matrix, error) {
 		}
 		f.Var(given[k.name], k.name, usage)
 	}
-	f.Strings(&skip, "skip", "leave out combinations with `AXIS=VALUE,…`, such as backend=opencl,kv=f32; may be repeated")
+	f.Strings(&skip, "skip", "leave out combinations with `AXIS=VALUE,…`, such as backend=opencl,kv=f32; of an axis that is named twice, either value; may be repeated")
 	return func() (*Matrix, error) {
 		if file != "" {
 			err := m.open(file, shipped)

@@ -26,7 +26,7 @@ type value interface {
 // keys lists the keys.
 func (m *Matrix) keys() []key {
 	return []key{
-		{"models", "names", "pebble or flint, which are embedded, or paths of .gguf files and Hugging Face folders", &texts{&m.Models, ""}},
+		{"models", "names", "of models: pebble and flint are embedded, others are paths of .gguf files and Hugging Face folders", &texts{&m.Models, ""}},
 		{"weights", "types", "to convert the weights to: q4_0, q4_1, q8_0, f16, bf16, f32; stored: as they are in the file", &texts{&m.Weights, "stored"}},
 		{"backends", "names", "of what computes: cpu, opencl (in programs built with -tags opencl)", &texts{&m.Backends, ""}},
 		{"threads", "numbers", "of threads to compute with; 0: one for each processor", &integers{&m.Threads}},
@@ -39,7 +39,7 @@ func (m *Matrix) keys() []key {
 		{"handicaps", "parts", "by which each token is made slower: 0,0.1 plants a tenth, to try the comparison", &decimals{&m.Handicaps}},
 		{"programs", "programs", "that compute, in turn, as LABEL=PATH: base=./suite_old,new= compares an older suite with this one", &texts{&m.Programs, ""}},
 		{"profile", "", "time the operations too, in a pass of their own", &boolean{&m.Profile}},
-		{"questions", "file", "of questions to answer, to measure accuracy", &text{&m.Questions}},
+		{"questions", "file", "of questions to answer, to measure accuracy; pebble: those that are embedded", &text{&m.Questions}},
 		{"skills", "names", "of the questions that are asked; none: all of the file", &texts{&m.Skills, ""}},
 		{"asked", "number", "of questions of each skill", &integer{&m.Asked}},
 	}

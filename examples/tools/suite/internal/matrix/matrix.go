@@ -32,7 +32,7 @@ type Matrix struct {
 	Questions string    `json:"questions,omitempty"`
 	Skills    []string  `json:"skills,omitempty"` // of the questions, asked in each run: no axis
 	Asked     int       `json:"asked,omitempty"`
-	Skip      []string  `json:"skip,omitempty"` // AXIS=VALUE,AXIS=VALUE: combinations with all of these values are left out
+	Skip      []string  `json:"skip,omitempty"` // AXIS=VALUE,AXIS=VALUE: combinations with these values are left out
 }
 
 // standard returns the matrix of a single run, which is what is not said otherwise.

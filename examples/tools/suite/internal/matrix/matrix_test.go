@@ -33,6 +33,8 @@ func TestConfigs(t *testing.T) {
 			[]string{"cpu f16 sliding 64 0 256 ", "cpu f16 sliding 64 4 256 ", "cpu f16 h2o 64 0 256 "}},
 		{"skip", `{"backends": ["cpu", "opencl"], "prompts": [8, 16], "skip": ["backend=opencl,prompt=8", "backend=cpu, prompt=16"]}`,
 			[]string{"cpu f16 none 0 0 8 ", "opencl f16 none 0 0 16 "}},
+		{"skip either", `{"backends": ["cpu", "opencl"], "prompts": [8, 16, 32], "skip": "prompt=8,prompt=32,backend=opencl"}`,
+			[]string{"cpu f16 none 0 0 8 ", "cpu f16 none 0 0 16 ", "cpu f16 none 0 0 32 ", "opencl f16 none 0 0 16 "}},
 		{"a value twice", `{"prompts": [8, 8]}`, []string{"cpu f16 none 0 0 8 "}},
 		{"programs", `{"programs": ["base=/old", "new="]}`, []string{"cpu f16 none 0 0 256 base", "cpu f16 none 0 0 256 new"}},
 	} {

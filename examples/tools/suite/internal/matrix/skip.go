@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// rule leaves out what has all of its values.
+// rule leaves out what has all of its values; of an axis that it names several times, one of them.
 type rule []condition
 
 type condition struct {
@@ -17,7 +17,13 @@ type condition struct {
 }
 
 func (r rule) matches(c *runs.Config) bool {
-	return !slices.ContainsFunc(r, func(d condition) bool { return d.axis.Of(c) != d.value })
+	for _, d := range r {
+		one := func(e condition) bool { return e.axis.Name == d.axis.Name && e.axis.Of(c) == e.value }
+		if !slices.ContainsFunc(r, one) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *Matrix) rules() (list []rule, err error) {

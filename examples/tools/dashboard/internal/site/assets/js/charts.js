@@ -25,17 +25,21 @@ function draw(label, options, marks) {
 }
 
 // swatch is a series' sign in a legend.
-function swatch(i, hollow) {
+function swatch(i) {
   const picture = d3.create('svg').attr('viewBox', '-6 -6 12 12').attr('aria-hidden', 'true');
   const shape = { circle: d3.symbolCircle, square: d3.symbolSquare, triangle: d3.symbolTriangle, diamond: d3.symbolDiamond, star: d3.symbolStar, cross: d3.symbolCross, wye: d3.symbolWye, hexagon: d3.symbolSquare2 }[symbol(i)];
-  picture.append('path').attr('d', d3.symbol(shape, 60)()).attr('fill', hollow ? 'none' : colour(i)).attr('stroke', colour(i));
+  picture.append('path').attr('d', d3.symbol(shape, 60)()).attr('fill', colour(i));
   return picture.node();
 }
 
-// legend says which colour and shape is whose; nothing where there is only one.
-function legend(layout) {
+// legend says which colour, and with shapes which shape, is whose; nothing where there is only one.
+function legend(layout, shapes) {
   if (!layout.series) return null;
-  return h('ul', { class: 'legend', 'aria-label': layout.series.title }, layout.names.map((name, i) => h('li', null, swatch(i), short(shown(layout.series, name), 60))));
+  return h('ul', { class: 'legend', 'aria-label': layout.series.title }, layout.names.map((name, i) => {
+    const sign = shapes ? swatch(i) : h('span', { class: 'bar', 'aria-hidden': 'true' });
+    if (!shapes) sign.style.background = colour(i);
+    return h('li', null, sign, short(shown(layout.series, name), 60));
+  }));
 }
 
 // fit divides a width into as many equal columns as panels of a least width have room, and says how wide one is.
@@ -52,8 +56,16 @@ function grid(columns, each, figures) {
   return element;
 }
 
-function panelFigure(title, picture) {
-  return h('figure', { class: 'panel' }, title && h('figcaption', { title }, title), picture);
+// toPaint lists the pictures of the page that are not drawn yet, each with what is to be called for it. main.js works it off piece by piece, so
+// that a page with many pictures answers meanwhile.
+let toPaint = [];
+
+// panelFigure is a figure of a height whose picture paint will make.
+function panelFigure(title, height, paint) {
+  const place = h('div');
+  place.style.minHeight = `${height}px`;
+  toPaint.push(() => place.replaceChildren(paint()));
+  return h('figure', { class: 'panel' }, title && h('figcaption', { title }, title), place);
 }
 
 // points lists what a panel draws of a metric: a cell's interval with its series and its place along x.
@@ -76,18 +88,35 @@ function mostOf(cells, metric) {
   return d3.max(cells, (cell) => cell.metrics[metric.index]?.[3]) || 1;
 }
 
-// scaleOf is what panels of a metric share.
-function scaleOf(metric, cells, wide) {
-  const axis = { label: null, grid: false, nice: true };
-  if (metric.percent) return { ...axis, domain: [0, 1], nice: false, ticks: 5, tickFormat: (value) => `${Math.round(100 * value)}` };
-  return { ...axis, domain: [0, mostOf(cells, metric)], zero: true, ticks: wide ? 5 : 4, tickFormat: (value) => figure(value) };
+// scaleOf is the axis of a metric: from zero and the same for all panels of the cells; or, close up, only as long as a panel's points need.
+function scaleOf(metric, cells, close) {
+  const axis = {
+    label: metric.percent ? '%' : metric.unit || metric.title, labelAnchor: 'top', labelArrow: 'none', labelOffset: 38,
+    ticks: metric.percent ? 5 : 4, nice: !metric.percent, tickSize: 0, tickFormat: (value) => (metric.percent ? digits3.format(100 * value) : close ? digits4.format(value) : figure(value)),
+  };
+  if (!close) return { ...axis, domain: metric.percent ? [0, 1] : [0, mostOf(cells, metric)] };
+  const values = cells.map((cell) => cell.metrics[metric.index]).filter(Boolean);
+  const [low, high] = [d3.min(values, (d) => d[2]) ?? 0, d3.max(values, (d) => d[3]) ?? 1];
+  const room = 0.08 * (high - low || Math.abs(high) || 1);
+  return { ...axis, domain: [low - room, high + room] };
+}
+
+// isClose tells how a state wants axes to be: a view says what it is without a wish.
+function isClose(state, usually) {
+  return state.scale ? state.scale === 'close' : usually;
 }
 
 const gridMark = () => Plot.gridY({ stroke: 'var(--grid)', strokeOpacity: 1 });
-const ground = () => Plot.ruleY([0], { stroke: 'var(--edge)' });
+const ground = (close) => !close && Plot.ruleY([0], { stroke: 'var(--edge)' });
 
-// bars draws a metric along an axis: a bar to the median, and a line over the interval.
-function bars(r, layout, panel, metric, width, open) {
+// The heights of pictures.
+const barsHeight = 204;
+const linesHeight = 214;
+const stripHeight = 30;
+
+// bars draws a metric along an axis: a bar to the median, and a line over the interval. Close up, where a bar's length would say nothing, the
+// median is a line.
+function bars(r, layout, panel, metric, width, close, open) {
   const list = points(layout, panel.cells, metric);
   const slots = d3.rollup(list, (members) => members.length, (d) => d.at);
   const most = d3.max(slots.values()) || 1;
@@ -104,18 +133,18 @@ function bars(r, layout, panel, metric, width, open) {
   }
   const room = Math.max(3, Math.floor((width - 52) / layout.xs.length / 6.4));
   return draw(summaryOf(layout, panel, metric, list), {
-    width, height: 190, open: (d) => open(d.cell),
+    width, height: barsHeight, marginTop: 22, open: (d) => open(d.cell),
     x: { type: 'linear', domain: [-0.5, layout.xs.length - 0.5], label: null, ticks: [] },
-    y: scaleOf(metric, layout.cells),
+    y: scaleOf(metric, close ? panel.cells : layout.cells, close),
   }, [
     gridMark(),
     Plot.axisX(layout.xs.map((_, i) => i), { tickSize: 0, label: layout.x?.title ?? null, labelAnchor: 'center', labelArrow: 'none', labelOffset: 30, tickFormat: (i) => (layout.x ? short(shown(layout.x, layout.xs[i]), room) : '') }),
-    Plot.rect(list, { x1: 'x1', x2: 'x2', y1: 0, y2: 'value', fill: 'fill', fillOpacity: 0.3 }),
+    Plot.rect(list, close ? { x1: 'x1', x2: 'x2', y1: 'low', y2: 'high', fill: 'fill', fillOpacity: 0.2 } : { x1: 'x1', x2: 'x2', y1: 0, y2: 'value', fill: 'fill', fillOpacity: 0.32 }),
     Plot.ruleY(list, { x1: 'x1', x2: 'x2', y: 'value', stroke: 'fill', strokeWidth: 2 }),
     Plot.ruleX(list, { x: 'x', y1: 'low', y2: 'high', stroke: 'fill', strokeWidth: 2 }),
-    ground(),
+    ground(close),
     Plot.tip(list, Plot.pointerX({ x: 'x', y: 'value', title: 'title', ...tip })),
-  ]);
+  ].filter(Boolean));
 }
 
 // tipOf is what is told of a point: which cell it is, and its interval.
@@ -152,7 +181,7 @@ function lines(r, layout, panel, metric, width, open) {
   for (const d of full) d.window = domain[1];
   limited.sort((a, b) => a.window - b.window);
   return draw(summaryOf(layout, panel, metric, list), {
-    width, height: 190, open: (d) => open(d.cell),
+    width, height: linesHeight, marginTop: 22, open: (d) => open(d.cell),
     x: { type: 'log', domain, label: null, ticks: [] },
     y: scaleOf(metric, layout.cells),
   }, [
@@ -160,7 +189,7 @@ function lines(r, layout, panel, metric, width, open) {
     Plot.axisX(windows, { tickSize: 4, label: 'window, slots', labelAnchor: 'center', labelArrow: 'none', labelOffset: 30, tickFormat: (value) => String(value) }),
     ground(),
     Plot.ruleY(full, { y: 'value', stroke: 'var(--quiet)', strokeDasharray: '5 4' }),
-    Plot.text(full.slice(0, 1), { y: 'value', text: () => 'full cache', frameAnchor: 'left', dx: 4, dy: metric.percent ? 9 : -7, fill: 'var(--quiet)', textAnchor: 'start', stroke: 'var(--ground)', strokeWidth: 3 }),
+    Plot.text(full.slice(0, 1), { y: 'value', text: () => 'full cache', frameAnchor: 'left', dx: 4, dy: metric.better < 0 ? 8 : -7, fill: 'var(--quiet)', textAnchor: 'start', stroke: 'var(--ground)', strokeWidth: 3 }),
     Plot.line(limited, { x: 'window', y: 'value', z: 'z', stroke: 'stroke', strokeWidth: 1.75 }),
     Plot.ruleX(limited, { x: 'window', y1: 'low', y2: 'high', stroke: 'stroke', strokeWidth: 2 }),
     Plot.dot(limited, { x: 'window', y: 'value', fill: 'stroke', symbol: 'symbol', r: 3.5 }),
@@ -186,8 +215,9 @@ function tradeoff(r, layout, panel, across, up, width, open) {
   }
   list.sort((a, b) => a.window - b.window || a.across - b.across);
   const most = d3.max(layout.cells, (cell) => cell.metrics[across.index]?.[3]) || 1;
+  const labelled = [...d3.rollup(list, (members) => d3.greatest(members, (d) => d.value), (d) => d.label).values()]; // the highest of each window
   return draw(summaryOf({ ...layout, x: { title: across.title } }, panel, up, list), {
-    width, height: 210, marginTop: 14, marginRight: 16, open: (d) => open(d.cell),
+    width, height: linesHeight, marginTop: 22, marginRight: 16, open: (d) => open(d.cell),
     x: { label: null, domain: [0, most], nice: true },
     y: scaleOf(up, layout.cells),
   }, [
@@ -198,14 +228,13 @@ function tradeoff(r, layout, panel, across, up, width, open) {
     Plot.ruleX(list, { x: 'across', y1: 'low', y2: 'high', stroke: 'stroke', strokeWidth: 2 }),
     Plot.ruleY(list, { y: 'value', x1: 'left', x2: 'right', stroke: 'stroke', strokeWidth: 2 }),
     Plot.dot(list, { x: 'across', y: 'value', fill: 'stroke', symbol: 'symbol', r: 3.5 }),
-    Plot.text(list, { x: 'across', y: 'value', text: 'label', dy: -9, fill: 'var(--quiet)', fontSize: 10, stroke: 'var(--ground)', strokeWidth: 3 }),
+    Plot.text(labelled, { x: 'across', y: 'value', text: 'label', dy: -9, fill: 'var(--quiet)', fontSize: 10, stroke: 'var(--ground)', strokeWidth: 3 }),
     Plot.tip(list, Plot.pointer({ x: 'across', y: 'value', title: 'title', maxRadius: 60, ...tip })),
   ]);
 }
 
 // strips draws the distribution of the gaps between tokens, a strip for each cell.
 function strips(r, rows, domain, width, open) {
-  const high = 30;
   const at = (part) => r.gaps.indexOf(part);
   for (const [i, row] of rows.entries()) {
     row.y = i;
@@ -218,7 +247,7 @@ function strips(r, rows, domain, width, open) {
     row.title = `${row.label}\nmedian ${figure(row.middle)} ms\nmiddle half ${figure(row.low)} to ${figure(row.high)} ms\n98 of 100 ${figure(row.least)} to ${figure(row.most)} ms\nlongest ${figure(row.worst)} ms`;
   }
   return draw(`Time between tokens, in milliseconds: the distributions of ${rows.length} settings`, {
-    width, height: rows.length * high + 46, marginLeft: 8, marginTop: 4, marginBottom: 36, open: (d) => open(d.cell),
+    width, height: rows.length * stripHeight + 46, marginLeft: 8, marginTop: 4, marginBottom: 36, open: (d) => open(d.cell),
     x: { type: 'log', domain, label: null },
     y: { type: 'linear', domain: [rows.length - 0.3, -0.7], axis: null },
   }, [
@@ -234,35 +263,35 @@ function strips(r, rows, domain, width, open) {
 }
 
 // history draws a metric over commits, a line for each series, with a ring where it changed beyond noise.
-function history(r, layout, panel, metric, changes, width, open) {
+function history(r, layout, panel, metric, changes, width, close, open) {
   const list = points(layout, panel.cells, metric);
   for (const d of list) {
     d.stroke = colour(d.series);
     d.symbol = symbol(d.series);
     d.z = `${d.series} ${d.cell.config} ${d.cell.machine}`;
     d.change = changes.get(d.cell.index);
-    d.title = tipOf(r, layout, d, metric) + (d.change ? `\n${change(d.change.ratio)} since the commit before` : '');
+    d.title = tipOf(r, layout, d, metric) + (d.change ? `\n${changed(metric, d.change)} since the commit before` : '');
   }
   const marked = list.filter((d) => d.change);
   const room = Math.max(4, Math.floor((width - 52) / layout.xs.length / 6.6));
   return draw(`${summaryOf(layout, panel, metric, list)}; ${marked.length} of them changed beyond noise`, {
-    width, height: 210, open: (d) => open(d.cell),
+    width, height: linesHeight, marginTop: 22, open: (d) => open(d.cell),
     x: { type: 'linear', domain: [-0.4, layout.xs.length - 0.6], label: null, ticks: [] },
-    y: scaleOf(metric, layout.cells),
+    y: scaleOf(metric, close ? panel.cells : layout.cells, close),
   }, [
     gridMark(),
-    Plot.axisX(layout.xs.map((_, i) => i), { tickSize: 4, label: 'commit', labelAnchor: 'center', labelArrow: 'none', labelOffset: 30, tickFormat: (i) => layout.xs[i].slice(0, Math.min(room, 10)) }),
-    ground(),
+    Plot.axisX(layout.xs.map((_, i) => i), { tickSize: 4, label: 'commit', labelAnchor: 'center', labelArrow: 'none', labelOffset: 30, tickFormat: (i) => layout.xs[i].slice(0, Math.min(room, 7)) }),
+    ground(close),
     Plot.line(list, { x: 'at', y: 'value', z: 'z', stroke: 'stroke', strokeWidth: 1.75 }),
     Plot.ruleX(list, { x: 'at', y1: 'low', y2: 'high', stroke: 'stroke', strokeWidth: 2 }),
     Plot.dot(list, { x: 'at', y: 'value', fill: 'stroke', symbol: 'symbol', r: 3 }),
     Plot.dot(marked, { x: 'at', y: 'value', stroke: (d) => (d.change.worse ? 'var(--worse)' : 'var(--better)'), strokeWidth: 2, r: 8 }),
     Plot.tip(list, Plot.pointer({ x: 'at', y: 'value', title: 'title', maxRadius: 60, ...tip })),
-  ]);
+  ].filter(Boolean));
 }
 
 // timeline draws a value over a run's time. Events are marked across it.
-function timeline(label, list, { width, height, domain, from = 0, phase, step, events = [] }) {
+function timeline(label, list, { width, height, domain, from = 0, phase, named, step, events = [] }) {
   const most = d3.max(list, (d) => d.value) || 1;
   const least = from === null ? d3.min(list, (d) => d.value) ?? 0 : from;
   const top = most + 0.12 * (most - least || most);
@@ -272,10 +301,10 @@ function timeline(label, list, { width, height, domain, from = 0, phase, step, e
     x: { domain, label: null }, y: { domain: [least, top], label: null, nice: from === null },
   }, [
     phase && Plot.rect([phase], { x1: (d) => d[0], x2: (d) => d[1], y1: least, y2: top, fill: 'var(--quiet)', fillOpacity: 0.1 }),
-    phase && Plot.text([phase], { x: (d) => (d[0] + d[1]) / 2, text: () => 'prompt', frameAnchor: 'bottom', dy: -3, fill: 'var(--quiet)' }),
+    phase && named && Plot.text([phase], { x: (d) => (d[0] + d[1]) / 2, text: () => 'prompt', frameAnchor: 'bottom', dy: -4, fill: 'var(--quiet)' }),
     Plot.gridY({ ticks: 4, stroke: 'var(--grid)', strokeOpacity: 1 }),
     Plot.axisY({ ticks: 4, tickSize: 0, tickFormat: (value) => figure(value), label: null }),
-    Plot.axisX({ tickSize: 4, ticks: Math.max(3, Math.floor(width / 90)), label: 'seconds since the run began', labelAnchor: 'center', labelArrow: 'none', labelOffset: 32, tickFormat: (value) => figure(value) }),
+    Plot.axisX({ tickSize: 4, ticks: Math.max(3, Math.floor(width / 90)), label: 'seconds since the run began', labelAnchor: 'right', labelArrow: 'none', labelOffset: 32, tickFormat: (value) => figure(value) }),
     Plot.ruleX(events, { x: 'at', stroke: 'stroke', strokeOpacity: 0.35 }),
     Plot.line(list, { x: 'at', y: 'value', stroke: 'var(--s0)', strokeWidth: 1.5, curve: step ? 'step-after' : 'linear' }),
     list.length <= 240 && Plot.dot(list, { x: 'at', y: 'value', fill: 'var(--s0)', r: 1.75 }),
@@ -286,7 +315,6 @@ function timeline(label, list, { width, height, domain, from = 0, phase, step, e
 
 // shares draws which operations took the time of a part of a run.
 function shares(profile, width) {
-  const high = 30;
   const total = profile.seconds || d3.sum(profile.operations, (d) => d.seconds) || 1;
   const rows = profile.operations.map((operation, i) => ({
     y: i, milliseconds: 1e3 * operation.seconds,
@@ -298,7 +326,7 @@ function shares(profile, width) {
       + (operation.of_limit ? `\n${digits3.format(100 * operation.of_limit)} % of what the machine could` : ''),
   }));
   return draw(`Operations of the ${profile.part}, in milliseconds: ${rows.slice(0, 3).map((d) => `${d.label} ${d.share}`).join(', ')}`, {
-    width, height: rows.length * high + 46, marginLeft: 8, marginRight: 44, marginTop: 4, marginBottom: 36,
+    width, height: rows.length * stripHeight + 46, marginLeft: 8, marginRight: 52, marginTop: 4, marginBottom: 36,
     x: { label: null, domain: [0, d3.max(rows, (d) => d.milliseconds) || 1] },
     y: { type: 'linear', domain: [rows.length - 0.4, -0.75], axis: null },
   }, [

@@ -1,6 +1,7 @@
 // How numbers and names are written.
 
 const digits3 = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+const digits2 = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 const digits4 = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -19,7 +20,7 @@ function measure(metric, value) {
 // within writes half an interval's width as a part of its median.
 function within([n, median, low, high]) {
   if (n < 2 || !median || low === high) return '';
-  return `± ${digits3.format((100 * (high - low)) / 2 / Math.abs(median))} %`;
+  return `± ${digits2.format((100 * (high - low)) / 2 / Math.abs(median))} %`;
 }
 
 // interval writes what a tip tells of a median.
@@ -40,6 +41,11 @@ function axisOf(metric) {
 function change(ratio) {
   const part = 100 * (ratio - 1);
   return `${part < 0 ? '−' : '+'}${digits3.format(Math.abs(part))} %`;
+}
+
+// changed writes a change: in per cent, or where there is no ratio, as what was and what is.
+function changed(metric, d) {
+  return d.ratio ? change(d.ratio) : `${measure(metric, d.before)} → ${measure(metric, d.after)}`;
 }
 
 // bytes writes a number of bytes.

@@ -2,13 +2,14 @@
 
 function oneRun(c) {
   const { r, state } = c;
-  const cells = visible(r, state, true);
+  const cells = visible(r, state);
   let index = r.runs.findIndex((run) => run.key === state.run);
   if (index < 0 && state.run) {
     return [h('div', { class: 'empty' }, h('h2', null, 'This run is not there'), h('p', null, `No result is called “${short(state.run, 120)}”. `, h('a', { href: address(other(state, { run: '' })) }, 'Show another')))];
   }
   if (index < 0) {
-    const first = cells.find((cell) => cell.newest && cell.runs.some((i) => !r.runs[i].error)) ?? cells[0];
+    const evictions = metricNamed(r, 'evictions').index;
+    const first = d3.greatest(cells, (cell) => (cell.failed < cell.runs.length ? 1 : 0) + (cell.metrics[evictions]?.[1] ? 1 : 0)); // one with evictions has most to show
     if (!first) return [nothing(r, state)];
     index = first.runs.find((i) => !r.runs[i].error) ?? first.runs[0];
   }
@@ -93,7 +94,7 @@ function timelines(c, detail) {
   const row = (title, unit, series, list, options) => {
     if (!list.length || list.every((d) => !d.value)) return;
     const thinned = series.points.length < series.of && ` – ${whole.format(series.points.length)} of ${whole.format(series.of)} points, the least and the largest of each stretch among them`;
-    rows.push(h('figure', { class: 'panel' }, h('figcaption', null, title, h('small', { class: 'quiet' }, ` ${unit}${thinned || ''}`)), timeline(`${title}, ${unit}`, list, { ...common, height: 130, ...options })));
+    rows.push(h('figure', { class: 'panel' }, h('figcaption', null, title, h('small', null, ` ${unit}${thinned || ''}`)), timeline(`${title}, ${unit}`, list, { ...common, height: 130, named: !rows.length, ...options })));
   };
   const pick = (series, i, scale, title) => series.points.map((d) => ({ at: d[0], value: scale * d[i], title: title(d) }));
   row('Time between tokens', 'ms', gaps, pick(gaps, 1, 1, (d) => `${figure(d[1])} ms\nat ${figure(d[0])} s`), { height: 220, events });
@@ -106,12 +107,12 @@ function timelines(c, detail) {
   return [h('section', { class: 'section', id: 'timeline' }, h('h2', null, 'Timeline'),
     detail.evicted > 0 && h('ul', { class: 'legend', 'aria-label': 'evictions' }, kinds.map((kind, i) => h('li', null, swatch(i + 1), `eviction: ${short(kind || 'no reason told', 60)} (${evictions.filter((d) => d.reason === kind).length})`)),
       detail.evicted > evictions.length && h('li', { class: 'quiet' }, `${evictions.length} of ${whole.format(detail.evicted)} evictions are drawn, the longest and the largest of each stretch`)),
-    rows)];
+    h('div', { class: 'panels' }, rows))];
 }
 
 function profiles(c, detail) {
   if (!detail.profiles.length) return null;
   const { columns, each } = fit(c.width, detail.profiles.length, 380);
-  return h('section', { class: 'section', id: 'profile' }, h('h2', null, 'Operations', h('small', null, ' timed in a pass of their own')),
-    grid(columns, each, detail.profiles.map((profile) => panelFigure(`${profile.part}: ${seconds(profile.seconds)}`, shares(profile, each)))));
+  return h('section', { class: 'section', id: 'profile' }, h('h2', null, 'Operations', h('small', null, ' parts of the time, measured in a pass of their own')),
+    grid(columns, each, detail.profiles.map((profile) => h('figure', { class: 'panel' }, h('figcaption', null, `${profile.part}: ${seconds(profile.seconds)}`), shares(profile, each)))));
 }

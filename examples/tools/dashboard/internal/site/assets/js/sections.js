@@ -17,6 +17,7 @@ function controls(r, state, layout, go, which, extra) {
     extra,
     which.x && options.length > 0 && select('control-x', 'Along the axis', options, layout.x?.name ?? '', (x) => go(other(state, { x }))),
     which.series && options.length > 0 && select('control-series', 'Colours', [['none', 'one colour'], ...options], layout.series?.name ?? 'none', (series) => go(other(state, { series }))),
+    which.scale && select('control-scale', 'Scale', [['zero', 'from zero, the same in all panels'], ['close', 'close up, each panel its own']], isClose(state, which.scale === 'close') ? 'close' : 'zero', (scale) => go(other(state, { scale }))),
     which.panels && options.length > 0 && select('control-panels', 'Panels', [['all', 'whatever else differs'], ...options], state.panels || 'all', (panels) => go(other(state, { panels: panels === 'all' ? '' : panels }))));
 }
 
@@ -33,20 +34,20 @@ function alongNote(r, layout) {
 }
 
 // panelsOf is a section: a metric, drawn in a panel for each part of the layout.
-function panelsOf(title, unit, layout, width, least, paint, has) {
+function panelsOf(title, unit, layout, width, least, height, paint, has) {
   const panels = layout.panels.filter((panel) => !has || panel.cells.some(has));
   const few = panels.slice(0, mostPanels);
   const { columns, each } = fit(width, few.length, least);
   return h('section', { class: 'section' },
     h('h2', null, title, unit && h('small', null, ` ${unit}`)),
-    few.length ? grid(columns, each, few.map((panel) => panelFigure(panel.title, paint(panel, each)))) : h('p', { class: 'quiet' }, 'Nothing of this was measured in the runs that are shown.'),
+    few.length ? grid(columns, each, few.map((panel) => panelFigure(panel.title, height, () => paint(panel, each)))) : h('p', { class: 'quiet' }, 'Nothing of this was measured in the runs that are shown.'),
     panels.length > few.length && h('p', { class: 'quiet' }, `${panels.length - few.length} more panels are not drawn: choose with the filters.`));
 }
 
 // metricSection is panelsOf for a metric.
-function metricSection(layout, metric, width, least, paint) {
+function metricSection(layout, metric, width, least, height, paint) {
   const unit = metric.percent ? '%' : metric.unit;
-  return panelsOf(metric.title[0].toUpperCase() + metric.title.slice(1), unit && `${unit}, ${metric.better > 0 ? 'more' : 'less'} is better`, layout, width, least, paint, (cell) => cell.metrics[metric.index]);
+  return panelsOf(metric.title[0].toUpperCase() + metric.title.slice(1), unit && `${unit}, ${metric.better > 0 ? 'more' : 'less'} is better`, layout, width, least, height, paint, (cell) => cell.metrics[metric.index]);
 }
 
 // leastWidth is how wide a panel must be for its bars.

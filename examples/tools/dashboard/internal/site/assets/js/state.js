@@ -1,7 +1,7 @@
 // What is looked at is all in the address, after #, so that a link shows the same and the browser's buttons go back and forth:
 //
-//   view, x, series, panels, metric, run, sort    at most once each; what is not there is chosen by the view
-//   an axis' name                                 the values that are let through, once for each value; none: all
+//   view, x, series, panels, metric, scale, run, sort    at most once each; what is not there is chosen by the view
+//   an axis' name                                        the values that are let through, once for each value; none: all
 
 const views = [
   ['throughput', 'Throughput'],
@@ -13,7 +13,7 @@ const views = [
   ['table', 'Table'],
 ];
 
-const singles = ['view', 'x', 'series', 'panels', 'metric', 'run', 'sort'];
+const singles = ['view', 'x', 'series', 'panels', 'metric', 'scale', 'run', 'sort'];
 
 // readState is the state that an address' part after # describes. What it does not know it leaves out.
 function readState(hash, axes) {
@@ -40,5 +40,5 @@ function other(state, changes) {
 
 // inView is the state of another view: filters and the chosen run stay, and what one view draws by means nothing to another.
 function inView(state, view) {
-  return other(state, { view, x: '', series: '', panels: '', metric: '', sort: '' });
+  return other(state, { view, x: '', series: '', panels: '', metric: '', scale: '', sort: '' });
 }

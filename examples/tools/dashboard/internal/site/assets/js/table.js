@@ -16,10 +16,12 @@ function table(c) {
   const down = state.sort.startsWith('-');
   const by = columns.find(({ name }) => name === state.sort.replace(/^-/, '')) ?? columns[0];
   const keys = new Map(cells.map((cell) => [cell, by.sort(cell)]));
+  const orders = columns.filter(({ text }) => text).map(({ sort }) => sort); // of the axes
+  const inOrder = (a, b) => orders.map((of) => of(a) - of(b)).find((difference) => difference) ?? 0;
   const rows = [...cells].sort((a, b) => {
     const [x, y] = [keys.get(a), keys.get(b)];
     if (x === null || y === null) return Number(x === null) - Number(y === null); // what is not there comes last either way
-    return down ? y - x : x - y;
+    return (down ? y - x : x - y) || inOrder(a, b);
   });
   const head = columns.map((column) => {
     const sorted = column === by;
@@ -35,7 +37,7 @@ function table(c) {
       h('tbody', null, rows.slice(0, mostRows).map((cell) => h('tr', null, columns.map((column) => {
         if (column.metric) {
           const values = cell.metrics[column.metric.index];
-          return h('td', { class: 'number' }, values ? measure({ percent: false }, column.metric.percent ? 100 * values[1] : values[1]) : '–', values && within(values) && [' ', h('small', null, within(values))]);
+          return h('td', { class: 'number' }, values ? measure({ percent: false }, column.metric.percent ? 100 * values[1] : values[1]) : '–', ' ', h('small', null, values ? within(values) : ''));
         }
         if (column.links) return h('td', null, cell.runs.map((i) => [h('a', { href: address(other(inView(state, 'run'), { run: r.runs[i].key })), class: r.runs[i].error ? 'worse' : null, title: r.runs[i].error ? 'failed' : null }, `${r.runs[i].repetition}${r.runs[i].error ? ' failed' : ''}`), ' ']));
         return h('td', { class: 'text', title: column.text(cell) }, short(column.text(cell), 48));

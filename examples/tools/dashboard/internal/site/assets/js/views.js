@@ -5,13 +5,13 @@ function throughput(c) {
   if (!cells.length) return [nothing(c.r, c.state)];
   const layout = arrange(c.r, c.state, cells, usual);
   return [
-    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true }),
+    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true, scale: 'zero' }),
     h('p', { class: 'about' }, meaning),
     alongNote(c.r, layout),
     legend(layout),
     ['generating', 'reading'].map((name) => {
       const metric = metricNamed(c.r, name);
-      return metricSection(layout, metric, c.width, leastWidth(layout), (panel, width) => bars(c.r, layout, panel, metric, width, c.open));
+      return metricSection(layout, metric, c.width, leastWidth(layout), barsHeight, (panel, width) => bars(c.r, layout, panel, metric, width, isClose(c.state, false), c.open));
     }),
   ].flat();
 }
@@ -23,13 +23,13 @@ function latency(c) {
   if (!cells.length) return [nothing(c.r, c.state)];
   const layout = arrange(c.r, c.state, cells, usual);
   return [
-    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true }),
+    controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true, scale: 'zero' }),
     h('p', { class: 'about' }, meaning),
     alongNote(c.r, layout),
     legend(layout),
     ['first', 'gap50', 'gap99'].map((name) => {
       const metric = metricNamed(c.r, name);
-      return metricSection(layout, metric, c.width, leastWidth(layout), (panel, width) => bars(c.r, layout, panel, metric, width, c.open));
+      return metricSection(layout, metric, c.width, leastWidth(layout), barsHeight, (panel, width) => bars(c.r, layout, panel, metric, width, isClose(c.state, false), c.open));
     }),
     distribution(c, layout, cells),
   ].flat();
@@ -48,7 +48,7 @@ function distribution(c, layout, cells) {
   return h('section', { class: 'section' },
     h('h2', null, 'Distribution of the time between tokens', h('small', null, ' ms')),
     h('p', { class: 'about' }, 'Of all runs of a setting together: the dot is the median, the band the middle half, the line 98 of 100 gaps, the ring the longest one.'),
-    few.length ? grid(columns, each, d3.range(columns).map((i) => panelFigure('', strips(c.r, few.slice(i * part, (i + 1) * part), domain, each, c.open)))) : h('p', { class: 'quiet' }, 'No run that is shown has two tokens.'),
+    few.length ? grid(columns, each, d3.range(columns).map((i) => panelFigure('', part * stripHeight + 46, () => strips(c.r, few.slice(i * part, (i + 1) * part), domain, each, c.open)))) : h('p', { class: 'quiet' }, 'No run that is shown has two tokens.'),
     rows.length > few.length && h('p', { class: 'quiet' }, `The first ${few.length} of ${rows.length} settings: choose with the filters.`));
 }
 
@@ -65,12 +65,12 @@ function memory(c) {
     controls(c.r, c.state, layout, c.go, { series: true, panels: true }),
     h('p', { class: 'about' }, meaning),
     alongNote(c.r, layout),
-    legend(layout),
+    legend(layout, true),
     layout.windows.length === 0 && h('p', { class: 'quiet' }, 'No run that is shown has a window: all keep the full cache. To see what a budget costs: go run ./examples/tools/suite -policies none,h2o,snapkv -windows 64,128,256'),
-    panelsOf('Accuracy against memory', 'labels are windows', layout, c.width, 280, (panel, width) => tradeoff(c.r, layout, panel, cache, accuracy, width, c.open), (cell) => cell.metrics[accuracy.index]),
+    panelsOf('Accuracy against memory', 'labels are windows', layout, c.width, 280, linesHeight, (panel, width) => tradeoff(c.r, layout, panel, cache, accuracy, width, c.open), (cell) => cell.metrics[accuracy.index]),
     ['accuracy', 'cache', 'resident', 'generating'].map((name) => {
       const metric = metricNamed(c.r, name);
-      return metricSection(layout, metric, c.width, 260, (panel, width) => lines(c.r, layout, panel, metric, width, c.open));
+      return metricSection(layout, metric, c.width, 260, linesHeight, (panel, width) => lines(c.r, layout, panel, metric, width, c.open));
     }),
   ].flat();
 }
@@ -87,7 +87,7 @@ function policies(c) {
   const { columns, each } = fit(c.width, names.length, Math.min(200, leastWidth(layout)));
   return [
     controls(c.r, c.state, layout, c.go, { x: true, series: true, panels: true }, metricControl(c.r, c.state, cells, metric, c.go)),
-    h('p', { class: 'about' }, `${meaning} All panels have the same scale: ${axisOf(metric)}.`),
+    h('p', { class: 'about' }, `${meaning} All panels have the same scale.`),
     alongNote(c.r, layout),
     legend(layout),
     few.map((row) => h('section', { class: 'section' },
@@ -95,7 +95,7 @@ function policies(c) {
       grid(columns, each, names.map((name) => {
         const panel = { ...row, cells: row.cells.filter((cell) => policy.of(cell) === name) };
         panel.title = [row.title, named(policy, name)].filter(Boolean).join(' · ');
-        return panelFigure(named(policy, name), bars(c.r, layout, panel, metric, each, c.open));
+        return panelFigure(named(policy, name), barsHeight, () => bars(c.r, layout, panel, metric, each, false, c.open));
       })))),
     layout.panels.length > few.length && h('p', { class: 'quiet' }, `${layout.panels.length - few.length} more rows are not drawn: choose with the filters.`),
   ].flat();
@@ -122,12 +122,12 @@ function commits(c) {
     layout.panels = layout.panels.filter((panel) => panel.cells.length);
   }
   return [
-    controls(r, c.state, layout, c.go, { series: true, panels: true, commit: false }, metricControl(r, c.state, cells, metric, c.go)),
+    controls(r, c.state, layout, c.go, { series: true, panels: true, commit: false, scale: 'close' }, metricControl(r, c.state, cells, metric, c.go)),
     h('p', { class: 'about' }, `${meaning} A ring marks a change beyond noise since the commit before.`),
     !several && h('p', { class: 'quiet' }, 'All runs that are shown are of one commit. Keep the results of each commit in a folder of its own, and give all folders to the dashboard.'),
     alongNote(r, layout),
-    legend(layout),
-    metricSection(layout, metric, c.width, 260, (panel, width) => history(r, layout, panel, metric, marked, width, c.open)),
+    legend(layout, true),
+    metricSection(layout, metric, c.width, 260, linesHeight, (panel, width) => history(r, layout, panel, metric, marked, width, isClose(c.state, true), c.open)),
     changesTable(c, here, cells),
   ].flat();
 }
@@ -138,14 +138,16 @@ function changesTable(c, list, cells) {
   const differ = varyingIn(r, cells).filter((axis) => axis.name !== 'commit');
   const side = (cell) => [r.commits[cell.commit].title, axisNamed(r, 'program').of(cell)].filter(Boolean).join(', ');
   return h('section', { class: 'section', id: 'changes' },
-    h('h2', null, 'Changes beyond noise', h('small', null, ` ${list.length} in what is shown, of ${whole.format(r.compared)} comparisons in all`)),
+    h('h2', null, 'Changes beyond noise', h('small', null, ` ${list.length} in what is shown`)),
+    h('p', { class: 'about' }, `Of all ${whole.format(r.compared.all)} comparisons: with a confidence of 95 % nothing that did not change is called a change in a step from one commit, or program, to another. Changes below 2 % are not told.`,
+      r.compared.few > 0 && ` In ${whole.format(r.compared.few)} comparisons there are too few runs to tell anything: repeat them (-r 6).`),
     list.length === 0 ? h('p', { class: 'quiet' }, 'None.') : h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Changes beyond noise' },
       h('table', null,
         h('thead', null, h('tr', null, ['Setting', 'Metric', 'From', 'To'].map((text) => h('th', { scope: 'col' }, text)), h('th', { scope: 'col', class: 'number' }, 'Change'), h('th', { scope: 'col' }, 'Between'))),
         h('tbody', null, list.slice(0, mostChanges).map((d) => h('tr', null,
           h('td', { class: 'text' }, h('a', { href: address(other(inView(c.state, 'run'), { run: r.runs[r.cells[d.to].runs[0]].key })) }, describe(r, r.cells[d.to], differ))),
           h('td', null, r.metrics[d.metric].title), h('td', null, side(r.cells[d.from])), h('td', null, side(r.cells[d.to])),
-          h('td', { class: 'number' }, h('strong', { class: d.worse ? 'worse' : 'better' }, change(d.ratio)), d.worse ? ' worse' : ' better'),
-          h('td', null, `${change(d.low)} and ${change(d.high)}`)))))),
+          h('td', { class: 'number' }, h('strong', { class: d.worse ? 'worse' : 'better' }, changed(r.metrics[d.metric], d)), d.worse ? ' worse' : ' better'),
+          h('td', null, d.ratio ? `${change(d.low)} and ${change(d.high)}` : '–')))))),
     list.length > mostChanges && h('p', { class: 'quiet' }, `The largest ${mostChanges}.`));
 }

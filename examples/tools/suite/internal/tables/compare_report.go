@@ -1,4 +1,4 @@
-package main
+package tables
 
 import (
 	"cmp"
@@ -28,9 +28,9 @@ type report struct {
 	FewText   string        `json:"few_text,omitempty"`
 	Unsure    []*comparison `json:"unsure,omitempty"` // that may hide a change for the worse of a tenth or more
 
-	list    []*comparison
-	columns []property
-	same    string
+	list  []*comparison
+	same  string
+	apart string // the axes of which the two sides have no value in common
 }
 
 // hidden is the change for the worse that a comparison must rule out to be sure that nothing happened.
@@ -80,7 +80,8 @@ func (r *report) verdict() error {
 	case n > 0:
 		return fmt.Errorf("%d of %d comparisons are worse beyond noise", n, r.Compared+len(r.Broken))
 	case r.Cells == 0:
-		return &nothingToCompare{fmt.Errorf("no cell is on both sides: the sides may differ only in the axes that -a and -b name")}
+		return &nothingToCompare{fmt.Errorf("no cell is on both sides: they differ in %s; name in -a and in -b what is to be compared, "+
+			"as in -a policy=none -b policy=h2o,window=128", cmp.Or(r.apart, "several axes"))}
 	case r.Compared == r.Few:
 		return &nothingToCompare{fmt.Errorf("nothing could be told from noise")}
 	}
@@ -115,8 +116,12 @@ func warnings(a, b *side) []string {
 		}
 	}
 	if c := clock(a.list, b.list); math.Abs(math.Log(c)) > math.Log(1.05) {
-		list = append(list, fmt.Sprintf("THE MACHINE'S CLOCK WAS DIFFERENT: a fixed piece of work took %s after. Times must differ by that much more to be told; "+
-			"better measure both in turn, with -programs", percent(c)))
+		than := "more"
+		if c < 1 {
+			than = "less"
+		}
+		list = append(list, fmt.Sprintf("THE MACHINE'S CLOCK WAS DIFFERENT: a fixed piece of work took %.1f %% %s time after. "+
+			"Times must differ by that much more to be told; a quieter machine helps, and measuring both in turn, with -programs", 100*math.Abs(c-1), than))
 	}
 	return list
 }
@@ -144,7 +149,7 @@ func (r *report) write(w io.Writer) error {
 		fmt.Fprintf(&b, "\nWorked before, and every run fails after:\n- %s\n", strings.Join(r.Broken, "\n- "))
 	}
 	if len(r.Changes) == 0 {
-		fmt.Fprintf(&b, "\nNothing changed beyond noise, in %d comparisons of %d cells.\n", r.Compared, r.Cells)
+		fmt.Fprintf(&b, "\nNothing changed beyond noise, in %d comparisons (cells: %d).\n", r.Compared, r.Cells)
 	} else {
 		fmt.Fprintf(&b, "\nChanged beyond noise, %d of %d comparisons:\n\n", len(r.Changes), r.Compared)
 		if err := writeComparisons(&b, r.Changes); err != nil {

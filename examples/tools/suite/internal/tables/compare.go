@@ -1,4 +1,4 @@
-package main
+package tables
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type compareOptions struct {
 	json      bool
 }
 
-// compare prints what differs between two sets of runs.
-func compare(_ context.Context, args []string, stdout, _ io.Writer) error {
+// Compare prints what differs between two sets of runs.
+func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
 	var o compareOptions
 	var a, b, where, metrics string
 	f := cli.NewFlags("suite compare", compareAbout)
@@ -169,12 +169,24 @@ func (o *compareOptions) comparable() []property {
 	})
 }
 
+// apart names the properties of which two lists of runs have no value in common.
+func apart(a, b []*runs.Run, by []property) string {
+	var names []string
+	for _, p := range by {
+		values := valuesOf(p, b)
+		if !slices.ContainsFunc(valuesOf(p, a), func(v string) bool { return slices.Contains(values, v) }) {
+			names = append(names, p.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // compareSides compares all that both sides have.
 func compareSides(a, b *side, o *compareOptions) *report {
 	by := o.comparable()
 	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}}
 	differ, same := differing(slices.Concat(a.list, b.list), by)
-	r.same, r.columns = same, differ
+	r.same, r.apart = same, apart(a.list, b.list, differ)
 	before, after := cellsOf(a.list, differ), cellsOf(b.list, differ)
 	var pairs [][2]*cell
 	var samples []spread.Sample
@@ -282,28 +294,36 @@ func inTurn(a, b []*runs.Run, valuesA, valuesB []float64) (before, after []float
 }
 
 // together returns, for each repetition that all cells have, the geometric mean of a metric over the cells: what changed a little
-// everywhere is seen there. Only metrics with noise are summed up so, and only of two cells or more.
+// everywhere is seen there. Only metrics with noise are summed up so, and only of two cells or more. The means are in pairs if those of all
+// cells are.
 func together(pairs [][2]*cell, m runs.Metric) (spread.Sample, bool) {
 	if len(pairs) < 2 || m.Unit == "" {
 		return spread.Sample{}, false
 	}
-	mean := func(side int) (values []float64) {
+	s := spread.Sample{Kind: m.Name + ", all cells", Paired: true}
+	var means [2]map[int]float64 // by repetition
+	for side := range means {
 		sums, counts := map[int]float64{}, map[int]int{}
 		for _, p := range pairs {
 			list, of := p[side].metric(m)
 			for i, x := range list {
-				sums[of[i].Repetition] += math.Log(x)
+				sums[of[i].Repetition] += math.Log(x) / float64(len(pairs))
 				counts[of[i].Repetition]++
 			}
 		}
-		for _, repetition := range slices.Sorted(maps.Keys(counts)) {
-			if counts[repetition] == len(pairs) {
-				values = append(values, math.Exp(sums[repetition]/float64(len(pairs))))
+		maps.DeleteFunc(sums, func(repetition int, _ float64) bool { return counts[repetition] != len(pairs) })
+		means[side] = sums
+	}
+	for _, p := range pairs {
+		s.Paired = s.Paired && sampleOf(p[0], p[1], m).Paired
+	}
+	for side, values := range []*[]float64{&s.Before, &s.After} {
+		for _, repetition := range slices.Sorted(maps.Keys(means[side])) {
+			if _, both := means[1-side][repetition]; both || !s.Paired {
+				*values = append(*values, math.Exp(means[side][repetition]))
 			}
 		}
-		return values
 	}
-	s := spread.Sample{Kind: m.Name + ", all cells", Before: mean(0), After: mean(1)}
 	return s, len(s.Before) > 0 && len(s.After) > 0
 }
 

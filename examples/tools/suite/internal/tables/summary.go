@@ -1,4 +1,6 @@
-package main
+// Package tables sums up and compares what the suite measured: runs of one configuration become a cell, cells the rows of a table or the
+// two sides of a comparison.
+package tables
 
 import (
 	"context"
@@ -37,8 +39,8 @@ type summaryOptions struct {
 	csv      bool
 }
 
-// summary prints a table of what was measured.
-func summary(_ context.Context, args []string, stdout, _ io.Writer) error {
+// Summary is the subcommand that prints a table of what was measured.
+func Summary(_ context.Context, args []string, stdout, _ io.Writer) error {
 	var o summaryOptions
 	var where, metrics, by, ratio string
 	f := cli.NewFlags("suite summary", summaryAbout)
@@ -153,7 +155,10 @@ func summarise(list []*runs.Run, o *summaryOptions) *table {
 			values, _ := c.metric(m)
 			r.figures = append(r.figures, spread.Of(values))
 		}
-		if base := t.base(c, cells, o.ratio); base != nil {
+		switch base := t.base(c, cells, o.ratio); {
+		case base == c:
+			r.ratios = slices.Repeat([]spread.Change{{Ratio: 1, Low: 1, High: 1}}, len(t.metrics))
+		case base != nil:
 			for _, m := range t.metrics {
 				r.ratios = append(r.ratios, spread.CompareAll([]spread.Sample{sampleOf(base, c, m)})[0])
 			}
@@ -164,16 +169,26 @@ func summarise(list []*runs.Run, o *summaryOptions) *table {
 	return t
 }
 
-// base returns the cell that another is divided by; nil if there is none.
+// base returns the cell that another is divided by: the same in all but the property of the ratio. Where a policy is divided by another
+// that has no such cell, the window and the protected tokens, which belong to the policy, may differ too. It is nil if there is none.
 func (t *table) base(c *cell, cells []*cell, ratio selection) *cell {
-	for _, other := range cells {
-		matches := len(ratio) > 0 && len(ratio.of(slices.Concat(other.runs, other.failed))) > 0
-		for i, p := range t.columns {
-			_, divided := ratio[p.name]
-			matches = matches && (divided || other.values[i] == c.values[i])
+	if len(ratio) == 0 {
+		return nil
+	}
+	free := []string{}
+	for range 2 {
+		for _, other := range cells {
+			matches := len(ratio.of(slices.Concat(other.runs, other.failed))) > 0
+			for i, p := range t.columns {
+				_, divided := ratio[p.name]
+				matches = matches && (divided || slices.Contains(free, p.name) || other.values[i] == c.values[i])
+			}
+			if matches {
+				return other
+			}
 		}
-		if matches {
-			return other
+		if _, policies := ratio["policy"]; policies {
+			free = []string{"window", "protected"}
 		}
 	}
 	return nil
@@ -222,7 +237,7 @@ func (t *table) write(w io.Writer, o *summaryOptions) error {
 			return err
 		}
 	}
-	fmt.Fprintf(&b, "\nMedians ± half the 95 %% interval; of fewer than six runs ± all of them.")
+	fmt.Fprintf(&b, "\nMedians, and how far from them their 95 %% intervals reach; of fewer than six runs, all of them.")
 	if o.ratio != nil {
 		fmt.Fprintf(&b, " Ratios with their intervals.")
 	}
@@ -281,7 +296,10 @@ func figure(i spread.Interval) string {
 	}
 	decimals := decimalsOf(i.Median)
 	text := strconv.FormatFloat(i.Median, 'f', decimals, 64)
-	if off := max(i.High-i.Median, i.Median-i.Low); off > 0 {
+	switch off := max(i.High-i.Median, i.Median-i.Low); {
+	case off > math.Abs(i.Median)/2: // a ± would reach below 0
+		text += fmt.Sprintf(" (%.*f–%.*f)", decimals, i.Low, decimals, i.High)
+	case off > 0:
 		text += " ±" + strconv.FormatFloat(off, 'f', decimals, 64)
 	}
 	return text
