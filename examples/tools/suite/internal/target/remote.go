@@ -137,23 +137,24 @@ func (r *remote) run(ctx context.Context, e *errand, input []byte, stdout, stder
 	defer cancel(nil)
 	status, doing := -1, "start a program on"
 	silent := time.AfterFunc(r.o.Patience, func() { cancel(errSilent) })
+	cmd := r.command(within, e.script())
+	host, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
 	m := &marks{out: stderr, prefix: e.mark, told: func(word string) {
 		silent.Stop()
 		doing = "wait for a program's end on"
 		if n, err := strconv.Atoi(word); err == nil {
 			status = n
+			host.Close() // nothing over there has to wait for it any more
 		}
 	}}
-	cmd := r.command(within, e.script())
 	cmd.Stdout, cmd.Stderr = stdout, m
 	if e.plain {
 		cmd.Stdout = m
 	}
 	cmd.WaitDelay = waitDelay
-	host, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s %s: %w", doing, r.name(), err)
 	}

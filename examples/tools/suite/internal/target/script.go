@@ -44,36 +44,45 @@ type errand struct {
 // The status comes in a line of the script's own, because neither adb's nor ssh's tells a program that failed from a connection that
 // broke. Input goes through a file, since the host's stdin says whether there is a host.
 func (e *errand) script() string {
-	in, out, watch := "head -c %d <&3 >\"$d/in\" || exit 1\n", "", "( read -r gone <&3; stop ) >/dev/null 2>&1 &\nw=$!\n"
-	switch {
-	case e.plain: // the input has been put there, and the output is fetched afterwards
-		in, out, watch = "", " >\"$d/out\" 2>\"$d/err\"", "w=\n"
-	case e.input == 0:
-		in = ": >\"$d/in\"\n"
-	default:
-		in = fmt.Sprintf(in, e.input)
+	input, output, watch, remove := fmt.Sprintf(`head -c %d <&3 >"$d/in" || exit 1`, e.input), "", watchHost, `rm -rf "$d"`
+	if e.input == 0 {
+		input = `: >"$d/in"`
 	}
-	remove := "rm -rf \"$d\"\n"
-	if e.plain {
-		remove = ""
+	if e.plain { // the input has been put there, and the output is fetched afterwards
+		input, output, watch, remove = "", `>"$d/out" 2>"$d/err"`, "w=", ""
 	}
-	return "d=" + quote(e.folder) + "\np=\n" +
-		"stop() { [ -z \"$p\" ] || kill -9 -$p || kill -9 $p; } 2>/dev/null\n" +
-		"trap 'stop; rm -rf \"$d\"; exit 129' HUP INT TERM\n" +
-		"mkdir -p \"$d\" || exit 1\n" +
-		"exec 3<&0\n" + in +
-		"echo '" + e.mark + "started]' >&2\n" +
-		"s=setsid; command -v setsid >/dev/null 2>&1 || s=\n" +
-		"$s " + e.command + " <\"$d/in\" 3<&-" + out + " &\n" +
-		"p=$!\necho $p >\"$d/process\"\n" + watch +
-		"wait $p\ns=$?\n" +
-		"[ -z \"$w\" ] || kill $w 2>/dev/null\n" + remove +
-		"echo \"" + e.mark + "$s]\" >&2\n"
+	return strings.NewReplacer("@FOLDER", quote(e.folder), "@MARK", e.mark, "@INPUT", input, "@COMMAND", e.command, "@OUTPUT", output,
+		"@WATCH", watch, "@REMOVE", remove).Replace(errandScript)
 }
+
+const errandScript = `d=@FOLDER
+p=
+stop() { [ -z "$p" ] || kill -9 -$p || kill -9 $p; } 2>/dev/null
+mkdir -p "$d" || exit 1
+exec 3<&0
+@INPUT
+echo '@MARKstarted]' >&2
+s=setsid; command -v setsid >/dev/null 2>&1 || s=
+$s @COMMAND <"$d/in" 3<&- @OUTPUT &
+p=$!
+echo $p >"$d/process"
+@WATCH
+trap 'stop; rm -rf "$d"; exit 129' HUP INT TERM
+wait $p
+s=$?
+[ -z "$w" ] || kill $w 2>/dev/null
+@REMOVE
+echo "@MARK$s]" >&2
+`
+
+// watchHost waits for the end of the host's stdin, on which nothing comes any more. It starts before there is a trap: Android's shell
+// may otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open, for whose end the host waits.
+const watchHost = `( exec >/dev/null 2>&1; read -r gone <&3; stop ) &
+w=$!`
 
 // stopScript ends what an errand started, where the script itself has not noticed that the host is gone.
 func (e *errand) stopScript() string {
-	return "d=" + quote(e.folder) + "\n" +
-		"p=$(cat \"$d/process\" 2>/dev/null) && { kill -9 -$p || kill -9 $p; } 2>/dev/null\n" +
-		"rm -rf \"$d\"\n"
+	return strings.ReplaceAll(`d=@FOLDER
+p=$(cat "$d/process" 2>/dev/null) && { kill -9 -$p || kill -9 $p; } 2>/dev/null
+rm -rf "$d"`, "@FOLDER", quote(e.folder))
 }
