@@ -15,7 +15,7 @@ function renderFilters(r, state, go) {
           go(other(state, { filters }));
         } }), h('span', null, short(shown(axis, value), 60))))));
   });
-  const same = r.cells.length ? r.axes.filter((axis) => !r.varying.includes(axis) && !['', '0'].includes(axis.of(r.cells[0]))) : [];
+  const same = r.cells.length ? r.axes.filter((axis) => !r.varying.includes(axis) && !['', '0', 'false'].includes(axis.of(r.cells[0]))) : [];
   const count = [...state.filters.values()].length;
   const details = h('details', { id: 'filter-details', open: find('filter-details')?.open ?? matchMedia('(min-width: 900px)').matches },
     h('summary', { id: 'filter-summary' }, count ? `Filters (${count})` : 'Filters'),
