@@ -50,35 +50,12 @@ func (e *runError) Error() string { return e.reason }
 
 // ask starts a process, asks it for a run, and returns its answer. An error is a *runError where it concerns this run alone.
 func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*runs.Run, error) {
-	q := request{Config: c, Repetition: repetition, Progress: l.progress != nil}
-	for _, name := range []*string{&q.Config.Model, &q.Config.Questions} {
-		if there, ok := l.files[*name]; ok {
-			*name = there
-		}
-	}
-	if l.programs[c.Program] == l.programs[""] { // another program may be of another commit
-		q.Commit, q.Committed = l.stamp.Commit, l.stamp.Committed
-	}
-	_, local := l.target.(target.Local)
-	q.Watched = local // targets behind a connection watch over their programs themselves
-	text, err := json.Marshal(q)
+	stdin, done, err := l.question(c, repetition)
 	if err != nil {
 		return nil, err
 	}
-	text = append(text, '\n')
-	stdin := io.Reader(bytes.NewReader(text))
-	if q.Watched {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		defer w.Close() // closed by the system, too, when this process is killed
-		if _, err := w.Write(text); err != nil {
-			return nil, err
-		}
-		stdin = r
-	}
+	defer done()
+	before := l.sense(ctx)
 	running := ctx
 	if l.timeout > 0 {
 		timed, cancel := context.WithTimeout(ctx, l.timeout)
@@ -110,7 +87,70 @@ func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*run
 		return nil, &runError{fmt.Sprintf("the program answered with repetition %d where %d was asked for", r.Repetition, repetition)}
 	}
 	r.Config = c
+	r.Conditions = around(r, before, l.sense(ctx))
 	return r, nil
+}
+
+// question returns what a process that is asked for a run reads on stdin. done must be called when the process has ended.
+func (l *launcher) question(c runs.Config, repetition int) (stdin io.Reader, done func(), err error) {
+	q := request{Config: c, Repetition: repetition, Progress: l.progress != nil}
+	for _, name := range []*string{&q.Config.Model, &q.Config.Questions} {
+		if there, ok := l.files[*name]; ok {
+			*name = there
+		}
+	}
+	if l.programs[c.Program] == l.programs[""] { // another program may be of another commit
+		q.Commit, q.Committed = l.stamp.Commit, l.stamp.Committed
+	}
+	_, q.Watched = l.target.(target.Local) // targets behind a connection watch over their programs themselves
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	text = append(text, '\n')
+	if !q.Watched {
+		return bytes.NewReader(text), func() {}, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { // the system closes the pipe, too, when this process is killed
+		r.Close()
+		w.Close()
+	}
+	if _, err := w.Write(text); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return r, done, nil
+}
+
+// sense returns what the target itself tells of how it is; nothing where it does not, or cannot: a device that is gone is told by Run.
+func (l *launcher) sense(ctx context.Context) runs.Condition {
+	s, ok := l.target.(target.Sensor)
+	if !ok {
+		return runs.Condition{}
+	}
+	c, err := s.Conditions(ctx)
+	if err != nil {
+		return runs.Condition{}
+	}
+	return c
+}
+
+// around returns a run's conditions with what the target told before it and after it at their two ends.
+func around(r *runs.Run, before, after runs.Condition) []runs.Condition {
+	list := r.Conditions
+	if before != (runs.Condition{}) {
+		before.At = 0
+		list = slices.Insert(list, 0, before)
+	}
+	if after != (runs.Condition{}) {
+		after.At = r.Seconds
+		list = append(list, after)
+	}
+	return list
 }
 
 // interruptedStatus is the status of a program that the user interrupted, and grace how long after it the news may come here too.
