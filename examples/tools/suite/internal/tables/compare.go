@@ -23,7 +23,7 @@ suite compare says what differs between two sets of runs beyond noise: two folde
   go run ./examples/tools/suite compare results -a commit=1f3c -b commit=77ab -where model=pebble
 
 Runs are compared with those that are the same in all axes that -a and -b do not name. What is called a change is one that would arise by
-chance, anywhere in the whole comparison, in fewer than one of twenty cases in which nothing changed. At least four repetitions of each
+chance, anywhere in the whole comparison, in fewer than one of a hundred cases in which nothing changed. At least five repetitions of each
 are needed to tell. Sharpest are two programs that were measured in turn (suite -programs base=…,new=…): what the machine's clock does
 meanwhile is then taken out. A folder that was measured later was measured on another clock, which the runs' yardsticks tell, a fixed piece
 of work: times must differ by that much more.

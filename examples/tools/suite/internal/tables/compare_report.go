@@ -49,7 +49,7 @@ func (r *report) untold() {
 		}
 	}
 	if r.Few > 0 {
-		r.FewText = fmt.Sprintf("%d of %d comparisons have too few repetitions to tell (%d against %d): at least 4 against 4 are needed, and 10 see a change of a tenth nearly always",
+		r.FewText = fmt.Sprintf("%d of %d comparisons have too few repetitions to tell (%d against %d): at least 5 against 5 are needed, and 10 see a change of a tenth nearly always",
 			r.Few, r.Compared, fewest[0], fewest[1])
 	}
 	slices.SortStableFunc(r.Unsure, func(x, y *comparison) int { return cmp.Compare(y.worst(), x.worst()) })
