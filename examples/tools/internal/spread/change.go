@@ -106,6 +106,14 @@ func constant(values []float64) bool {
 	return len(values) > 1 && slices.Min(values) == slices.Max(values)
 }
 
+// Rose tells whether there is more after than before.
+func (c *Change) Rose() bool {
+	if c.Ratio > 0 {
+		return c.Ratio > 1
+	}
+	return c.After.Median > c.Before.Median
+}
+
 // large tells whether the change is larger than a part. Without a ratio the medians' difference counts as a part of the larger one.
 func (c *Change) large(part float64) bool {
 	if c.Ratio > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
 )
 
 // cell holds the runs that agree in some properties, the earliest first.
@@ -71,6 +72,15 @@ func (c *cell) metric(m runs.Metric) (values []float64, of []*runs.Run) {
 		}
 	}
 	return values, of
+}
+
+// measured returns a metric of the runs that have it.
+func (c *cell) measured(m runs.Metric) (list []sides.Measured) {
+	values, of := c.metric(m)
+	for i, r := range of {
+		list = append(list, sides.Measured{Repetition: r.Repetition, Began: r.Began, Value: values[i]})
+	}
+	return list
 }
 
 // printable returns a text for a line of a table: a file may hold anything.

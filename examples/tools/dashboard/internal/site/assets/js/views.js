@@ -139,7 +139,7 @@ function changesTable(c, list, cells) {
   const side = (cell) => [r.commits[cell.commit].title, axisNamed(r, 'program').of(cell)].filter(Boolean).join(', ');
   return h('section', { class: 'section', id: 'changes' },
     h('h2', null, 'Changes beyond noise', h('small', null, ` ${list.length} in what is shown`)),
-    h('p', { class: 'about' }, `Of all ${whole.format(r.compared.all)} comparisons: with a confidence of 99 % nothing that did not change is called a change in a step from one commit, or program, to another. Changes below 2 % are not told.`,
+    h('p', { class: 'about' }, `Of all ${whole.format(r.compared.all)} comparisons: with a confidence of 99 % nothing that did not change is called a change in a step from one commit, or program, to another. Not told are changes below 2 %, and times that differ no more than the speed of the machine did, by the yardstick.`,
       r.compared.few > 0 && ` In ${whole.format(r.compared.few)} comparisons there are too few runs to tell anything: repeat them (-r 6).`),
     list.length === 0 ? h('p', { class: 'quiet' }, 'None.') : h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Changes beyond noise' },
       h('table', null,
