@@ -184,53 +184,15 @@ func apart(a, b []*runs.Run, by []property) string {
 
 // compareSides compares all that both sides have.
 func compareSides(a, b *side, o *compareOptions) *report {
-	by := o.comparable()
-	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}}
-	differ, same := differing(slices.Concat(a.list, b.list), by)
+	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}, Warnings: warnings(a, b)}
+	differ, same := differing(slices.Concat(a.list, b.list), o.comparable())
 	r.same, r.apart = same, apart(a.list, b.list, differ)
-	before, after := cellsOf(a.list, differ), cellsOf(b.list, differ)
-	var pairs [][2]*cell
+	pairs := r.match(cellsOf(a.list, differ), cellsOf(b.list, differ), differ)
 	var samples []spread.Sample
-	var list []*comparison
-	for _, x := range before {
-		i := slices.IndexFunc(after, func(y *cell) bool { return slices.Equal(x.values, y.values) })
-		if i < 0 {
-			r.OnlyA = append(r.OnlyA, title(x.values, differ))
-			continue
-		}
-		y := after[i]
-		if len(x.runs) > 0 && len(y.runs) == 0 {
-			r.Broken = append(r.Broken, title(x.values, differ)+": "+printable(y.failed[0].Error))
-			continue
-		}
-		pairs = append(pairs, [2]*cell{x, y})
-	}
-	for _, y := range after {
-		if !slices.ContainsFunc(before, func(x *cell) bool { return slices.Equal(x.values, y.values) }) {
-			r.OnlyB = append(r.OnlyB, title(y.values, differ))
-		}
-	}
-	r.Cells = len(pairs)
-	for _, m := range o.metrics {
-		for _, p := range pairs {
-			s := sampleOf(p[0], p[1], m)
-			if len(s.Before) == 0 && len(s.After) == 0 {
-				continue
-			}
-			c := &comparison{Cell: map[string]string{}, Metric: m.Name, metric: m, title: title(p[0].values, differ)}
-			for i, axis := range differ {
-				c.Cell[axis.name] = p[0].values[i]
-			}
-			s.Least = sides.Least(m, o.threshold, clock(p[0].runs, p[1].runs))
-			samples, list = append(samples, s), append(list, c)
-		}
-		if s, ok := together(pairs, m); ok {
-			s.Least = sides.Least(m, o.threshold, clock(a.list, b.list))
-			samples, list = append(samples, s), append(list, &comparison{Metric: m.Name, metric: m, title: fmt.Sprintf("all %d cells together", len(pairs))})
-		}
-	}
+	r.list, samples = comparisons(pairs, differ, clock(a.list, b.list), o)
+	r.Cells, r.Compared = len(pairs), len(r.list)
 	for i, change := range spread.CompareAll(samples) {
-		c := list[i]
+		c := r.list[i]
 		if c.Change = change; c.Certain {
 			if c.Verdict = worse; c.Rose() == (c.metric.Better > 0) {
 				c.Verdict = better
@@ -238,12 +200,54 @@ func compareSides(a, b *side, o *compareOptions) *report {
 			r.Changes = append(r.Changes, c)
 		}
 	}
-	r.list = list
-	r.Compared = len(list)
 	slices.SortStableFunc(r.Changes, func(x, y *comparison) int { return cmp.Compare(y.size(), x.size()) })
-	r.Warnings = warnings(a, b)
 	r.untold()
 	return r
+}
+
+// match returns the pairs of cells that have the same values, and reports cells that are on one side only, or fail on the second.
+func (r *report) match(before, after []*cell, by []property) (pairs [][2]*cell) {
+	for _, x := range before {
+		i := slices.IndexFunc(after, func(y *cell) bool { return slices.Equal(x.values, y.values) })
+		switch {
+		case i < 0:
+			r.OnlyA = append(r.OnlyA, title(x.values, by))
+		case len(x.runs) > 0 && len(after[i].runs) == 0:
+			r.Broken = append(r.Broken, title(x.values, by)+": "+printable(after[i].failed[0].Error))
+		default:
+			pairs = append(pairs, [2]*cell{x, after[i]})
+		}
+	}
+	for _, y := range after {
+		if !slices.ContainsFunc(before, func(x *cell) bool { return slices.Equal(x.values, y.values) }) {
+			r.OnlyB = append(r.OnlyB, title(y.values, by))
+		}
+	}
+	return pairs
+}
+
+// comparisons lists what is compared, each with its sample: every metric in each pair of cells, and over all of them together. whole is
+// the clock of all runs after beside that of all runs before.
+func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptions) (list []*comparison, samples []spread.Sample) {
+	for _, m := range o.metrics {
+		for _, p := range pairs {
+			s := sampleOf(p[0], p[1], m)
+			if len(s.Before) == 0 && len(s.After) == 0 {
+				continue
+			}
+			c := &comparison{Cell: map[string]string{}, Metric: m.Name, metric: m, title: title(p[0].values, by)}
+			for i, axis := range by {
+				c.Cell[axis.name] = p[0].values[i]
+			}
+			s.Least = sides.Least(m, o.threshold, clock(p[0].runs, p[1].runs))
+			samples, list = append(samples, s), append(list, c)
+		}
+		if s, ok := together(pairs, m); ok {
+			s.Least = sides.Least(m, o.threshold, whole)
+			samples, list = append(samples, s), append(list, &comparison{Metric: m.Name, metric: m, title: fmt.Sprintf("all %d cells together", len(pairs))})
+		}
+	}
+	return list, samples
 }
 
 // sampleOf returns what two cells' runs have of a metric.
