@@ -1,12 +1,10 @@
 package tables
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
 )
@@ -96,19 +94,4 @@ func printable(text string) string {
 		text = string(letters[:most]) + "…"
 	}
 	return text
-}
-
-// folders parses flags and the names of folders, which may stand before, between and after them.
-func folders(f *cli.Flags, args []string, stdout io.Writer) ([]string, error) {
-	var list []string
-	for {
-		if err := f.FlagSet.Parse(args); err != nil {
-			return nil, f.Parse(args, stdout) // the same error in the words of all programs, or the help
-		}
-		if f.NArg() == 0 {
-			return list, nil
-		}
-		list = append(list, f.Arg(0))
-		args = f.Args()[1:]
-	}
 }

@@ -52,7 +52,7 @@ func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
 		f.Float64Var(&o.threshold, "threshold", sides.Threshold, "the least `part` by which something must change to be worth telling")
 	})
 	f.Group("Form", func() { f.BoolVar(&o.json, "json", false, "print one JSON object") })
-	dirs, err := folders(f, args, stdout)
+	dirs, err := f.ParseMixed(args, stdout)
 	if err != nil {
 		return err
 	}

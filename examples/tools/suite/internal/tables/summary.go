@@ -54,7 +54,7 @@ func Summary(_ context.Context, args []string, stdout, _ io.Writer) error {
 		f.BoolVar(&o.markdown, "markdown", false, "print a table in Markdown")
 		f.BoolVar(&o.csv, "csv", false, "print comma-separated values, with all digits and all axes")
 	})
-	dirs, err := folders(f, args, stdout)
+	dirs, err := f.ParseMixed(args, stdout)
 	if err != nil {
 		return err
 	}
