@@ -3,7 +3,6 @@ package tables
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
@@ -79,19 +78,4 @@ func (c *cell) measured(m runs.Metric) (list []sides.Measured) {
 		list = append(list, sides.Measured{Repetition: r.Repetition, Began: r.Began, Value: values[i]})
 	}
 	return list
-}
-
-// printable returns a text for a line of a table: a file may hold anything.
-func printable(text string) string {
-	const most = 300 // characters
-	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)), " ")
-	if letters := []rune(text); len(letters) > most {
-		text = string(letters[:most]) + "…"
-	}
-	return text
 }

@@ -205,23 +205,3 @@ func writeComparisons(w io.Writer, list []*comparison) error {
 	_, err := t.WriteTo(w)
 	return err
 }
-
-// percent writes a ratio as what is more or less.
-func percent(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
-
-// title names a cell by its values.
-func title(values []string, of []property) string {
-	if len(of) == 0 {
-		return "all"
-	}
-	var parts []string
-	for i, p := range of {
-		if v := printable(values[i]); v != "" && v != "0" && v != "false" {
-			parts = append(parts, p.title+" "+v)
-		}
-	}
-	if len(parts) == 0 {
-		return of[0].title + " " + quoted(values[:1])[0]
-	}
-	return strings.Join(parts, ", ")
-}

@@ -45,6 +45,21 @@ func propertyNamed(flag, name string) (property, error) {
 	return property{}, cli.Usagef("%s: there is no axis %q: there are %s", flag, name, strings.Join(known, ", "))
 }
 
+// propertiesNamed returns the properties of a list of names with commas between; of "", none.
+func propertiesNamed(flag, names string) (list []property, err error) {
+	if names == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		p, err := propertyNamed(flag, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
 // metricsNamed returns the metrics of a list of names with commas between; of "all", all.
 func metricsNamed(names string) ([]runs.Metric, error) {
 	if names == "all" {
