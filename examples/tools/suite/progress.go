@@ -239,3 +239,14 @@ func duration(seconds float64) string {
 	}
 	return fmt.Sprintf("%.1f h", seconds/3600)
 }
+
+// several says how many there are of something: one word for one, and one for another number, which unless given adds an s.
+func several(n int, words ...string) string {
+	if n == 1 {
+		return "1 " + words[0]
+	}
+	if len(words) == 1 {
+		words = append(words, words[0]+"s")
+	}
+	return fmt.Sprint(n, " ", words[1])
+}
