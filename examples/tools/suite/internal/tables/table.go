@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
-// table is a summary.
+// table is what a summary prints: a row for each cell, with a figure for each metric.
 type table struct {
 	columns []property
 	same    string // what all rows have in common

@@ -136,7 +136,7 @@ func machines(list []*runs.Run) []string {
 			parts = append(parts, fmt.Sprintf("%d processors", m.Processors))
 		}
 		if m.Commit != "" {
-			parts = append(parts, "commit "+shortCommit(m.Commit))
+			parts = append(parts, "commit "+printable(runs.ShortCommit(m.Commit)))
 		}
 		if line := strings.Join(parts, ", "); line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -144,17 +144,4 @@ func machines(list []*runs.Run) []string {
 	}
 	slices.Sort(lines)
 	return lines
-}
-
-// shortCommit returns a commit as people write it; the + of one with changes stays.
-func shortCommit(commit string) string {
-	const letters = 12
-	name, changed := strings.CutSuffix(printable(commit), "+")
-	if len(name) > letters {
-		name = name[:letters]
-	}
-	if changed {
-		name += "+"
-	}
-	return name
 }
