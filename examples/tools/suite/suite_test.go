@@ -172,6 +172,9 @@ func TestFailures(t *testing.T) {
 		{"killed", killed, "killed by the system, likely for memory"},
 		{"no answer that can be read", garbled, "did not answer with a run"},
 		{"two answers", doubled, "more than a run"},
+		{"another's answer", another, "another configuration"},
+		{"times that go backwards", unbelievable, "do not go backwards"},
+		{"an answer without an end", enormous, "no more than"},
 		{"no reason", silent, "ended with status 1"},
 		{"a panic", panicking, "ended with status 2: panic: a bug"},
 	} {
