@@ -289,6 +289,26 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// A folder that others may write to can hold links that lead elsewhere.
+func TestNothingIsWrittenThroughLinks(t *testing.T) {
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("precious"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{logName, matrixName} {
+		folder := t.TempDir()
+		if err := os.Symlink(precious, filepath.Join(folder, name)); err != nil {
+			t.Skip(err)
+		}
+		if _, _, err := suiteOf(t, "-out", folder); err == nil || !strings.Contains(err.Error(), name+" is to be a file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 func TestOneSuiteInAFolder(t *testing.T) {
 	folder := t.TempDir()
 	first, err := openResults(folder)

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/dashboard/internal/sample"
@@ -235,6 +237,40 @@ func TestDetailOfNoRun(t *testing.T) {
 			t.Errorf("%q: %v", key, err)
 		}
 	}
+}
+
+// However many ask for details, few runs are held at once.
+func TestDetailsWaitForEachOther(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := sample.Write(folder, sample.Options{Commits: 1, Repetitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, err := NewStore(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := overview(t, s).Runs[0].Key
+		for range cap(s.reading) {
+			s.reading <- struct{}{}
+		}
+		var done atomic.Bool
+		go func() {
+			if _, err := s.Detail(key, 10); err != nil {
+				t.Error(err)
+			}
+			done.Store(true)
+		}()
+		synctest.Wait()
+		if done.Load() {
+			t.Error("a detail is read beside as many as may be")
+		}
+		<-s.reading
+		synctest.Wait()
+		if !done.Load() {
+			t.Error("a detail is not read when it may be")
+		}
+	})
 }
 
 // Numbers that JSON can write, but that nobody measures, must not stop the page.
