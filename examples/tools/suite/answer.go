@@ -17,7 +17,7 @@ import (
 // output is what a child wrote on stdout, at most maxOutput bytes of it.
 type output struct{ text []byte }
 
-const maxOutput = 64 << 20
+const maxOutput = runs.MaxFile
 
 func (o *output) Write(p []byte) (int, error) {
 	if len(o.text)+len(p) > maxOutput {
@@ -29,13 +29,17 @@ func (o *output) Write(p []byte) (int, error) {
 
 // run returns the run that was written.
 func (o *output) run() (*runs.Run, error) {
-	r := new(runs.Run)
-	d := json.NewDecoder(bytes.NewReader(o.text))
-	if err := d.Decode(r); err != nil {
+	first := json.NewDecoder(bytes.NewReader(o.text))
+	var text json.RawMessage
+	if err := first.Decode(&text); err != nil {
 		return nil, fmt.Errorf("the program did not answer with a run: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if _, err := first.Token(); err != io.EOF {
 		return nil, errors.New("the program answered with more than a run")
+	}
+	r, err := runs.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the program did not answer with a run: %w", err)
 	}
 	return r, nil
 }

@@ -84,6 +84,9 @@ func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*run
 	if r.Repetition != repetition {
 		return nil, &runError{fmt.Sprintf("the program answered with repetition %d where %d was asked for", r.Repetition, repetition)}
 	}
+	if r.Config != q.Config {
+		return nil, &runError{"the program answered with a run of another configuration than it was asked for"}
+	}
 	r.Config = c
 	r.Conditions = around(r, before, l.sense(ctx))
 	return r, nil

@@ -130,7 +130,7 @@ func (p *progress) say(format string, a ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	fmt.Fprintf(p.w, format+"\n", a...)
+	fmt.Fprintln(p.w, cli.Printable(fmt.Sprintf(format, a...))) // it may quote a child, or a file
 	p.show()
 }
 
@@ -175,7 +175,7 @@ func (p *progress) show() {
 	if !p.terminal || p.closed || p.now.label == "" {
 		return
 	}
-	line := p.now.line(time.Now())
+	line := strings.ReplaceAll(cli.Printable(p.now.line(time.Now())), "\n", " ")
 	if columns := cli.Columns(p.w); columns > 1 && utf8.RuneCountInString(line) >= columns {
 		line = string([]rune(line)[:columns-2]) + "…"
 	}

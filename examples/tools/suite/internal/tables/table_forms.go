@@ -17,8 +17,12 @@ func (t *table) write(w io.Writer, o *summaryOptions) error {
 		return t.writeCSV(w, o)
 	}
 	var b strings.Builder
+	prose := func(text string) string { return text }
+	if o.markdown {
+		prose = escapeMarkdown
+	}
 	if t.same != "" {
-		fmt.Fprintf(&b, "All: %s.\n\n", t.same)
+		fmt.Fprintf(&b, "All: %s.\n\n", prose(t.same))
 	}
 	lines := t.lines(o.ratio != nil)
 	if o.markdown {
@@ -38,12 +42,12 @@ func (t *table) write(w io.Writer, o *summaryOptions) error {
 	}
 	fmt.Fprint(&b, "\n")
 	for _, line := range machines(t.all) {
-		fmt.Fprintf(&b, "Measured on %s.\n", line)
+		fmt.Fprintf(&b, "Measured on %s.\n", prose(line))
 	}
 	if len(t.failed) > 0 {
 		fmt.Fprintf(&b, "\n%d failed:\n", len(t.failed))
 		for _, r := range t.failed {
-			fmt.Fprintf(&b, "- %s: %s\n", describe(r, t.columns), printable(r.Error))
+			fmt.Fprintf(&b, "- %s: %s\n", prose(describe(r, t.columns)), prose(printable(r.Error)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -78,12 +82,25 @@ func (t *table) lines(ratios bool) [][]string {
 	return lines
 }
 
+// escapeMarkdown returns a text that stands in Markdown, and in a cell of a table, as it is.
+func escapeMarkdown(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "[", `\[`).Replace(text)
+}
+
+// plainField returns a text as a field of CSV that no spreadsheet takes for a formula, and that no terminal obeys.
+func plainField(text string) string {
+	text = cli.Printable(text)
+	if _, err := strconv.ParseFloat(text, 64); err != nil && strings.ContainsAny(text[:min(len(text), 1)], "=+-@\t\n") {
+		return "'" + text
+	}
+	return text
+}
+
 // writeMarkdown writes a table whose leading columns are aligned to the left.
 func writeMarkdown(b *strings.Builder, lines [][]string, left int) {
-	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "[", `\[`)
 	for n, line := range lines {
 		for _, text := range line {
-			fmt.Fprintf(b, "| %s ", escape.Replace(text))
+			fmt.Fprintf(b, "| %s ", escapeMarkdown(text))
 		}
 		fmt.Fprintln(b, "|")
 		if n > 0 {
@@ -118,7 +135,11 @@ func (t *table) writeCSV(w io.Writer, o *summaryOptions) error {
 	c.UseCRLF = true // as RFC 4180 has it
 	lines := [][]string{head}
 	for _, r := range t.rows {
-		line := append(slices.Clone(r.values), strconv.Itoa(len(r.runs)), strconv.Itoa(len(r.failed)))
+		var line []string
+		for _, v := range r.values {
+			line = append(line, plainField(v))
+		}
+		line = append(line, strconv.Itoa(len(r.runs)), strconv.Itoa(len(r.failed)))
 		for i, f := range r.figures {
 			three := []string{"", "", ""}
 			if f.N > 0 {
