@@ -51,7 +51,7 @@
 // # Where the time goes
 //
 // LoadOptions.Trace is told of each forward pass, and of what each session waited for, computed, chose and gave up, with when it began and
-// how long it took; backend.Options.Observe is told what each thread computed meanwhile. The program examples/tools/bench shows both on a
+// how long it took; backend.Options.Record keeps what each thread computed meanwhile. The program examples/tools/bench shows both on a
 // time axis.
 //
 // # Reproducible to the bit

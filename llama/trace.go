@@ -17,7 +17,7 @@ import (
 // for them: they must be quick and safe for concurrent use, and must not call methods of the model or of a session. A model without a
 // Trace looks at no clock for it.
 //
-// What the threads of a backend compute meanwhile is told by backend.Options.Observe.
+// What the threads of a backend compute meanwhile is kept by backend.Options.Record.
 type Trace struct {
 	// Pass is called when a forward pass is over. Passes of a model come one after the other.
 	Pass func(PassInfo)

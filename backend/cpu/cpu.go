@@ -36,13 +36,7 @@ func New(threads int) *Backend {
 
 // newBackend starts a backend with the kernels of a tier.
 func newBackend(kernels *asm.Kernels, o backend.Options) *Backend {
-	var tell func(parallel.Share)
-	if o.Observe != nil {
-		tell = func(s parallel.Share) {
-			o.Observe(backend.Share{Phase: backend.Phase(s.Phase), Thread: s.Worker, Pieces: s.Pieces, Of: s.Of, Began: s.Began, Took: s.Took})
-		}
-	}
-	pool := parallel.NewObserved(o.Threads, tell)
+	pool := parallel.NewRecorded(o.Threads, o.Record)
 	return &Backend{Fused: host.Fused{Base: host.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
 }
 

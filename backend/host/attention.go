@@ -6,7 +6,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -289,8 +289,8 @@ func (a *attention) cut(run, head, first, last, most, partials int) int {
 }
 
 // Phase says what the operation is.
-func (a *attention) Phase() parallel.Phase {
-	return parallel.Phase{Operation: a.name, Rows: a.Heads, Cols: a.HeadDim, DType: a.dtype}
+func (a *attention) Phase() timing.Phase {
+	return timing.Phase{Operation: a.name, Rows: a.Heads, Cols: a.HeadDim, DType: a.dtype}
 }
 
 // Do computes one piece.

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -158,8 +159,8 @@ type rowOp struct {
 func (o *rowOp) reset() { *o = rowOp{} }
 
 // Phase says what the operation is.
-func (o *rowOp) Phase() parallel.Phase {
-	p := parallel.Phase{Operation: o.name, Cols: o.x.Shape().Dim(-1), DType: o.x.DType()}
+func (o *rowOp) Phase() timing.Phase {
+	p := timing.Phase{Operation: o.name, Cols: o.x.Shape().Dim(-1), DType: o.x.DType()}
 	if o.table {
 		p.Rows = o.x.Shape().Dim(0)
 	}

@@ -2,7 +2,7 @@ package host
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/timing"
 )
 
 // Compact moves kept slots to the front.
@@ -36,8 +36,8 @@ type compaction struct {
 func (c *compaction) reset() { *c = compaction{} }
 
 // Phase says what the operation is.
-func (c *compaction) Phase() parallel.Phase {
-	return parallel.Phase{Operation: "Compact", Rows: len(c.slots.Heads), Cols: c.slots.HeadDim, DType: c.slots.DType}
+func (c *compaction) Phase() timing.Phase {
+	return timing.Phase{Operation: "Compact", Rows: len(c.slots.Heads), Cols: c.slots.HeadDim, DType: c.slots.DType}
 }
 
 // Do moves one head's slots: neighbours that stay neighbours, of one page both before and after, at once.

@@ -2,8 +2,8 @@ package host
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/selection"
+	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -36,8 +36,8 @@ type choice struct {
 func (c *choice) reset() { *c = choice{} }
 
 // Phase says what the operation is.
-func (c *choice) Phase() parallel.Phase {
-	return parallel.Phase{Operation: "Largest", Cols: c.n, DType: tensor.F32}
+func (c *choice) Phase() timing.Phase {
+	return timing.Phase{Operation: "Largest", Cols: c.n, DType: tensor.F32}
 }
 
 // Do selects from one row.

@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
-	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -190,15 +190,15 @@ func (p *product) multiply(r Runner) error {
 }
 
 // Phase says what the present phase is.
-func (p *product) Phase() parallel.Phase {
+func (p *product) Phase() timing.Phase {
 	if p.preparing {
-		return parallel.Phase{Operation: p.name, Part: "activation", Cols: p.k, DType: tensor.F32}
+		return timing.Phase{Operation: p.name, Part: "activation", Cols: p.k, DType: tensor.F32}
 	}
 	rows := 0
 	for i := range p.terms {
 		rows += p.terms[i].rows
 	}
-	return parallel.Phase{Operation: p.name, Rows: rows, Cols: p.k, DType: p.terms[0].dtype}
+	return timing.Phase{Operation: p.name, Rows: rows, Cols: p.k, DType: p.terms[0].dtype}
 }
 
 // Do computes one piece of the present phase.

@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
-	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -111,7 +111,7 @@ type packTask struct {
 }
 
 // Phase says what the task is.
-func (t *packTask) Phase() parallel.Phase { return parallel.Phase{Operation: "Prepare", Cols: t.k} }
+func (t *packTask) Phase() timing.Phase { return timing.Phase{Operation: "Prepare", Cols: t.k} }
 
 // Do packs one panel.
 func (t *packTask) Do(_, panel int) {

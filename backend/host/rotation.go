@@ -3,7 +3,7 @@ package host
 import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -20,8 +20,8 @@ type rotation struct {
 func (r *rotation) reset() { *r = rotation{} }
 
 // Phase says what the operation is.
-func (r *rotation) Phase() parallel.Phase {
-	p := parallel.Phase{Operation: "RoPEStore", Rows: r.k.Shape().Dim(-2), Cols: r.k.Shape().Dim(-1)}
+func (r *rotation) Phase() timing.Phase {
+	p := timing.Phase{Operation: "RoPEStore", Rows: r.k.Shape().Dim(-2), Cols: r.k.Shape().Dim(-1)}
 	if len(r.runs) > 0 {
 		p.DType = r.runs[0].Slots.DType
 	}

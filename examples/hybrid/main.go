@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func (o *options) traced(m cli.Model) cli.Model {
 	if o.file != nil {
 		process := o.file.Process(m.Name() + " on " + m.Backend)
-		m.Trace, m.Observe = process.Trace(), process.Share
+		m.Trace, m.Record = process.Trace(), process.Record()
 	}
 	return m
 }

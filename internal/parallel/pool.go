@@ -12,7 +12,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/antigravity-go/antigravity/internal/timing"
 )
 
 // Task is work that can be done in pieces, in any order and at the same time.
@@ -62,6 +63,7 @@ type pool struct {
 	ticket atomic.Uint64
 	done   atomic.Int64 // pieces computed
 	task   Task
+	phase  int32 // the task's number in the record; timing.Untold: nobody wants to know of it. As task, it belongs to who computes a piece
 
 	waiting atomic.Bool   // the caller is parked
 	wake    chan struct{} // wakes the caller
@@ -70,7 +72,9 @@ type pool struct {
 	failure error       // the first panic of a piece
 
 	closed atomic.Bool
-	watch  watch
+
+	record *timing.Record // nil: nobody wants to know what is computed
+	caller *timing.Lane   // of the record, for the callers
 }
 
 // worker is what the pool knows of a worker that is not the caller.
@@ -81,23 +85,20 @@ type worker struct {
 
 // New starts a pool that computes with size workers, the caller being one of them; size below 1 means GOMAXPROCS.
 // Close it when it is no longer needed; a pool that is merely forgotten stops too, at a later garbage collection.
-func New(size int) *Pool { return NewObserved(size, nil) }
+func New(size int) *Pool { return NewRecorded(size, nil) }
 
-// NewObserved is New with a function that is told what each worker computed of each task, unless it is nil. It is called on the goroutines
-// that computed it, several at a time, perhaps after Run has returned; the pool's work waits for it.
-func NewObserved(size int, tell func(Share)) *Pool {
+// NewRecorded is New with a record of what each worker computes of each task, unless it is nil. A worker's last share of a task may come to
+// it after Run has returned.
+func NewRecorded(size int, record *timing.Record) *Pool {
 	if size < 1 {
 		size = runtime.GOMAXPROCS(0)
 	}
 	size = min(size, maxWorkers)
-	p := &pool{size: size, wake: make(chan struct{}, 1)}
-	if tell != nil {
-		p.watch = watch{tell, time.Now()}
-	}
+	p := &pool{size: size, wake: make(chan struct{}, 1), record: record, caller: record.Lane(0)}
 	for id := 1; id < size; id++ {
 		w := &worker{wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
-		go p.work(w, id)
+		go p.work(w, id, record.Lane(id))
 	}
 	outer := &Pool{p}
 	runtime.AddCleanup(outer, func(p *pool) { p.close() }, p)
@@ -125,7 +126,10 @@ func (p *pool) close() {
 func (p *Pool) Run(task Task, n int) (err error) {
 	defer runtime.KeepAlive(p)
 	defer Catch(&err)()
-	helpers := min(p.size, n, runtime.GOMAXPROCS(0)) - 1
+	helpers := min(p.size, n) - 1
+	if helpers > 0 { // asking the runtime takes a lock
+		helpers = min(helpers, runtime.GOMAXPROCS(0)-1)
+	}
 	if helpers < 1 || n > MaxPieces || p.closed.Load() || !p.busy.TryLock() {
 		p.alone(task, n)
 		return nil
@@ -136,23 +140,18 @@ func (p *Pool) Run(task Task, n int) (err error) {
 
 // alone computes a task on its caller's goroutine.
 func (p *pool) alone(task Task, n int) {
-	var s Share
-	observed := p.watch.tell != nil && n > 0
-	if observed {
-		s = p.watch.start(task, 0, n)
-	}
+	share := p.begin(task)
 	for piece := range n {
 		task.Do(0, piece)
 	}
-	if observed {
-		s.Pieces = n
-		p.watch.end(&s)
+	if n > 0 {
+		share.end(p.caller, n, n)
 	}
 }
 
 // run shares a task of n pieces between the caller and the first workers, as many as there are helpers. busy is held.
 func (p *pool) run(task Task, n, helpers int) error {
-	p.task = task
+	p.task, p.phase = task, p.number(task)
 	p.done.Store(0)
 	p.failed.Store(false)
 	p.failure = nil
@@ -161,16 +160,16 @@ func (p *pool) run(task Task, n, helpers int) error {
 	for _, w := range p.workers[:helpers] {
 		w.rouse()
 	}
-	p.compute(0)
+	p.compute(0, p.caller)
 	p.await(int64(n))
 	p.task = nil
 	return p.failure
 }
 
-// compute takes pieces until none is left.
-func (p *pool) compute(worker int) {
-	if p.watch.tell != nil {
-		p.computeObserved(worker)
+// compute takes pieces until none is left. lane is for the worker's shares; nil: they are not kept.
+func (p *pool) compute(worker int, lane *timing.Lane) {
+	if lane != nil {
+		p.computeRecorded(worker, lane)
 		return
 	}
 	for {
@@ -215,12 +214,12 @@ func (p *pool) await(n int64) {
 }
 
 // work is the life of a worker.
-func (p *pool) work(w *worker, id int) {
+func (p *pool) work(w *worker, id int, lane *timing.Lane) {
 	debug.SetPanicOnFault(true) // a fault in a mapped file becomes a panic that piece recovers
 	seen := uint64(0)
 	for !p.closed.Load() {
 		seen = p.next(w, seen)
-		p.compute(id)
+		p.compute(id, lane)
 	}
 }
 

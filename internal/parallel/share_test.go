@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/timing"
 )
 
 // named is a Task that says what it is, of which some pieces are waited for.
@@ -15,33 +17,25 @@ type named struct {
 }
 
 func (n *named) Do(worker, piece int) { n.do(worker, piece) }
-func (n *named) Phase() Phase         { return Phase{Operation: n.name} }
+func (n *named) Phase() timing.Phase  { return timing.Phase{Operation: n.name} }
 
-// told keeps the shares that a pool tells of.
-type told struct {
-	mu     sync.Mutex
-	shares []Share
-}
+func always() bool { return true }
 
-func (o *told) tell(s Share) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.shares = append(o.shares, s)
-}
-
-// await returns the shares, once they have all pieces of some tasks together: a worker tells of its last share when it finds no other
-// piece, which may be after Run has returned.
-func (o *told) await(t *testing.T, pieces int) []Share {
+// recorded returns the shares of a record, once they have all pieces of some tasks together: a worker adds its last share when it finds no
+// other piece, which may be after Run has returned.
+func recorded(t *testing.T, record *timing.Record, pieces int) []timing.Share {
 	t.Helper()
 	for {
-		o.mu.Lock()
+		var shares []timing.Share
 		n := 0
-		for _, s := range o.shares {
-			n += s.Pieces
+		for thread := range record.Threads() {
+			for _, s := range record.Shares(thread) {
+				shares = append(shares, s)
+				n += s.Pieces
+			}
 		}
-		o.mu.Unlock()
 		if n >= pieces {
-			return o.shares
+			return shares
 		}
 		select {
 		case <-t.Context().Done():
@@ -52,15 +46,15 @@ func (o *told) await(t *testing.T, pieces int) []Share {
 	}
 }
 
-// TestSharesAreTheWholeOfEachTask runs many tasks one after the other, some of a single piece, whose shares must be told with the right
+// TestSharesAreTheWholeOfEachTask runs many tasks, fewer than a record has numbers for, one after the other, some of a single piece, whose shares must be told with the right
 // name, have all pieces together, and not overlap on a worker.
 func TestSharesAreTheWholeOfEachTask(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
-		var o told
-		pool := NewObserved(size, o.tell)
+		record := timing.NewRecord(always, always)
+		pool := NewRecorded(size, record)
 		defer pool.Close()
 		want, all := map[string]int{}, 0
-		for i := range 300 {
+		for i := range 200 {
 			n := 1 + i%7*3
 			task := &named{strconv.Itoa(i), func(int, int) {}}
 			want[task.name] = n
@@ -71,15 +65,15 @@ func TestSharesAreTheWholeOfEachTask(t *testing.T) {
 			task.name = "another task" // as the memory of a task that is over may be used for the next one
 		}
 		got, ended := map[string]int{}, make([]time.Time, size)
-		for _, s := range o.await(t, all) {
+		for _, s := range recorded(t, record, all) {
 			got[s.Operation] += s.Pieces
-			if s.Of != want[s.Operation] || s.Worker >= size {
+			if s.Of != want[s.Operation] || s.Thread >= size {
 				t.Errorf("size %d: %+v of a task with %d pieces", size, s, want[s.Operation])
 			}
-			if s.Began.Before(ended[s.Worker]) {
-				t.Errorf("size %d: %+v began before worker %d had ended its share before", size, s, s.Worker)
+			if s.Began.Before(ended[s.Thread]) {
+				t.Errorf("size %d: %+v began before worker %d had ended its share before", size, s, s.Thread)
 			}
-			ended[s.Worker] = s.Began.Add(s.Took)
+			ended[s.Thread] = s.Began.Add(s.Took)
 		}
 		for name, n := range want {
 			if got[name] != n {
@@ -89,10 +83,10 @@ func TestSharesAreTheWholeOfEachTask(t *testing.T) {
 	}
 }
 
-// TestCallersBesideEachOtherAreTold lets several goroutines run tasks at a time.
-func TestCallersBesideEachOtherAreTold(t *testing.T) {
-	var o told
-	pool := NewObserved(3, o.tell)
+// TestCallersBesideEachOtherAreRecorded lets several goroutines run tasks at a time.
+func TestCallersBesideEachOtherAreRecorded(t *testing.T) {
+	record := timing.NewRecord(always, always)
+	pool := NewRecorded(3, record)
 	defer pool.Close()
 	var callers sync.WaitGroup
 	var total atomic.Int64
@@ -104,16 +98,15 @@ func TestCallersBesideEachOtherAreTold(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	o.await(t, 4*100*10)
+	recorded(t, record, 4*100*10)
 	if got, want := total.Load(), int64(4*100*45); got != want {
 		t.Errorf("pieces sum to %d, want %d", got, want)
 	}
 }
 
-// TestObservedPanicsAreErrors looks that an observed pool survives a panic, as one that is not observed does.
-func TestObservedPanicsAreErrors(t *testing.T) {
-	var o told
-	pool := NewObserved(2, o.tell)
+// TestPanicsOfRecordedTasksAreErrors looks that a pool with a record survives a panic, as one without it does.
+func TestPanicsOfRecordedTasksAreErrors(t *testing.T) {
+	pool := NewRecorded(2, timing.NewRecord(always, always))
 	defer pool.Close()
 	for _, n := range []int{1, 8} {
 		if err := pool.Run(&named{"bad", func(int, int) { panic("a piece") }}, n); err == nil {
@@ -125,9 +118,8 @@ func TestObservedPanicsAreErrors(t *testing.T) {
 	}
 }
 
-func TestObservingAllocatesNothing(t *testing.T) {
-	var pieces atomic.Int64
-	pool := NewObserved(2, func(s Share) { pieces.Add(int64(s.Pieces)) })
+func TestRecordingAllocatesNothing(t *testing.T) {
+	pool := NewRecorded(2, timing.NewRecord(always, func() bool { return false }))
 	defer pool.Close()
 	task := &named{"nothing", func(int, int) {}}
 	if n := testing.AllocsPerRun(100, func() { pool.Run(task, 16); pool.Run(task, 1) }); n > 0 {

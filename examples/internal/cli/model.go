@@ -25,8 +25,8 @@ type Model struct {
 	Wrap func(backend.Backend) backend.Backend
 	// Trace, if a program sets it, is told what the model does.
 	Trace *llama.Trace
-	// Observe, if a program sets it, is told what each thread of a backend on the host computes.
-	Observe func(backend.Share)
+	// Record, if a program sets it, keeps what each thread of a backend on the host computes.
+	Record *backend.Record
 }
 
 // Flags defines the flags.
@@ -62,7 +62,7 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 
 // OpenBackend opens the backend.
 func (m *Model) OpenBackend() (backend.Backend, error) {
-	return backend.Open(m.Backend, backend.Options{Threads: m.Threads, Observe: m.Observe})
+	return backend.Open(m.Backend, backend.Options{Threads: m.Threads, Record: m.Record})
 }
 
 // LoadOn loads the model on a backend that is open, as Load does. Several models may be on one backend.

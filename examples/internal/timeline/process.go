@@ -1,8 +1,6 @@
 package timeline
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -22,46 +20,7 @@ type Process struct {
 	evictions  store[llama.EvictInfo]
 	moves      store[llama.MoveInfo]
 
-	threads [maxThreads]thread
-}
-
-// maxThreads is how many threads a backend on the host has at most.
-const maxThreads = 256
-
-// thread is what one thread computed: many events, which are therefore kept small, and without anything that the garbage collector follows.
-type thread struct {
-	store[share]
-	phases []backend.Phase // guarded by the store's mu; a model has some ten
-	_      [64]byte        // threads that keep events at the same time do not share a line of the processor's cache
-}
-
-// share is a backend.Share.
-type share struct {
-	phase       int32 // in phases
-	pieces, of  int32
-	began, took time.Duration // began is since the Timeline's first Begin
-}
-
-// keep keeps a share.
-func (th *thread) keep(t *Timeline, s *backend.Share) {
-	if !t.active.Load() {
-		return
-	}
-	th.mu.Lock()
-	phase := slices.Index(th.phases, s.Phase)
-	if phase < 0 {
-		phase = len(th.phases)
-		th.phases = append(th.phases, s.Phase)
-	}
-	th.push(t, &share{int32(phase), int32(s.Pieces), int32(s.Of), t.since(s.Began), s.Took})
-	th.mu.Unlock()
-}
-
-// shares returns what was kept, in the order of time.
-func (th *thread) shares() []share {
-	list := th.all()
-	slices.SortStableFunc(list, func(a, b share) int { return cmp.Compare(a.began, b.began) })
-	return list
+	record *backend.Record
 }
 
 // Operation is a call of a backend.
@@ -84,17 +43,14 @@ func (p *Process) Trace() *llama.Trace {
 	}
 }
 
-// Share is what a backend is to call, as backend.Options.Observe.
-func (p *Process) Share(s backend.Share) { p.threads[s.Thread%maxThreads].keep(p.timeline, &s) }
+// Record is what a backend on the host is to fill, as backend.Options.Record.
+func (p *Process) Record() *backend.Record { return p.record }
 
 // Operation keeps a call of a backend.
 func (p *Process) Operation(o Operation) { p.operations.add(p.timeline, &o) }
 
 // count returns how many events were kept.
 func (p *Process) count() int {
-	n := p.passes.count() + p.operations.count() + p.steps.count() + p.choices.count() + p.drafts.count() + p.evictions.count() + p.moves.count()
-	for i := range p.threads {
-		n += p.threads[i].count()
-	}
-	return n
+	return p.passes.count() + p.operations.count() + p.steps.count() + p.choices.count() + p.drafts.count() + p.evictions.count() +
+		p.moves.count() + p.record.Count()
 }

@@ -22,7 +22,7 @@ func (p *Process) show() []chrometrace.Process {
 	if len(beside.Spans) > 0 {
 		result.Tracks = append(result.Tracks, beside)
 	}
-	for i := range p.threads {
+	for i := range p.record.Threads() {
 		if track := p.showThread(i); len(track.Spans) > 0 {
 			result.Tracks = append(result.Tracks, track)
 		}
@@ -145,18 +145,13 @@ func (p *Process) ofCaller() (list []Operation) {
 	if p.operations.count() > 0 {
 		return nil
 	}
-	caller := &p.threads[0]
-	shares := caller.shares()
-	for i, s := range shares {
-		phase := caller.phases[s.phase]
-		if i > 0 {
-			if before := caller.phases[shares[i-1].phase]; before.Part != "" && before.Operation == phase.Operation { // the part before the main part
-				o := &list[len(list)-1]
-				o.Phase, o.Took = phase, s.began+s.took-p.timeline.since(o.Began)
-				continue
-			}
+	for _, s := range p.record.Shares(0) {
+		if n := len(list); n > 0 && list[n-1].Part != "" && list[n-1].Operation == s.Operation { // the part before the main part
+			o := &list[n-1]
+			o.Phase, o.Took = s.Phase, s.Began.Add(s.Took).Sub(o.Began)
+			continue
 		}
-		list = append(list, Operation{phase, p.timeline.base.Add(s.began), s.took})
+		list = append(list, Operation{s.Phase, s.Began, s.Took})
 	}
 	return list
 }
@@ -179,10 +174,9 @@ func (p *Process) showThread(n int) chrometrace.Track {
 		track.Name = "thread 0, the caller"
 	}
 	names := map[backend.Phase]string{}
-	for _, s := range p.threads[n].shares() {
-		if phase := p.threads[n].phases[s.phase]; s.began >= 0 {
-			args := shareArgs{dtype(phase), int(s.pieces), int(s.of)}
-			track.Spans = append(track.Spans, chrometrace.Span{Name: phaseName(names, phase), Began: s.began, Took: s.took, Args: args})
+	for _, s := range p.record.Shares(n) {
+		if span, ok := p.span(phaseName(names, s.Phase), s.Began, s.Took, shareArgs{dtype(s.Phase), s.Pieces, s.Of}); ok {
+			track.Spans = append(track.Spans, span)
 		}
 	}
 	return track

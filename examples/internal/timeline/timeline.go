@@ -1,7 +1,8 @@
 // Package timeline collects what models do, and when, and writes it as a trace: passes and their operations, what each thread computed of
 // them, what each session waited for, computed, chose and gave up, and moves between devices.
 //
-// A model's Process has functions for llama.LoadOptions.Trace and backend.Options.Observe, which only put what they are told into memory.
+// A model's Process has functions for llama.LoadOptions.Trace and a record for backend.Options.Record, which only put what they are told into
+// memory.
 // Everything else is done by Write, when it is over.
 package timeline
 
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/chrometrace"
 )
 
@@ -79,7 +81,7 @@ func (t *Timeline) Full() (after time.Duration, full bool) {
 
 // Process adds a model.
 func (t *Timeline) Process(name string) *Process {
-	p := &Process{timeline: t, name: name}
+	p := &Process{timeline: t, name: name, record: backend.NewRecord(t.Active, t.more)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.processes = append(t.processes, p)
@@ -109,7 +111,17 @@ func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 // since returns the time from the first Begin.
 func (t *Timeline) since(moment time.Time) time.Duration { return moment.Sub(t.base) }
 
-// store holds the events of one kind, or of one thread. They lie in chunks, so that adding one neither copies those before it nor waits
+// more takes one of the chunks that are left; where none is left, the Timeline is full.
+func (t *Timeline) more() bool {
+	if t.chunks.Add(-1) >= 0 {
+		return true
+	}
+	t.filled.CompareAndSwap(0, int64(max(time.Since(t.base), 1)))
+	t.active.Store(false)
+	return false
+}
+
+// store holds the events of one kind. They lie in chunks, so that adding one neither copies those before it nor waits
 // for the memory of all that may come.
 type store[T any] struct {
 	mu     sync.Mutex
@@ -117,7 +129,7 @@ type store[T any] struct {
 }
 
 // chunkEvents is the number of events in a chunk.
-const chunkEvents = 512
+const chunkEvents = backend.RecordChunk
 
 // add keeps an event, if the timeline collects.
 func (s *store[T]) add(t *Timeline, v *T) {
@@ -125,17 +137,10 @@ func (s *store[T]) add(t *Timeline, v *T) {
 		return
 	}
 	s.mu.Lock()
-	s.push(t, v)
-	s.mu.Unlock()
-}
-
-// push is add with mu held.
-func (s *store[T]) push(t *Timeline, v *T) {
+	defer s.mu.Unlock()
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == chunkEvents {
-		if last >= 0 && t.chunks.Add(-1) < 0 { // the first chunk is everyone's, so that a small limit leaves none without any
-			t.filled.CompareAndSwap(0, int64(max(time.Since(t.base), 1)))
-			t.active.Store(false)
+		if last >= 0 && !t.more() { // the first chunk is everyone's, so that a small limit leaves none without any
 			return
 		}
 		s.chunks = append(s.chunks, make([]T, 0, chunkEvents))

@@ -24,7 +24,7 @@ func answers(t *testing.T, process *Process) (tokens [][]llama.Token, usage []ll
 	o := backend.Options{Threads: 2}
 	var load llama.LoadOptions
 	if process != nil {
-		o.Observe, load.Trace = process.Share, process.Trace()
+		o.Record, load.Trace = process.Record(), process.Trace()
 	}
 	b, err := backend.Open("cpu", o)
 	if err != nil {
@@ -127,7 +127,6 @@ func TestNothingIsKeptOutsideBeginAndEnd(t *testing.T) {
 	line := New(0)
 	process := line.Process("p")
 	told := func() {
-		process.Share(backend.Share{})
 		process.Operation(Operation{})
 		process.Trace().Pass(llama.PassInfo{})
 	}
@@ -141,8 +140,8 @@ func TestNothingIsKeptOutsideBeginAndEnd(t *testing.T) {
 	line.Begin("b")
 	told()
 	line.End()
-	if n := process.count(); n != 3 {
-		t.Errorf("%d events are kept, want 3", n)
+	if n := process.count(); n != 2 {
+		t.Errorf("%d events are kept, want 2", n)
 	}
 	var none *File
 	none.Begin("nobody")
@@ -170,7 +169,7 @@ func TestKeepingIsCheap(t *testing.T) {
 	line.Begin("a")
 	trace := process.Trace()
 	if n := testing.AllocsPerRun(5*chunkEvents, func() {
-		process.Share(backend.Share{Thread: 1})
+		process.Operation(Operation{})
 		trace.Step(llama.StepInfo{})
 	}); n > 0.1 {
 		t.Errorf("%v allocations for two events", n)

@@ -14,7 +14,7 @@ func traceInto(path string, events int, model *cli.Model) (*timeline.File, error
 		return nil, err
 	}
 	process := file.Process(model.Name() + " on " + model.Backend)
-	model.Trace, model.Observe = process.Trace(), process.Share
+	model.Trace, model.Record = process.Trace(), process.Record()
 	if model.Backend != "cpu" { // whose threads tell by themselves: being told of the calls too would double what tracing takes
 		model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, operations{file.Timeline, process}) }
 	}
