@@ -103,7 +103,7 @@ func (b *tab) marks(selector string) int {
 var dashboardViews = []string{"throughput", "latency", "memory", "policies", "run", "commits", "table"}
 
 func TestDashboardDrawsEveryView(t *testing.T) {
-	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "4", "-r", "5")))
+	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "4", "-r", "6")))
 	for _, c := range []struct {
 		view, selector string
 		least          int

@@ -19,6 +19,7 @@
 // in, as Huber does.
 //
 // At least five measurements on each side are needed, or eight pairs: four against four fall apart completely in one of 35 cases by chance.
+// Five against five do so in one of 126, which leaves little room in a table of many hundred comparisons: there six are needed.
 //
 // # How often that goes wrong and right
 //

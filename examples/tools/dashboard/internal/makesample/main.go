@@ -27,7 +27,7 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writer) err
 	f.Group("Results", func() {
 		f.StringVar(&out, "out", "invented", "`folder` to write to")
 		f.IntVar(&o.Commits, "commits", 5, "`number` of commits")
-		f.IntVar(&o.Repetitions, "r", 5, "`number` of repetitions")
+		f.IntVar(&o.Repetitions, "r", 6, "`number` of repetitions")
 		f.BoolVar(&o.Small, "small", false, "24 cells in place of 120")
 		f.BoolVar(&hostile, "hostile", false, "only one run, whose every text tries to be HTML")
 	})

@@ -25,9 +25,9 @@ suite compare says what differs between two sets of runs beyond noise: two folde
 
 Runs are compared with those that are the same in all axes that -a and -b do not name. What is called a change is one that would arise by
 chance, anywhere in the whole comparison, in fewer than one of a hundred cases in which nothing changed. At least five repetitions of each
-are needed to tell. Sharpest are two programs that were measured in turn (suite -programs base=…,new=…): what the machine's clock does
-meanwhile is then taken out. A folder that was measured later was measured on another clock, which the runs' yardsticks tell, a fixed piece
-of work: times must differ by that much more.
+are needed to tell, and six where hundreds of figures are compared. Sharpest are two programs that were measured in turn (suite -programs
+base=…,new=…): what the machine's clock does meanwhile is then taken out. A folder that was measured later was measured on another clock,
+which the runs' yardsticks tell, a fixed piece of work: times must differ by that much more.
 
 The exit status is 0 if nothing became worse, 1 if something did, and 2 if there is nothing to compare.`
 
