@@ -2,7 +2,6 @@ package llama_test
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/quiz"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -62,7 +62,7 @@ func user(question string) []llama.Message {
 	return []llama.Message{{Role: "user", Content: question}}
 }
 
-// question is one line of eval.jsonl.
+// question is one line of quiz.Pebble.
 type question struct {
 	Skill    string
 	Messages [][2]string
@@ -79,16 +79,11 @@ func (q question) history() (h []llama.Message) {
 // readQuestions reads every n-th of the held-out questions.
 func readQuestions(t testing.TB, n int) (list []question) {
 	t.Helper()
-	f, err := os.Open(fixture.Path(t, "pebble/eval.jsonl.gz"))
+	text, err := quiz.Pebble()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(z)
+	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 1<<20)
 	for i := 0; lines.Scan(); i++ {
 		if i%n != 0 {

@@ -5,7 +5,6 @@ package opencl_test
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl"
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/quiz"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -148,18 +148,13 @@ func TestPebbleAnswers(t *testing.T) {
 	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
 		every, want = 1, 0.995
 	}
-	f, err := os.Open(fixture.Path(t, "pebble/eval.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
+	text, err := quiz.Pebble()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := session(t, load(t, device(t)), nil)
 	asked, right := 0, 0
-	lines := bufio.NewScanner(z)
+	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 1<<20)
 	for i := 0; lines.Scan(); i++ {
 		if i%every != 0 {

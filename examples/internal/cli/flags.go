@@ -53,6 +53,20 @@ func (f *Flags) Parse(args []string, w io.Writer) error {
 	return nil
 }
 
+// ParseMixed is Parse for programs that take arguments too. These may stand before, between and after the flags.
+func (f *Flags) ParseMixed(args []string, w io.Writer) (arguments []string, err error) {
+	for {
+		if f.FlagSet.Parse(args) != nil {
+			return nil, f.Parse(args, w) // the same error in the words of all programs, or the help
+		}
+		if f.NArg() == 0 {
+			return arguments, nil
+		}
+		arguments = append(arguments, f.Arg(0))
+		args = f.Args()[1:]
+	}
+}
+
 // Given tells whether a flag was set on the command line.
 func (f *Flags) Given(name string) (given bool) {
 	f.Visit(func(g *flag.Flag) { given = given || g.Name == name })

@@ -74,3 +74,19 @@ Others
 		t.Errorf("help:\n%s\nwant:\n%s", b.String(), want)
 	}
 }
+
+func TestArgumentsStandAnywhereBesideFlags(t *testing.T) {
+	e := newExample()
+	got, err := e.ParseMixed([]string{"a", "-count", "5", "b", "-text=x", "--", "-c"}, nil)
+	if err != nil || strings.Join(got, " ") != "a b -c" || e.count != 5 || len(e.texts) != 1 {
+		t.Errorf("%q, %v, %+v", got, err, e)
+	}
+	var usage *UsageError
+	if _, err := newExample().ParseMixed([]string{"a", "-unknown"}, nil); !errors.As(err, &usage) {
+		t.Errorf("an unknown flag: %v", err)
+	}
+	var help bytes.Buffer
+	if _, err := newExample().ParseMixed([]string{"a", "-h"}, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-count") {
+		t.Errorf("-h: %v\n%s", err, &help)
+	}
+}

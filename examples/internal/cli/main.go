@@ -39,7 +39,7 @@ func Exit(name string, err error) {
 	case errors.Is(err, context.Canceled):
 		os.Exit(interrupted)
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	fmt.Fprintf(os.Stderr, "%s: %s\n", name, Printable(err.Error())) // it may quote a file, or a device's answer
 	var status interface{ ExitStatus() int }
 	if errors.As(err, &status) {
 		os.Exit(status.ExitStatus())

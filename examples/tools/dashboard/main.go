@@ -40,17 +40,17 @@ type options struct {
 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
-	args, o.folders = folders(args)
 	f := cli.NewFlags("dashboard", about)
 	f.Group("Results", func() {
 		f.Strings(&o.folders, "results", "`folder` of results, like an argument; may be repeated")
 		f.StringVar(&o.addr, "addr", "localhost:8090", "`address` to serve at, on this machine; with port 0 any port that is free")
 		f.StringVar(&o.export, "export", "", "`path` of an HTML file to write in place of serving")
 	})
-	if err := f.Parse(args, stdout); err != nil {
+	arguments, err := f.ParseMixed(args, stdout)
+	if err != nil {
 		return nil, err
 	}
-	if len(o.folders) == 0 {
+	if o.folders = append(arguments, o.folders...); len(o.folders) == 0 {
 		o.folders = []string{"results"}
 	}
 	for _, folder := range o.folders {
@@ -63,22 +63,6 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil, cli.Usagef("-addr %s: results are served on this machine only: localhost:PORT (to show them elsewhere, send what -export writes)", o.addr)
 	}
 	return o, nil
-}
-
-// folders takes the arguments that belong to no flag out of args. All flags but -h have a value.
-func folders(args []string) (flags, rest []string) {
-	for i := 0; i < len(args); i++ {
-		switch name := strings.TrimLeft(args[i], "-"); {
-		case !strings.HasPrefix(args[i], "-"):
-			rest = append(rest, args[i])
-		case strings.Contains(name, "=") || name == "h" || name == "help" || i+1 == len(args):
-			flags = append(flags, args[i])
-		default:
-			flags = append(flags, args[i], args[i+1])
-			i++
-		}
-	}
-	return flags, rest
 }
 
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {

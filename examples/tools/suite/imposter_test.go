@@ -49,6 +49,9 @@ const (
 	panicking
 	hanging
 	interruptedRun
+	another
+	unbelievable
+	enormous
 )
 
 // pretend answers a request without measuring.
@@ -85,6 +88,11 @@ func pretend() error {
 		select {}
 	case interruptedRun:
 		os.Exit(130)
+	case another:
+		q.Config.Model = "flint"
+	case enormous:
+		fmt.Printf(`{"repetition": 1, "evictions": [{}%s]}`, strings.Repeat(",{}", 1<<20))
+		return nil
 	}
 	// The rate is decided by the run, and the same whenever it is measured.
 	hash := fnv.New32a()
@@ -92,6 +100,9 @@ func pretend() error {
 	gap := 0.01 * (1 + float64(hash.Sum32()%100)/1000)
 	r := &runs.Run{Config: q.Config, Repetition: q.Repetition, Began: time.Now().UTC(), Tokens: []float64{1, 1 + gap}, Seconds: 1}
 	r.Machine.Commit = q.Commit
+	if q.Config.Prompt == unbelievable {
+		r.Tokens = []float64{1, 0}
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err

@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
@@ -50,35 +48,12 @@ func (e *runError) Error() string { return e.reason }
 
 // ask starts a process, asks it for a run, and returns its answer. An error is a *runError where it concerns this run alone.
 func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*runs.Run, error) {
-	q := request{Config: c, Repetition: repetition, Progress: l.progress != nil}
-	for _, name := range []*string{&q.Config.Model, &q.Config.Questions} {
-		if there, ok := l.files[*name]; ok {
-			*name = there
-		}
-	}
-	if l.programs[c.Program] == l.programs[""] { // another program may be of another commit
-		q.Commit, q.Committed = l.stamp.Commit, l.stamp.Committed
-	}
-	_, local := l.target.(target.Local)
-	q.Watched = local // targets behind a connection watch over their programs themselves
-	text, err := json.Marshal(q)
+	stdin, done, err := l.question(c, repetition)
 	if err != nil {
 		return nil, err
 	}
-	text = append(text, '\n')
-	stdin := io.Reader(bytes.NewReader(text))
-	if q.Watched {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		defer w.Close() // closed by the system, too, when this process is killed
-		if _, err := w.Write(text); err != nil {
-			return nil, err
-		}
-		stdin = r
-	}
+	defer done()
+	before := l.sense(ctx)
 	running := ctx
 	if l.timeout > 0 {
 		timed, cancel := context.WithTimeout(ctx, l.timeout)
@@ -109,8 +84,74 @@ func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*run
 	if r.Repetition != repetition {
 		return nil, &runError{fmt.Sprintf("the program answered with repetition %d where %d was asked for", r.Repetition, repetition)}
 	}
+	if r.Config != q.Config {
+		return nil, &runError{"the program answered with a run of another configuration than it was asked for"}
+	}
 	r.Config = c
+	r.Conditions = around(r, before, l.sense(ctx))
 	return r, nil
+}
+
+// question returns what a process that is asked for a run reads on stdin. done must be called when the process has ended.
+func (l *launcher) question(c runs.Config, repetition int) (stdin io.Reader, done func(), err error) {
+	q := request{Config: c, Repetition: repetition, Progress: l.progress != nil}
+	for _, name := range []*string{&q.Config.Model, &q.Config.Questions} {
+		if there, ok := l.files[*name]; ok {
+			*name = there
+		}
+	}
+	if l.programs[c.Program] == l.programs[""] { // another program may be of another commit
+		q.Commit, q.Committed = l.stamp.Commit, l.stamp.Committed
+	}
+	_, q.Watched = l.target.(target.Local) // targets behind a connection watch over their programs themselves
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	text = append(text, '\n')
+	if !q.Watched {
+		return bytes.NewReader(text), func() {}, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { // the system closes the pipe, too, when this process is killed
+		r.Close()
+		w.Close()
+	}
+	if _, err := w.Write(text); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return r, done, nil
+}
+
+// sense returns what the target itself tells of how it is; nothing where it does not, or cannot: a device that is gone is told by Run.
+func (l *launcher) sense(ctx context.Context) runs.Condition {
+	s, ok := l.target.(target.Sensor)
+	if !ok {
+		return runs.Condition{}
+	}
+	c, err := s.Conditions(ctx)
+	if err != nil {
+		return runs.Condition{}
+	}
+	return c
+}
+
+// around returns a run's conditions with what the target told before it and after it at their two ends.
+func around(r *runs.Run, before, after runs.Condition) []runs.Condition {
+	list := r.Conditions
+	if before != (runs.Condition{}) {
+		before.At = 0
+		list = slices.Insert(list, 0, before)
+	}
+	if after != (runs.Condition{}) {
+		after.At = r.Seconds
+		list = append(list, after)
+	}
+	return list
 }
 
 // interruptedStatus is the status of a program that the user interrupted, and grace how long after it the news may come here too.
@@ -127,95 +168,4 @@ func awaitEnd(ctx context.Context) error {
 	case <-time.After(grace):
 		return &runError{"the run was interrupted"}
 	}
-}
-
-// output is what a child wrote on stdout, at most maxOutput bytes of it.
-type output struct{ text []byte }
-
-const maxOutput = 64 << 20
-
-func (o *output) Write(p []byte) (int, error) {
-	if len(o.text)+len(p) > maxOutput {
-		return 0, fmt.Errorf("a run is no longer than %d bytes", maxOutput)
-	}
-	o.text = append(o.text, p...)
-	return len(p), nil
-}
-
-// run returns the run that was written.
-func (o *output) run() (*runs.Run, error) {
-	r := new(runs.Run)
-	d := json.NewDecoder(bytes.NewReader(o.text))
-	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("the program did not answer with a run: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("the program answered with more than a run")
-	}
-	return r, nil
-}
-
-// lines are what a child writes on stderr: how far it is, and at last why it failed. Of that the beginning and the end are kept.
-type lines struct {
-	progress func(text string)
-	mu       sync.Mutex
-	open     []byte // a line that has no end yet
-	first    []string
-	last     []string // of those behind the first
-}
-
-// The bounds of what is kept of a child's stderr: its first lines, where a panic tells its reason, and its last.
-const (
-	firstLines = 3
-	lastLines  = 6
-	maxLine    = 4 << 10 // bytes
-)
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range p {
-		if c == '\n' {
-			l.end()
-		} else if len(l.open) < maxLine {
-			l.open = append(l.open, c)
-		}
-	}
-	return len(p), nil
-}
-
-// end takes the open line as a whole.
-func (l *lines) end() {
-	line := strings.TrimRight(string(l.open), "\r ")
-	l.open = l.open[:0]
-	if text, ok := strings.CutPrefix(line, progressMark); ok {
-		if l.progress != nil {
-			l.progress(text)
-		}
-		return
-	}
-	switch {
-	case line == "":
-	case len(l.first) < firstLines:
-		l.first = append(l.first, line)
-	default:
-		l.last = append(l.last[max(len(l.last)-lastLines+1, 0):], line)
-	}
-}
-
-// reason says why a child failed: in its own words where it has some, with its status where that says more.
-func (l *lines) reason(exit *target.ExitError) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.open) > 0 {
-		l.end()
-	}
-	words := strings.TrimPrefix(strings.Join(slices.Concat(l.first, l.last), "\n"), "suite: ")
-	switch {
-	case words == "":
-		return exit.Error()
-	case exit.Status == 1 || exit.Status == 2 && !strings.Contains(words, "goroutine "):
-		return words
-	}
-	return exit.Error() + ": " + words
 }

@@ -130,7 +130,7 @@ func (p *progress) say(format string, a ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	fmt.Fprintf(p.w, format+"\n", a...)
+	fmt.Fprintln(p.w, cli.Printable(fmt.Sprintf(format, a...))) // it may quote a child, or a file
 	p.show()
 }
 
@@ -175,7 +175,7 @@ func (p *progress) show() {
 	if !p.terminal || p.closed || p.now.label == "" {
 		return
 	}
-	line := p.now.line(time.Now())
+	line := strings.ReplaceAll(cli.Printable(p.now.line(time.Now())), "\n", " ")
 	if columns := cli.Columns(p.w); columns > 1 && utf8.RuneCountInString(line) >= columns {
 		line = string([]rune(line)[:columns-2]) + "…"
 	}
@@ -238,4 +238,15 @@ func duration(seconds float64) string {
 		return fmt.Sprintf("%.0f min", seconds/60)
 	}
 	return fmt.Sprintf("%.1f h", seconds/3600)
+}
+
+// several says how many there are of something: one word for one, and one for another number, which unless given adds an s.
+func several(n int, words ...string) string {
+	if n == 1 {
+		return "1 " + words[0]
+	}
+	if len(words) == 1 {
+		words = append(words, words[0]+"s")
+	}
+	return fmt.Sprint(n, " ", words[1])
 }

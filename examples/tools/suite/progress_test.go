@@ -89,3 +89,15 @@ func TestTerminal(t *testing.T) {
 		}
 	})
 }
+
+// A child's last words, and a run's name, must not command the terminal.
+func TestProgressObeysNobody(t *testing.T) {
+	var b strings.Builder
+	p := newProgress(&b, []runs.Config{{}})
+	p.say("failed: %s", "\x1b]0;x\a\x1b[2J\rdone\u202E")
+	p.terminal, p.now.label = true, "a\x1b[31m\nb" // as on a terminal
+	p.part("\x1b[1m")
+	if rest := strings.ReplaceAll(b.String(), "\r\x1b[K", ""); strings.ContainsAny(rest, "\x1b\a\r\u202E") || strings.Count(rest, "\n") != 1 {
+		t.Errorf("%q", rest)
+	}
+}

@@ -172,6 +172,9 @@ func TestFailures(t *testing.T) {
 		{"killed", killed, "killed by the system, likely for memory"},
 		{"no answer that can be read", garbled, "did not answer with a run"},
 		{"two answers", doubled, "more than a run"},
+		{"another's answer", another, "another configuration"},
+		{"times that go backwards", unbelievable, "do not go backwards"},
+		{"an answer without an end", enormous, "no more than"},
 		{"no reason", silent, "ended with status 1"},
 		{"a panic", panicking, "ended with status 2: panic: a bug"},
 	} {
@@ -283,6 +286,26 @@ func TestInterrupted(t *testing.T) {
 		if n := len(files(t, folder)); n != 0 {
 			t.Errorf("%d files of a run that was interrupted", n)
 		}
+	}
+}
+
+// A folder that others may write to can hold links that lead elsewhere.
+func TestNothingIsWrittenThroughLinks(t *testing.T) {
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("precious"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{logName, matrixName} {
+		folder := t.TempDir()
+		if err := os.Symlink(precious, filepath.Join(folder, name)); err != nil {
+			t.Skip(err)
+		}
+		if _, _, err := suiteOf(t, "-out", folder); err == nil || !strings.Contains(err.Error(), name+" is to be a file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -8,21 +8,19 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/quiz"
 )
 
 // Pebble is the name of the questions that are part of the programs, which the model Pebble was not trained with. A file of the same
 // name is read where its path says so: ./pebble.
 const Pebble = "pebble"
-
-//go:embed pebble.jsonl.gz
-var pebble string // the file of internal/fixture/data, which is another module; a test compares the two
 
 // Question is one line of a file.
 type Question struct {
@@ -51,29 +49,28 @@ const (
 // which they first occur. A skill without a question is an error. The file is compressed where its name ends with .gz; the name Pebble
 // stands for the questions that are part of the program.
 func Read(path string, skills []string, n int) ([]Skill, error) {
-	file, err := open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read questions: %w", err)
-	}
-	defer file.Close()
-	var r io.Reader = file
-	if path == Pebble || strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(file); err != nil {
-			return nil, fmt.Errorf("read questions from %s: %w", path, err)
+	var r io.Reader
+	var err error
+	if path == Pebble {
+		r, err = quiz.Pebble()
+	} else {
+		file, cannot := os.Open(path)
+		if cannot != nil {
+			return nil, fmt.Errorf("read questions: %w", cannot) // it names the path
 		}
+		defer file.Close()
+		if r = file; strings.HasSuffix(path, ".gz") {
+			r, err = gzip.NewReader(file)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read questions from %s: %w", path, err)
 	}
 	found, err := scan(r, skills, n)
 	if err != nil {
 		return nil, fmt.Errorf("read questions from %s: %w", path, err)
 	}
 	return found, nil
-}
-
-func open(path string) (io.ReadCloser, error) {
-	if path == Pebble {
-		return io.NopCloser(strings.NewReader(pebble)), nil
-	}
-	return os.Open(path)
 }
 
 // scan reads lines until each skill has n questions or the file ends; each must have at least one.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	embedded "github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -86,17 +85,6 @@ func TestReadMistakes(t *testing.T) {
 	}
 	if _, err := Read("no/such.jsonl", nil, 1); err == nil || !strings.Contains(err.Error(), "no/such.jsonl") {
 		t.Errorf("no such file: error %v", err)
-	}
-}
-
-// TestPebbleIsTheFixture compares the questions that are part of programs with those that the models' own tests ask.
-func TestPebbleIsTheFixture(t *testing.T) {
-	data, err := os.ReadFile(fixture.Path(t, "pebble/eval.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(data) != pebble {
-		t.Error("pebble.jsonl.gz differs from internal/fixture/data/pebble/eval.jsonl.gz: copy that here")
 	}
 }
 

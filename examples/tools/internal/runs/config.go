@@ -44,14 +44,15 @@ func (c *Config) ID() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Axis is something that Configs differ by.
+// Axis is something that Configs differ by: a field of Config.
 type Axis struct {
 	Name  string // in matrix files, flags and URLs
 	Title string
 	Of    func(c *Config) string
 }
 
-// Axes lists the axes in the order in which tables show them.
+// Axes lists the axes in the order in which tables show them: one for each field of Config, so that Configs that are equal on all axes are
+// equal.
 var Axes = []Axis{
 	{"target", "target", func(c *Config) string { return c.Target }},
 	{"program", "program", func(c *Config) string { return c.Program }},
@@ -65,7 +66,9 @@ var Axes = []Axis{
 	{"protected", "protected", func(c *Config) string { return strconv.Itoa(c.Protected) }},
 	{"prompt", "prompt", func(c *Config) string { return strconv.Itoa(c.Prompt) }},
 	{"generate", "generated", func(c *Config) string { return strconv.Itoa(c.Generate) }},
+	{"profile", "profile", func(c *Config) string { return strconv.FormatBool(c.Profile) }},
 	{"questions", "questions", func(c *Config) string { return c.Questions }},
 	{"skills", "skills", func(c *Config) string { return c.Skills }},
+	{"asked", "asked", func(c *Config) string { return strconv.Itoa(c.Asked) }},
 	{"handicap", "handicap", func(c *Config) string { return strconv.FormatFloat(c.Handicap, 'g', -1, 64) }},
 }

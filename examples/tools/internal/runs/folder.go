@@ -18,9 +18,6 @@ import (
 // not at all, so a suite that is killed leaves nothing that has to be repaired. Other files may lie beside them.
 type Folder string
 
-// maxFile bounds a run's file, in bytes.
-const maxFile = 64 << 20
-
 // path returns where a run is kept.
 func (f Folder) path(c *Config, repetition int) string {
 	return filepath.Join(string(f), fmt.Sprintf("%s-%03d.run.json", c.ID(), repetition))
@@ -35,6 +32,9 @@ func (f Folder) Write(r *Run) error {
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(r); err != nil {
+		return fmt.Errorf("keep a run: %w", err)
+	}
+	if _, err := Parse(text.Bytes()); err != nil { // what could not be read again
 		return fmt.Errorf("keep a run: %w", err)
 	}
 	part, err := os.CreateTemp(string(f), ".run-*")
@@ -73,7 +73,11 @@ type File struct {
 func (f Folder) Files() ([]File, error) {
 	var list []File
 	var wrong []error
-	filepath.WalkDir(string(f), func(path string, entry fs.DirEntry, err error) error {
+	root := string(f)
+	if info, err := os.Lstat(root); err == nil && info.Mode()&fs.ModeSymlink != 0 { // the walk does not follow links, and this one was named
+		root += string(filepath.Separator)
+	}
+	filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			wrong = append(wrong, err)
 			return nil
@@ -114,24 +118,25 @@ func (f Folder) All() ([]*Run, error) {
 }
 
 func readRun(path string) (*Run, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		err = fmt.Errorf("%s: a run is in a file, and this is none: remove it", path)
+	}
+	if err != nil {
+		return nil, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	text, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("%s: a run's file is no longer than %d bytes", path, maxFile)
-	}
-	r := new(Run)
-	if err := json.Unmarshal(text, r); err != nil {
+	r, err := Parse(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if r.Config.Model == "" || r.Repetition < 1 {
-		return nil, fmt.Errorf("%s: a run has a config with a model, and a repetition: the suite did not write this", path)
 	}
 	return r, nil
 }

@@ -43,7 +43,8 @@ func rate(n int, seconds float64) (float64, bool) {
 	if n < 1 || seconds <= 0 {
 		return 0, false
 	}
-	return float64(n) / seconds, true
+	perSecond := float64(n) / seconds
+	return perSecond, !math.IsInf(perSecond, 0) // a file may hold a time that is too short for any clock
 }
 
 // span is the time from the answer's first token to its last, in seconds.

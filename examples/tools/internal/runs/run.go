@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
@@ -44,6 +45,19 @@ type Machine struct {
 	Go         string    `json:"go"`                 // the compiler's version
 	Commit     string    `json:"commit"`             // of the program; with + at its end: and changes
 	Committed  time.Time `json:"committed,omitzero"`
+}
+
+// ShortCommit returns a commit as people write it, twelve digits; the + of one with changes stays. What is no hash is not cut.
+func ShortCommit(commit string) string {
+	const digits = 12
+	hash, changed := strings.CutSuffix(commit, "+")
+	if len(hash) > digits && strings.Trim(hash, "0123456789abcdef") == "" {
+		hash = hash[:digits]
+	}
+	if changed {
+		hash += "+"
+	}
+	return hash
 }
 
 // Eviction is one time that slots were given up.

@@ -44,6 +44,33 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestAxes changes each field of a Config, and wants one axis to tell.
+func TestAxes(t *testing.T) {
+	fields := reflect.TypeFor[Config]()
+	for i := range fields.NumField() {
+		var c Config
+		switch f := reflect.ValueOf(&c).Elem().Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Int:
+			f.SetInt(1)
+		case reflect.Float64:
+			f.SetFloat(0.5)
+		case reflect.Bool:
+			f.SetBool(true)
+		}
+		var told []string
+		for _, a := range Axes {
+			if a.Of(&c) != a.Of(&Config{}) {
+				told = append(told, a.Name)
+			}
+		}
+		if len(told) != 1 {
+			t.Errorf("the field %s is told by the axes %v", fields.Field(i).Name, told)
+		}
+	}
+}
+
 func TestFolder(t *testing.T) {
 	f := Folder(filepath.Join(t.TempDir(), "results"))
 	r := example()

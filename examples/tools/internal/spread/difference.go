@@ -18,7 +18,7 @@ type difference struct {
 
 // leastPairs is how many pairs are needed to compare them pair by pair: the signs of fewer agree too often by chance. Fewer are compared
 // as if they were no pairs, which is right too: drifts that both share only make it look the noisier.
-const leastPairs = 6
+const leastPairs = 8
 
 // leastLevelled is how many differences are needed to tell from them what is common to all that was measured in a round.
 const leastLevelled = 8

@@ -11,14 +11,14 @@
 // drifts from pair to pair, such as the clock of a processor that warms up, is then no noise at all.
 //
 // Who looks at two hundred comparisons finds ten that only one in twenty would show by chance. CompareAll therefore asks of all comparisons
-// together: a difference is certain if, with nothing changed, one as large against its noise would arise anywhere in fewer than one of
-// twenty such tables. A test by ranks (of Wilcoxon, or of Mann and Whitney) cannot do this: ten pairs that all rise have p = 2/1024 at the
+// together: a difference is certain if, with nothing changed, one as large against its noise would arise anywhere in fewer than one of a
+// hundred such tables. A test by ranks (of Wilcoxon, or of Mann and Whitney) cannot do this: ten pairs that all rise have p = 2/1024 at the
 // best, and two hundred comparisons ask for less than that. Therefore differences count by their size against the noise, as in Westfall and
 // Young, "Resampling-Based Multiple Testing" (1993); the noise of a comparison is steadied by that of its kind, as in Tusher, Tibshirani
 // and Chu, "Significance analysis of microarrays" (PNAS 98, 2001), since a handful of measurements may agree by luck; and outliers are drawn
 // in, as Huber does.
 //
-// At least four measurements on each side are needed, or six pairs: three against three fall apart completely in one of ten cases by chance.
+// At least five measurements on each side are needed, or eight pairs: four against four fall apart completely in one of 35 cases by chance.
 //
 // # How often that goes wrong and right
 //
@@ -27,23 +27,24 @@
 // before and then all after, on a clock that stays. A false alarm is a table with anything called a change that is none; a slow-down of a
 // tenth is looked for in the metric with 2 % noise, in one cell of a table or in all 24, and "found" is the part of these cells.
 //
-//	repetitions          outliers    false alarms  of tables  found, one cell of 24  found, all 24 cells
-//	 4 in turn           1 of 25            2.2 %        400                   78 %                 62 %
-//	 4 apart             1 of 25            3.5 %        400                   68 %                 66 %
-//	 5 in turn           1 of 25            3.5 %        400                   87 %                 75 %
-//	 5 apart             1 of 25            4.8 %        650                   80 %                 73 %
-//	 7 in turn           1 of 25              8 %        100                   80 %                 71 %
-//	 7 apart             1 of 25              4 %        100                   82 %                 76 %
-//	10 in turn           1 of 25            4.3 %        650                   98 %                 95 %
-//	10 apart             1 of 25            4.6 %        350                   97 %                 91 %
-//	 5 in turn           1 of 50              7 %        100                   95 %                 85 %
-//	 5 apart             1 of 50              4 %        100                   95 %                 85 %
-//	10 in turn           1 of 50              3 %        100                   99 %                 99 %
-//	10 apart             1 of 50              3 %        100                  100 %                100 %
+//	repetitions          outliers    false alarms  found, one cell of 24  found, all 24 cells
+//	 5 in turn           1 of 25            0.5 %                   83 %                 55 %
+//	 5 apart             1 of 25            0   %                   78 %                 50 %
+//	 7 in turn           1 of 25            0.5 %                   79 %                 55 %
+//	 7 apart             1 of 25            0.5 %                   80 %                 60 %
+//	10 in turn           1 of 25            1   %                   96 %                 74 %
+//	10 apart             1 of 25            0.5 %                   96 %                 71 %
+//	 5 in turn           1 of 50            0.5 %                   88 %                 65 %
+//	 5 apart             1 of 50            0.5 %                   88 %                 66 %
+//	10 in turn           1 of 50            1   %                   99 %                 88 %
 //
-// Of 100 tables the false alarms are known to about ± 4 %. What was measured apart while the clock wanders is another matter: with steps of
-// 2 % from round to round, 8 to 30 % of 60 tables had false alarms (4 to 10 repetitions), since nothing in the measurements tells the clock
-// from the program. Whoever compares such measurements must know the clock from elsewhere, and ask for more by Sample.Least.
+// False alarms are of 200 tables, known to about ± 1 %; slow-downs in one cell are of 100 tables, in all cells of 12. Were one of twenty
+// tables allowed to have a false alarm, five repetitions in turn would find 87 and 75 % of the slow-downs, ten 98 and 95 %. What slowed all
+// cells down is also seen in their mean, which suite compare compares too.
+//
+// What was measured apart while the clock wanders is another matter: with steps of 2 % from round to round, 5 to 12 % of 60 tables had false
+// alarms (5 to 10 repetitions), since nothing in the measurements tells the clock from the program. Whoever compares such measurements must
+// know the clock from elsewhere, and ask for more by Sample.Least.
 package spread
 
 import (

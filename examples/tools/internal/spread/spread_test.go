@@ -69,13 +69,14 @@ func TestCompare(t *testing.T) {
 	}{
 		{"nothing", nil, nil, Change{P: 1, Few: true}},
 		{"three against three", []float64{1, 2, 3}, []float64{11, 12, 13}, Change{P: 1, Few: true}},
-		{"four against four", []float64{1, 2, 3, 4}, []float64{11, 12, 13, 14}, Change{P: 2. / 70, Certain: true}},
-		{"four against four, mixed", []float64{1, 2, 3, 12}, []float64{11, 4, 13, 14}, Change{P: 6. / 70}},
+		{"four against four", []float64{1, 2, 3, 4}, []float64{11, 12, 13, 14}, Change{P: 1, Few: true}},
+		{"five against five", []float64{1, 2, 3, 4, 5}, []float64{11, 12, 13, 14, 15}, Change{P: 2. / 252, Certain: true}},
+		{"five against five, mixed", []float64{1, 2, 3, 4, 12}, []float64{11, 5, 13, 14, 15}, Change{P: 6. / 252}},
 		{"the same counts", []float64{3, 3}, []float64{3, 3, 3}, Change{P: 1, Exact: true}},
 		{"other counts", []float64{3, 3}, []float64{4, 4}, Change{Certain: true, Exact: true}},
 		{"from none", []float64{0, 0}, []float64{4, 4}, Change{Certain: true, Exact: true}},
 		{"a single count", []float64{3}, []float64{4}, Change{P: 1, Few: true}},
-		{"not above 0", []float64{0, 1, -1, 0}, []float64{11, 12, 13, 14}, Change{P: 2. / 70, Certain: true}},
+		{"not above 0", []float64{0, 1, -1, 0, 0}, []float64{11, 12, 13, 14, 15}, Change{P: 2. / 252, Certain: true}},
 	}
 	for _, test := range tests {
 		got := Compare(test.before, test.after)

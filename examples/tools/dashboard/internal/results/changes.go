@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
@@ -29,9 +31,6 @@ type Compared struct {
 	All int `json:"all"`
 	Few int `json:"few"` // of which there were too few runs to tell anything
 }
-
-// leastChange is the part below which a change is not worth telling, however certain it is: the suite's compare has the same.
-const leastChange = 0.02
 
 // step is from which commit and program to which: comparisons of one step are judged together, like one call of the suite's compare.
 type step struct {
@@ -56,6 +55,8 @@ func (c comparisons) compare(old comparisons, samples []spread.Sample) []spread.
 		}
 		number(uint64(len(s.Kind)))
 		h.Write([]byte(s.Kind))
+		number(math.Float64bits(s.Least))
+		fmt.Fprint(h, s.Paired)
 	}
 	key := [sha256.Size]byte(h.Sum(nil))
 	result, ok := old[key]
@@ -86,8 +87,9 @@ func changes(o *Overview, members [][]*summary, old comparisons) (found []Change
 	for _, list := range steps {
 		samples := make([]spread.Sample, len(list))
 		for i, c := range list {
-			samples[i] = spread.Sample{Before: valuesOf(members[c.From], c.Metric), After: valuesOf(members[c.To], c.Metric),
-				Kind: runs.Metrics[c.Metric].Name, Least: leastChange}
+			from, to, metric := members[c.From], members[c.To], runs.Metrics[c.Metric]
+			samples[i] = sides.Sample(metric, measured(from, c.Metric), measured(to, c.Metric))
+			samples[i].Least = sides.Least(metric, sides.Threshold, sides.Clock(yardsticks(from), yardsticks(to)))
 		}
 		compared.All += len(list)
 		for i, result := range all.compare(old, samples) {
@@ -100,8 +102,7 @@ func changes(o *Overview, members [][]*summary, old comparisons) (found []Change
 			c := list[i]
 			c.Ratio, c.Low, c.High = number(result.Ratio), number(result.Low), number(result.High)
 			c.Before, c.After = number(result.Before.Median), number(result.After.Median)
-			more := result.Ratio > 1 || result.Ratio == 0 && c.After > c.Before
-			c.Worse = more == (runs.Metrics[c.Metric].Better < 0)
+			c.Worse = result.Rose() == (runs.Metrics[c.Metric].Better < 0)
 			found = append(found, c)
 		}
 	}
@@ -109,6 +110,24 @@ func changes(o *Overview, members [][]*summary, old comparisons) (found []Change
 		return cmp.Or(cmp.Compare(size(b.Ratio), size(a.Ratio)), cmp.Compare(a.To, b.To), cmp.Compare(a.Metric, b.Metric))
 	})
 	return found, compared, all
+}
+
+// measured lists a metric of those runs that have it.
+func measured(members []*summary, metric int) (list []sides.Measured) {
+	for _, r := range members {
+		if v := r.values[metric]; finite(v) {
+			list = append(list, sides.Measured{Repetition: r.repetition, Began: r.began, Value: v})
+		}
+	}
+	return list
+}
+
+// yardsticks lists the yardsticks of all runs, in milliseconds.
+func yardsticks(members []*summary) (list []float64) {
+	for _, r := range members {
+		list = append(list, r.yardsticks[:]...)
+	}
+	return list
 }
 
 // size is how far a ratio is from 1, in either direction alike.

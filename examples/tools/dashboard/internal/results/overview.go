@@ -192,7 +192,7 @@ func commitsOf(list []*summary) []commit {
 		}
 		index[r.machine.Commit] = len(found)
 		c := commit{name: r.machine.Commit, began: r.began}
-		c.Title = abbreviate(c.name)
+		c.Title = clip(cmp.Or(runs.ShortCommit(c.name), "unknown"), 60)
 		if t := r.machine.Committed; !t.IsZero() {
 			c.Time, c.began = &t, t
 		}
@@ -200,20 +200,6 @@ func commitsOf(list []*summary) []commit {
 	}
 	slices.SortStableFunc(found, func(a, b commit) int { return a.began.Compare(b.began) })
 	return found
-}
-
-// abbreviate shortens a commit's hash, and keeps the mark of changes.
-func abbreviate(name string) string {
-	hash, changed := strings.CutSuffix(name, "+")
-	if hash == "" {
-		hash = "unknown"
-	} else if len(hash) > 10 && strings.Trim(hash, "0123456789abcdef") == "" {
-		hash = hash[:10]
-	}
-	if changed {
-		hash += "+"
-	}
-	return clip(hash, 60)
 }
 
 // fill computes what is told of the runs of a cell together.

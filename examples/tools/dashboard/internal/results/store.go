@@ -31,6 +31,8 @@ type Store struct {
 	folders []folder
 	now     func() time.Time
 
+	reading chan struct{} // bounds the runs that Detail holds at once: each may be large, and requests may be many
+
 	mu       sync.Mutex       // protects what follows
 	known    map[string]entry // by the file's path
 	notices  []Notice         // of the last look
@@ -61,7 +63,7 @@ type Encoded struct {
 
 // NewStore makes the store of some folders, which need not exist yet.
 func NewStore(paths ...string) (*Store, error) {
-	s := &Store{now: time.Now, known: map[string]entry{}}
+	s := &Store{now: time.Now, known: map[string]entry{}, reading: make(chan struct{}, 2)}
 	labels := map[string]bool{}
 	for _, path := range paths {
 		absolute, err := filepath.Abs(path)
@@ -219,6 +221,8 @@ func (s *Store) Detail(key string, points int) (*Detail, error) {
 	if file.Path == "" {
 		return nil, ErrNoRun
 	}
+	s.reading <- struct{}{}
+	defer func() { <-s.reading }()
 	r, err := file.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoRun

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/dashboard/internal/sample"
@@ -237,13 +239,47 @@ func TestDetailOfNoRun(t *testing.T) {
 	}
 }
 
+// However many ask for details, few runs are held at once.
+func TestDetailsWaitForEachOther(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := sample.Write(folder, sample.Options{Commits: 1, Repetitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, err := NewStore(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := overview(t, s).Runs[0].Key
+		for range cap(s.reading) {
+			s.reading <- struct{}{}
+		}
+		var done atomic.Bool
+		go func() {
+			if _, err := s.Detail(key, 10); err != nil {
+				t.Error(err)
+			}
+			done.Store(true)
+		}()
+		synctest.Wait()
+		if done.Load() {
+			t.Error("a detail is read beside as many as may be")
+		}
+		<-s.reading
+		synctest.Wait()
+		if !done.Load() {
+			t.Error("a detail is not read when it may be")
+		}
+	})
+}
+
 // Numbers that JSON can write, but that nobody measures, must not stop the page.
 func TestOddNumbers(t *testing.T) {
 	folder := t.TempDir()
-	text := `{"config":{"model":"m","prompt":5,"generate":3},"repetition":1,"began":"0001-01-01T00:00:00Z","seconds":-1e308,"read":[1e308,-1e308],
-		"tokens":[-1e308,1e308,0,0,5e-324],"memory":[{"at":1e308,"resident":-5,"cache":9223372036854775807,"slots":-1}],"weights":-1,"load":1e-320,
-		"yardsticks":[1e308,-1e308],"evictions":[{"at":-1e308,"took":1e308}],"conditions":[{"at":0,"mhz":-1e308}],
-		"profiles":[{"part":"p","seconds":0,"operations":[{"name":"o","seconds":1e308},{"name":"o","seconds":1e308}]}],"accuracy":[{"skill":"s","asked":-3,"right":9}]}`
+	text := `{"config":{"model":"m","prompt":5,"generate":3},"repetition":1,"began":"0001-01-01T00:00:00Z","seconds":-1e9,"read":[1e9,-1e9],
+		"tokens":[-1e9,0,0,5e-324,1e9],"memory":[{"at":1e308,"resident":-5,"cache":9223372036854775807,"slots":-1}],"weights":-1,"load":1e-320,
+		"yardsticks":[1e9,-1e9],"evictions":[{"at":-1e308,"took":1e308}],"conditions":[{"at":0,"mhz":-1e308}],
+		"profiles":[{"part":"p","seconds":0,"operations":[{"name":"o","seconds":1e308},{"name":"o","seconds":1e308}]}],"accuracy":[{"skill":"s","asked":2147483647,"right":0}]}`
 	for _, name := range []string{"1", "2"} {
 		if err := os.WriteFile(filepath.Join(folder, name+".run.json"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

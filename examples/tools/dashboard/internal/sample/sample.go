@@ -84,6 +84,26 @@ func configs(small bool) []runs.Config {
 	return list
 }
 
+// costs invents what a token takes, in seconds: for the weights, and for each slot of a layer; and the bytes of a slot.
+func costs(c *runs.Config) (weight, perSlot, bytesOfSlot float64) {
+	weight, perSlot, bytesOfSlot = 3.4e-3, 2.6e-6, 1536
+	if c.Model == "flint" {
+		weight, perSlot, bytesOfSlot = 5.1e-3, 3.7e-6, 3072
+	}
+	if c.Backend == "opencl" {
+		weight, perSlot = weight*1.5, perSlot*0.6
+	}
+	switch c.KV {
+	case "f32":
+		bytesOfSlot, perSlot = bytesOfSlot*4, perSlot*1.35
+	case "f16":
+		bytesOfSlot *= 2
+	case "q8_0":
+		bytesOfSlot, perSlot = bytesOfSlot*17/16, perSlot*0.9
+	}
+	return weight, perSlot, bytesOfSlot
+}
+
 // Run invents one repetition of a Config at a commit, counted from 0.
 func Run(c runs.Config, repetition, commit int, began time.Time) *runs.Run {
 	seed := uint64(0)
@@ -102,22 +122,8 @@ func Run(c runs.Config, repetition, commit int, began time.Time) *runs.Run {
 		}
 		return tokens
 	}
-	weight, perSlot, layers := 3.4e-3, 2.6e-6, 6.0 // seconds of a token: for the weights, and for each slot
-	bytesOfSlot := 1536.0
-	if c.Model == "flint" {
-		weight, perSlot, bytesOfSlot = 5.1e-3, 3.7e-6, 3072
-	}
-	if c.Backend == "opencl" {
-		weight, perSlot = weight*1.5, perSlot*0.6
-	}
-	switch c.KV {
-	case "f32":
-		bytesOfSlot, perSlot = bytesOfSlot*4, perSlot*1.35
-	case "f16":
-		bytesOfSlot *= 2
-	case "q8_0":
-		bytesOfSlot, perSlot = bytesOfSlot*17/16, perSlot*0.9
-	}
+	weight, perSlot, bytesOfSlot := costs(&c)
+	const layers = 6
 	out := &runs.Run{
 		Config: c, Repetition: repetition, Began: began, Load: 0.08 * (1 + 0.1*r.Float64()) * weight / 3.4e-3, Weights: int64(weight * 9e9),
 		Yardsticks: [2]float64{20 * drift, 20 * drift * (1 + 0.004*r.NormFloat64())},

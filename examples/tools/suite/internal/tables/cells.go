@@ -1,13 +1,11 @@
 package tables
 
 import (
-	"io"
 	"slices"
 	"strings"
-	"unicode"
 
-	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
 )
 
 // cell holds the runs that agree in some properties, the earliest first.
@@ -73,32 +71,11 @@ func (c *cell) metric(m runs.Metric) (values []float64, of []*runs.Run) {
 	return values, of
 }
 
-// printable returns a text for a line of a table: a file may hold anything.
-func printable(text string) string {
-	const most = 300 // characters
-	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)), " ")
-	if letters := []rune(text); len(letters) > most {
-		text = string(letters[:most]) + "…"
+// measured returns a metric of the runs that have it.
+func (c *cell) measured(m runs.Metric) (list []sides.Measured) {
+	values, of := c.metric(m)
+	for i, r := range of {
+		list = append(list, sides.Measured{Repetition: r.Repetition, Began: r.Began, Value: values[i]})
 	}
-	return text
-}
-
-// folders parses flags and the names of folders, which may stand before, between and after them.
-func folders(f *cli.Flags, args []string, stdout io.Writer) ([]string, error) {
-	var list []string
-	for {
-		if err := f.FlagSet.Parse(args); err != nil {
-			return nil, f.Parse(args, stdout) // the same error in the words of all programs, or the help
-		}
-		if f.NArg() == 0 {
-			return list, nil
-		}
-		list = append(list, f.Arg(0))
-		args = f.Args()[1:]
-	}
+	return list
 }

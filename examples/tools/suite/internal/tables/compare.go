@@ -12,6 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
@@ -23,7 +24,7 @@ suite compare says what differs between two sets of runs beyond noise: two folde
   go run ./examples/tools/suite compare results -a commit=1f3c -b commit=77ab -where model=pebble
 
 Runs are compared with those that are the same in all axes that -a and -b do not name. What is called a change is one that would arise by
-chance, anywhere in the whole comparison, in fewer than one of twenty cases in which nothing changed. At least four repetitions of each
+chance, anywhere in the whole comparison, in fewer than one of a hundred cases in which nothing changed. At least five repetitions of each
 are needed to tell. Sharpest are two programs that were measured in turn (suite -programs base=…,new=…): what the machine's clock does
 meanwhile is then taken out. A folder that was measured later was measured on another clock, which the runs' yardsticks tell, a fixed piece
 of work: times must differ by that much more.
@@ -48,10 +49,10 @@ func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
 		f.StringVar(&b, "b", "", "`axis=value,…` of the runs after")
 		f.StringVar(&where, "where", "", "`axis=value,…` that the runs of both sides have; an axis that is named twice has either value")
 		f.StringVar(&metrics, "metrics", "all", "`names` of metrics with commas between, or all")
-		f.Float64Var(&o.threshold, "threshold", 0.02, "the least `part` by which something must change to be worth telling")
+		f.Float64Var(&o.threshold, "threshold", sides.Threshold, "the least `part` by which something must change to be worth telling")
 	})
 	f.Group("Form", func() { f.BoolVar(&o.json, "json", false, "print one JSON object") })
-	dirs, err := folders(f, args, stdout)
+	dirs, err := f.ParseMixed(args, stdout)
 	if err != nil {
 		return err
 	}
@@ -77,13 +78,13 @@ func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
 	case len(dirs) == 1 && (a == "" || b == "" || a == b):
 		return cli.Usagef("to compare within one folder, choose with -a and -b: for instance -a program=base -b program=new")
 	}
-	sides := make([]side, 2)
+	var ab [2]side
 	for i, choice := range []selection{o.a, o.b} {
-		if sides[i], err = readSide(dirs[min(i, len(dirs)-1)], []string{"-a", "-b"}[i], []string{a, b}[i], choice, both); err != nil {
+		if ab[i], err = readSide(dirs[min(i, len(dirs)-1)], []string{"-a", "-b"}[i], []string{a, b}[i], choice, both); err != nil {
 			return &nothingToCompare{err}
 		}
 	}
-	report := compareSides(&sides[0], &sides[1], &o)
+	report := compareSides(&ab[0], &ab[1], &o)
 	if o.json {
 		err = cli.PrintJSON(stdout, report)
 	} else {
@@ -183,114 +184,75 @@ func apart(a, b []*runs.Run, by []property) string {
 
 // compareSides compares all that both sides have.
 func compareSides(a, b *side, o *compareOptions) *report {
-	by := o.comparable()
-	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}}
-	differ, same := differing(slices.Concat(a.list, b.list), by)
+	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}, Warnings: warnings(a, b)}
+	differ, same := differing(slices.Concat(a.list, b.list), o.comparable())
 	r.same, r.apart = same, apart(a.list, b.list, differ)
-	before, after := cellsOf(a.list, differ), cellsOf(b.list, differ)
-	var pairs [][2]*cell
+	pairs := r.match(cellsOf(a.list, differ), cellsOf(b.list, differ), differ)
 	var samples []spread.Sample
-	var list []*comparison
+	r.list, samples = comparisons(pairs, differ, clock(a.list, b.list), o)
+	r.Cells, r.Compared = len(pairs), len(r.list)
+	for i, change := range spread.CompareAll(samples) {
+		c := r.list[i]
+		if c.Change = change; c.Certain {
+			if c.Verdict = worse; c.Rose() == (c.metric.Better > 0) {
+				c.Verdict = better
+			}
+			r.Changes = append(r.Changes, c)
+		}
+	}
+	slices.SortStableFunc(r.Changes, func(x, y *comparison) int { return cmp.Compare(y.size(), x.size()) })
+	r.untold()
+	return r
+}
+
+// match returns the pairs of cells that have the same values, and reports cells that are on one side only, or fail on the second.
+func (r *report) match(before, after []*cell, by []property) (pairs [][2]*cell) {
 	for _, x := range before {
 		i := slices.IndexFunc(after, func(y *cell) bool { return slices.Equal(x.values, y.values) })
-		if i < 0 {
-			r.OnlyA = append(r.OnlyA, title(x.values, differ))
-			continue
+		switch {
+		case i < 0:
+			r.OnlyA = append(r.OnlyA, title(x.values, by))
+		case len(x.runs) > 0 && len(after[i].runs) == 0:
+			r.Broken = append(r.Broken, title(x.values, by)+": "+printable(after[i].failed[0].Error))
+		default:
+			pairs = append(pairs, [2]*cell{x, after[i]})
 		}
-		y := after[i]
-		if len(x.runs) > 0 && len(y.runs) == 0 {
-			r.Broken = append(r.Broken, title(x.values, differ)+": "+printable(y.failed[0].Error))
-			continue
-		}
-		pairs = append(pairs, [2]*cell{x, y})
 	}
 	for _, y := range after {
 		if !slices.ContainsFunc(before, func(x *cell) bool { return slices.Equal(x.values, y.values) }) {
-			r.OnlyB = append(r.OnlyB, title(y.values, differ))
+			r.OnlyB = append(r.OnlyB, title(y.values, by))
 		}
 	}
-	r.Cells = len(pairs)
+	return pairs
+}
+
+// comparisons lists what is compared, each with its sample: every metric in each pair of cells, and over all of them together. whole is
+// the clock of all runs after beside that of all runs before.
+func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptions) (list []*comparison, samples []spread.Sample) {
 	for _, m := range o.metrics {
 		for _, p := range pairs {
 			s := sampleOf(p[0], p[1], m)
 			if len(s.Before) == 0 && len(s.After) == 0 {
 				continue
 			}
-			c := &comparison{Cell: map[string]string{}, Metric: m.Name, metric: m, title: title(p[0].values, differ)}
-			for i, axis := range differ {
+			c := &comparison{Cell: map[string]string{}, Metric: m.Name, metric: m, title: title(p[0].values, by)}
+			for i, axis := range by {
 				c.Cell[axis.name] = p[0].values[i]
 			}
-			s.Least = least(m, o.threshold, clock(p[0].runs, p[1].runs))
+			s.Least = sides.Least(m, o.threshold, clock(p[0].runs, p[1].runs))
 			samples, list = append(samples, s), append(list, c)
 		}
 		if s, ok := together(pairs, m); ok {
-			s.Least = least(m, o.threshold, clock(a.list, b.list))
+			s.Least = sides.Least(m, o.threshold, whole)
 			samples, list = append(samples, s), append(list, &comparison{Metric: m.Name, metric: m, title: fmt.Sprintf("all %d cells together", len(pairs))})
 		}
 	}
-	for i, change := range spread.CompareAll(samples) {
-		c := list[i]
-		if c.Change = change; c.Certain {
-			if c.Verdict = worse; c.rose() == (c.metric.Better > 0) {
-				c.Verdict = better
-			}
-			r.Changes = append(r.Changes, c)
-		}
-	}
-	r.list = list
-	r.Compared = len(list)
-	slices.SortStableFunc(r.Changes, func(x, y *comparison) int { return cmp.Compare(y.size(), x.size()) })
-	r.Warnings = warnings(a, b)
-	r.untold()
-	return r
+	return list, samples
 }
 
-// rose tells whether there is more after than before.
-func (c *comparison) rose() bool {
-	if c.Ratio != 0 {
-		return c.Ratio > 1
-	}
-	return c.After.Median > c.Before.Median
-}
-
-// sampleOf returns what two cells' runs have of a metric: in pairs, where their repetitions were measured in turn.
+// sampleOf returns what two cells' runs have of a metric.
 func sampleOf(a, b *cell, m runs.Metric) spread.Sample {
-	s := spread.Sample{Kind: m.Name}
-	var before, after []*runs.Run
-	s.Before, before = a.metric(m)
-	s.After, after = b.metric(m)
-	if x, y, ok := inTurn(before, after, s.Before, s.After); ok {
-		s.Before, s.After, s.Paired = x, y, true
-	}
-	return s
-}
-
-// inTurn returns the values of those repetitions that both sides have, if they were measured in turn: each pair before the next began.
-func inTurn(a, b []*runs.Run, valuesA, valuesB []float64) (before, after []float64, ok bool) {
-	type pair struct {
-		a, b        float64
-		begin, last int64 // of the runs' beginnings
-	}
-	var pairs []pair
-	for i, x := range a {
-		for j, y := range b {
-			if x.Repetition == y.Repetition {
-				t, u := x.Began.UnixNano(), y.Began.UnixNano()
-				pairs = append(pairs, pair{valuesA[i], valuesB[j], min(t, u), max(t, u)})
-			}
-		}
-	}
-	if len(pairs) < 2 || 2*len(pairs) < len(a)+len(b)-2 { // one that failed is no reason, more are
-		return nil, nil, false
-	}
-	slices.SortFunc(pairs, func(p, q pair) int { return cmp.Compare(p.begin, q.begin) })
-	for i, p := range pairs {
-		if i > 0 && pairs[i-1].last >= p.begin {
-			return nil, nil, false
-		}
-		before, after = append(before, p.a), append(after, p.b)
-	}
-	return before, after, true
+	return sides.Sample(m, a.measured(m), b.measured(m))
 }
 
 // together returns, for each repetition that all cells have, the geometric mean of a metric over the cells: what changed a little
@@ -327,36 +289,13 @@ func together(pairs [][2]*cell, m runs.Metric) (spread.Sample, bool) {
 	return s, len(s.Before) > 0 && len(s.After) > 0
 }
 
-// timed tells whether a metric depends on the machine's clock.
-func timed(m runs.Metric) bool { return m.Unit == "tokens/s" || m.Unit == "ms" || m.Unit == "s" }
-
-// least returns by which part a metric must change to be told: times by more than the yardstick's did; a count by anything.
-func least(m runs.Metric, threshold, clock float64) float64 {
-	switch {
-	case m.Unit == "":
-		return 0
-	case timed(m):
-		return math.Exp(math.Log1p(threshold)+math.Abs(math.Log(clock))) - 1
-	}
-	return threshold
-}
-
-// clock returns how much longer the yardstick took beside the runs b than beside the runs a: 1 if it is not known.
+// clock returns how many times as long the yardstick took beside the runs b as beside the runs a.
 func clock(a, b []*runs.Run) float64 {
-	usual := func(list []*runs.Run) float64 {
-		var values []float64
+	yardsticks := func(list []*runs.Run) (all []float64) {
 		for _, r := range list {
-			for _, y := range r.Yardsticks {
-				if y > 0 {
-					values = append(values, y)
-				}
-			}
+			all = append(all, r.Yardsticks[:]...)
 		}
-		return spread.Of(values).Median
+		return all
 	}
-	x, y := usual(a), usual(b)
-	if ratio := y / x; x > 0 && y > 0 && ratio > 0 && !math.IsInf(ratio, 0) {
-		return ratio
-	}
-	return 1
+	return sides.Clock(yardsticks(a), yardsticks(b))
 }

@@ -49,7 +49,7 @@ func (r *report) untold() {
 		}
 	}
 	if r.Few > 0 {
-		r.FewText = fmt.Sprintf("%d of %d comparisons have too few repetitions to tell (%d against %d): at least 4 against 4 are needed, and 10 see a change of a tenth nearly always",
+		r.FewText = fmt.Sprintf("%d of %d comparisons have too few repetitions to tell (%d against %d): at least 5 against 5 are needed, and 10 see a change of a tenth nearly always",
 			r.Few, r.Compared, fewest[0], fewest[1])
 	}
 	slices.SortStableFunc(r.Unsure, func(x, y *comparison) int { return cmp.Compare(y.worst(), x.worst()) })
@@ -204,24 +204,4 @@ func writeComparisons(w io.Writer, list []*comparison) error {
 	}
 	_, err := t.WriteTo(w)
 	return err
-}
-
-// percent writes a ratio as what is more or less.
-func percent(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
-
-// title names a cell by its values.
-func title(values []string, of []property) string {
-	if len(of) == 0 {
-		return "all"
-	}
-	var parts []string
-	for i, p := range of {
-		if v := printable(values[i]); v != "" && v != "0" && v != "false" {
-			parts = append(parts, p.title+" "+v)
-		}
-	}
-	if len(parts) == 0 {
-		return of[0].title + " " + quoted(values[:1])[0]
-	}
-	return strings.Join(parts, ", ")
 }

@@ -22,23 +22,15 @@ const (
 	commitProperty  = "commit"
 )
 
-// properties lists the properties in the order in which tables show them. Together they hold everything in which Configs may differ.
+// properties lists the properties in the order in which tables show them.
 func properties() []property {
 	var list []property
 	for _, a := range runs.Axes {
 		list = append(list, property{a.Name, a.Title, func(r *runs.Run) string { return a.Of(&r.Config) }})
 	}
-	for _, p := range []property{
-		{"asked", "asked", func(r *runs.Run) string { return strconv.Itoa(r.Config.Asked) }},
-		{"profile", "profile", func(r *runs.Run) string { return strconv.FormatBool(r.Config.Profile) }},
-		{machineProperty, "machine", func(r *runs.Run) string { return r.Machine.Name }},
-		{commitProperty, "commit", func(r *runs.Run) string { return r.Machine.Commit }},
-	} {
-		if !slices.ContainsFunc(list, func(q property) bool { return q.name == p.name }) {
-			list = append(list, p)
-		}
-	}
-	return list
+	return append(list,
+		property{machineProperty, "machine", func(r *runs.Run) string { return r.Machine.Name }},
+		property{commitProperty, "commit", func(r *runs.Run) string { return r.Machine.Commit }})
 }
 
 // propertyNamed returns the property of a name, or an error that lists the names there are.
@@ -51,6 +43,21 @@ func propertyNamed(flag, name string) (property, error) {
 		known = append(known, p.name)
 	}
 	return property{}, cli.Usagef("%s: there is no axis %q: there are %s", flag, name, strings.Join(known, ", "))
+}
+
+// propertiesNamed returns the properties of a list of names with commas between; of "", none.
+func propertiesNamed(flag, names string) (list []property, err error) {
+	if names == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		p, err := propertyNamed(flag, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
 }
 
 // metricsNamed returns the metrics of a list of names with commas between; of "all", all.

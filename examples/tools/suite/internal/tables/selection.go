@@ -65,14 +65,3 @@ func (s selection) check(flag string, list []*runs.Run) error {
 	}
 	return cli.Usagef("%s: no run has all of these values at once", flag)
 }
-
-// quoted returns the values for a message, in which an empty one can be seen.
-func quoted(values []string) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		if list[i] = printable(v); v == "" {
-			list[i] = `""`
-		}
-	}
-	return list
-}

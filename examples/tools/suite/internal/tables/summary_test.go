@@ -200,3 +200,17 @@ func TestMistakesInSummaryAndCompare(t *testing.T) {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
+
+// Names come from files that anybody may have written.
+func TestNamesAreNoFormulasAndNoMarkup(t *testing.T) {
+	for text, want := range map[string]string{
+		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@x": "'@x", "+x": "'+x", "-x": "'-x", "-5": "-5", "+5e3": "+5e3", "": "", "a=b": "a=b", "\x1b[2J": "\uFFFD[2J", "\t=x": "'\t=x",
+	} {
+		if got := plainField(text); got != want {
+			t.Errorf("%q became %q in CSV, want %q", text, got, want)
+		}
+	}
+	if got, want := escapeMarkdown(`a\|b <img> &lt; [x]`), `a\\\|b &lt;img&gt; &amp;lt; \[x]`; got != want {
+		t.Errorf("in Markdown: %s, want %s", got, want)
+	}
+}

@@ -32,13 +32,17 @@ func (Local) Push(_ context.Context, local string) (string, error) {
 	return path, err
 }
 
-// Run runs a program. Where the system has groups of processes, the program's own children end with it.
+// Run runs a program. Where the system has groups of processes, the program's own children end with it, also when it ends by itself.
 func (Local) Run(ctx context.Context, program string, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	cmd.WaitDelay = 2 * time.Second // a grandchild may hold the output open
 	ownGroup(cmd)
 	err := cmd.Run()
+	endGroup(cmd)
+	if errors.Is(err, exec.ErrWaitDelay) { // the program ended well; what it left behind held the output open
+		err = nil
+	}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -420,6 +420,19 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	}
 }
 
+// A program that ends well is well, whatever it leaves behind; and that ends too.
+func TestWhatAProgramLeavesBehindEnds(t *testing.T) {
+	var stdout bytes.Buffer
+	if err := (Local{}).Run(t.Context(), "/bin/sh", []string{"-c", "sleep 300 & echo $!"}, nil, &stdout, nil); err != nil {
+		t.Fatal(err)
+	}
+	var child int
+	if _, err := fmt.Sscan(stdout.String(), &child); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the process ends", func() bool { return !running(child) })
+}
+
 // running tells whether a process is there and no zombie that nobody waits for.
 func running(process int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))

@@ -250,7 +250,7 @@ function strips(r, rows, domain, width, open) {
     row.worst = row.cell.gaps[at(1)];
     row.title = `${row.label}\nmedian ${figure(row.middle)} ms\nmiddle half ${figure(row.low)} to ${figure(row.high)} ms\n98 of 100 ${figure(row.least)} to ${figure(row.most)} ms\nlongest ${figure(row.worst)} ms`;
   }
-  return draw(`Time between tokens, in milliseconds: the distributions of ${rows.length} settings`, {
+  return draw(`Time between tokens, in milliseconds: the distributions of ${rows.length} configurations`, {
     width, height: rows.length * stripHeight + 46, marginLeft: 8, marginTop: 4, marginBottom: 36, open: (d) => open(d.cell),
     x: { type: 'log', domain, label: null },
     y: { type: 'linear', domain: [rows.length - 0.3, -0.7], axis: null },

@@ -15,11 +15,11 @@ function renderFilters(r, state, go) {
           go(other(state, { filters }));
         } }), h('span', null, short(shown(axis, value), 60))))));
   });
-  const same = r.cells.length ? r.axes.filter((axis) => !r.varying.includes(axis) && !['', '0'].includes(axis.of(r.cells[0]))) : [];
+  const same = r.cells.length ? r.axes.filter((axis) => !r.varying.includes(axis) && !['', '0', 'false'].includes(axis.of(r.cells[0]))) : [];
   const count = [...state.filters.values()].length;
   const details = h('details', { id: 'filter-details', open: find('filter-details')?.open ?? matchMedia('(min-width: 900px)').matches },
     h('summary', { id: 'filter-summary' }, count ? `Filters (${count})` : 'Filters'),
-    groups.length ? groups : h('p', { class: 'quiet' }, 'All runs are of one setting.'),
+    groups.length ? groups : h('p', { class: 'quiet' }, 'All runs are of one configuration.'),
     count > 0 && h('p', null, h('a', { href: link(other(state, { filters: new Map() })), id: 'clear' }, 'Clear the filters')),
     same.length > 0 && h('section', { class: 'same' }, h('h2', null, 'The same in all runs'),
       h('dl', null, same.map((axis) => [h('dt', null, axis.title), h('dd', null, short(shown(axis, axis.of(r.cells[0])), 80))]))));

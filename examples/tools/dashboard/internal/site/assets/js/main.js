@@ -57,7 +57,7 @@ const page = {
     const cells = new Set(overview.cells.map(({ config }) => config)).size;
     find('folders').textContent = overview.folders.map((name) => short(name, 40)).join(', ');
     find('status').replaceChildren(h('span', { class: live ? 'live' : null, title: live ? 'New runs are shown as they come' : 'As they were when the page was exported' },
-      `${whole.format(overview.runs.length)} runs of ${whole.format(cells)} settings${failed ? `, ${whole.format(failed)} failed` : ''}${live ? '' : `; exported ${moment(overview.exported)}`}`));
+      `${whole.format(overview.runs.length)} runs of ${whole.format(cells)} configurations${failed ? `, ${whole.format(failed)} failed` : ''}${live ? '' : `; exported ${moment(overview.exported)}`}`));
     page.render();
   },
 };

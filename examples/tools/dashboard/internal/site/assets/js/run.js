@@ -26,7 +26,7 @@ function oneRun(c) {
   fill(c, content, run, index);
   return [
     h('div', { class: 'controls' },
-      select('control-cell', `Setting (${listed.length})`, listed.map((d) => [String(d.index), describe(r, d, differ) + (d.failed === d.runs.length ? ' – failed' : '')]), String(cell.index), (i) => c.go(other(state, { run: r.runs[r.cells[i].runs[0]].key })), true),
+      select('control-cell', `Configuration (${listed.length})`, listed.map((d) => [String(d.index), describe(r, d, differ) + (d.failed === d.runs.length ? ' – failed' : '')]), String(cell.index), (i) => c.go(other(state, { run: r.runs[r.cells[i].runs[0]].key })), true),
       select('control-repetition', 'Run', cell.runs.map((i) => [String(i), `${r.runs[i].repetition}${r.runs[i].error ? ' – failed' : ''}`]), String(index), (i) => c.go(other(state, { run: r.runs[i].key }))),
       step('Previous', place - 1), step('Next', place + 1)),
     content,
@@ -64,7 +64,7 @@ function runContent(c, detail, run) {
     profiles(c, detail),
     detail.accuracy.length > 0 && h('section', { class: 'section' }, h('h2', null, 'Questions'),
       h('dl', { class: 'facts' }, detail.accuracy.map((d) => fact(d.skill, `${d.right} of ${d.asked} right`)))),
-    h('section', { class: 'section' }, h('h2', null, 'Setting'), h('dl', { class: 'facts' },
+    h('section', { class: 'section' }, h('h2', null, 'Configuration'), h('dl', { class: 'facts' },
       r.axes.filter(({ name }) => name !== 'machine' && name !== 'commit').map((axis, i) => fact(axis.title, shown(axis, r.configs[run.config].axes[i]))))),
     h('section', { class: 'section' }, h('h2', null, 'Machine'), h('dl', { class: 'facts' },
       fact('name', machine.name), fact('processor', machine.processor), fact('kernels', machine.kernels), fact('processors', machine.processors && String(machine.processors)),

@@ -7,7 +7,7 @@ const usual = {
   series: ['policy', 'kv', 'backend', 'program', 'weights', 'model', 'threads', 'target', 'machine', 'prompt', 'generate', 'window', 'commit', 'handicap', 'protected', 'questions', 'skills'],
 };
 
-const meaning = 'A mark is the median of a setting’s runs. The line through it is the interval that holds the true median with a confidence of 95 %; of fewer than six runs, it spans all of them.';
+const meaning = 'A mark is the median of a configuration’s runs. The line through it is the interval that holds the true median with a confidence of 95 %; of fewer than six runs, it spans all of them.';
 
 // controls lets x, series and panels be chosen from the axes that runs differ by.
 function controls(r, state, layout, go, which, extra) {

@@ -31,8 +31,8 @@ function table(c) {
   });
   return [
     h('div', { class: 'controls' }, h('button', { type: 'button', class: 'button', id: 'csv', onclick: () => download(r, axes, metrics, rows) }, 'Download CSV')),
-    h('p', { class: 'about' }, `${rows.length} settings, medians. ± is half the interval’s width, where there is more than one run: it holds the true median with a confidence of 95 %; of fewer than six runs, it spans all of them.`),
-    h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'All settings that are shown' }, h('table', null,
+    h('p', { class: 'about' }, `${rows.length} configurations, medians. ± is half the interval’s width, where there is more than one run: it holds the true median with a confidence of 95 %; of fewer than six runs, it spans all of them.`),
+    h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'All configurations that are shown' }, h('table', null,
       h('thead', null, h('tr', null, head)),
       h('tbody', null, rows.slice(0, mostRows).map((cell) => h('tr', null, columns.map((column) => {
         if (column.metric) {

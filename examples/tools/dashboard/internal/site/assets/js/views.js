@@ -47,9 +47,9 @@ function distribution(c, layout, cells) {
   const part = Math.ceil(few.length / columns);
   return h('section', { class: 'section' },
     h('h2', null, 'Distribution of the time between tokens', h('small', null, ' ms')),
-    h('p', { class: 'about' }, 'Of all runs of a setting together: the dot is the median, the band the middle half, the line 98 of 100 gaps, the ring the longest one.'),
+    h('p', { class: 'about' }, 'Of all runs of a configuration together: the dot is the median, the band the middle half, the line 98 of 100 gaps, the ring the longest one.'),
     few.length ? grid(columns, each, d3.range(columns).map((i) => panelFigure('', part * stripHeight + 46, () => strips(c.r, few.slice(i * part, (i + 1) * part), domain, each, c.open)))) : h('p', { class: 'quiet' }, 'No run that is shown has two tokens.'),
-    rows.length > few.length && h('p', { class: 'quiet' }, `The first ${few.length} of ${rows.length} settings: choose with the filters.`));
+    rows.length > few.length && h('p', { class: 'quiet' }, `The first ${few.length} of ${rows.length} configurations: choose with the filters.`));
 }
 
 function memory(c) {
@@ -139,11 +139,11 @@ function changesTable(c, list, cells) {
   const side = (cell) => [r.commits[cell.commit].title, axisNamed(r, 'program').of(cell)].filter(Boolean).join(', ');
   return h('section', { class: 'section', id: 'changes' },
     h('h2', null, 'Changes beyond noise', h('small', null, ` ${list.length} in what is shown`)),
-    h('p', { class: 'about' }, `Of all ${whole.format(r.compared.all)} comparisons: with a confidence of 95 % nothing that did not change is called a change in a step from one commit, or program, to another. Changes below 2 % are not told.`,
+    h('p', { class: 'about' }, `Of all ${whole.format(r.compared.all)} comparisons: with a confidence of 99 % nothing that did not change is called a change in a step from one commit, or program, to another. Not told are changes below 2 %, and times that differ no more than the speed of the machine did, by the yardstick.`,
       r.compared.few > 0 && ` In ${whole.format(r.compared.few)} comparisons there are too few runs to tell anything: repeat them (-r 6).`),
     list.length === 0 ? h('p', { class: 'quiet' }, 'None.') : h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Changes beyond noise' },
       h('table', null,
-        h('thead', null, h('tr', null, ['Setting', 'Metric', 'From', 'To'].map((text) => h('th', { scope: 'col' }, text)), h('th', { scope: 'col', class: 'number' }, 'Change'), h('th', { scope: 'col' }, 'Between'))),
+        h('thead', null, h('tr', null, ['Configuration', 'Metric', 'From', 'To'].map((text) => h('th', { scope: 'col' }, text)), h('th', { scope: 'col', class: 'number' }, 'Change'), h('th', { scope: 'col' }, 'Between'))),
         h('tbody', null, list.slice(0, mostChanges).map((d) => h('tr', null,
           h('td', { class: 'text' }, h('a', { href: link(other(inView(c.state, 'run'), { run: r.runs[r.cells[d.to].runs[0]].key })) }, describe(r, r.cells[d.to], differ))),
           h('td', null, r.metrics[d.metric].title), h('td', null, side(r.cells[d.from])), h('td', null, side(r.cells[d.to])),

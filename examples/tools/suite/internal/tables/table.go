@@ -1,0 +1,90 @@
+package tables
+
+import (
+	"slices"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+)
+
+// table is what a summary prints: a row for each cell, with a figure for each metric.
+type table struct {
+	columns []property
+	same    string // what all rows have in common
+	metrics []runs.Metric
+	rows    []row
+	failed  []*runs.Run
+	all     []*runs.Run
+}
+
+// row is a cell with its figures, one for each of the table's metrics.
+type row struct {
+	*cell
+	figures []spread.Interval
+	ratios  []spread.Change // to the row that this one is divided by; nil: there are no ratios, or none for this row
+}
+
+// summarise makes the table.
+func summarise(list []*runs.Run, o *summaryOptions) *table {
+	order := slices.Clone(o.by)
+	for _, p := range properties() {
+		if !slices.ContainsFunc(order, func(q property) bool { return q.name == p.name }) {
+			order = append(order, p)
+		}
+	}
+	t := &table{all: list}
+	if o.csv {
+		t.columns = order
+	} else {
+		t.columns, t.same = differing(list, order)
+	}
+	cells := cellsOf(list, t.columns)
+	for _, m := range o.metrics {
+		if slices.ContainsFunc(cells, func(c *cell) bool { values, _ := c.metric(m); return len(values) > 0 }) {
+			t.metrics = append(t.metrics, m)
+		}
+	}
+	for _, c := range cells {
+		r := row{cell: c}
+		for _, m := range t.metrics {
+			values, _ := c.metric(m)
+			r.figures = append(r.figures, spread.Of(values))
+		}
+		switch base := t.base(c, cells, o.ratio); {
+		case base == c:
+			r.ratios = slices.Repeat([]spread.Change{{Ratio: 1, Low: 1, High: 1}}, len(t.metrics))
+		case base != nil:
+			for _, m := range t.metrics {
+				r.ratios = append(r.ratios, spread.CompareAll([]spread.Sample{sampleOf(base, c, m)})[0])
+			}
+		}
+		t.rows = append(t.rows, r)
+		t.failed = append(t.failed, c.failed...)
+	}
+	return t
+}
+
+// base returns the cell that another is divided by: the same in all but the property of the ratio. Where a policy is divided by another
+// that has no such cell, the window and the protected tokens, which belong to the policy, may differ too. It is nil if there is none.
+func (t *table) base(c *cell, cells []*cell, ratio selection) *cell {
+	if len(ratio) == 0 {
+		return nil
+	}
+	free := []string{}
+	for range 2 {
+		for _, other := range cells {
+			matches := len(ratio.of(slices.Concat(other.runs, other.failed))) > 0
+			for i, p := range t.columns {
+				_, divided := ratio[p.name]
+				matches = matches && (divided || slices.Contains(free, p.name) || other.values[i] == c.values[i])
+			}
+			if matches {
+				return other
+			}
+		}
+		if _, policies := ratio["policy"]; policies {
+			free = []string{"window", "protected"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package jsonschema
+
+import (
+	"slices"
+)
+
+// assume makes a lit true. It returns false if that cannot be.
+func (c *compiler) assume(sh *shape, l lit) bool {
+	if slices.Contains(sh.seen, l) {
+		return true
+	}
+	if slices.Contains(sh.seen, l^1) {
+		return false
+	}
+	sh.seen = append(sh.seen, l)
+	s := c.list[l>>1]
+	if l&1 == 0 {
+		return c.assumeIs(sh, s)
+	}
+	if c.isLoose(s, 0) {
+		return true
+	}
+	return c.assumeNot(sh, s)
+}
+
+// only returns the schema of one value.
+func (c *compiler) only(like *schema, v *value) *schema {
+	if s, ok := c.singles[v]; ok {
+		return s
+	}
+	s := c.add(like, func(s *schema) { s.enums, s.single = [][]*value{{v}}, true })
+	c.singles[v] = s
+	return s
+}
+
+// differ adds the ways in which an array or object is not the one that s allows.
+func (c *compiler) differ(ch *choice, s *schema) {
+	v := s.enums[0][0]
+	if v.kind == array {
+		n := len(v.items)
+		ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.minItems = max(sh.minItems, n+1); return true }})
+		if n > 0 {
+			ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.maxItems = min(sh.maxItems, n-1); return true }})
+		}
+		for i, item := range v.items {
+			other := isNot(c.only(s, item))
+			ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool {
+				sh.minItems = max(sh.minItems, i+1)
+				sh.elements = append(sh.elements, elementRule{i, i, other})
+				return true
+			}})
+		}
+		return
+	}
+	names := c.add(s, func(u *schema) { u.named = map[string]*schema{} })
+	for _, m := range v.members {
+		names.named[m.name] = c.always
+		names.properties = append(names.properties, property{m.name, c.always})
+		ch.alts = append(ch.alts, c.without(m.name), alternative{require: []string{m.name}, name: m.name, is: []lit{isNot(c.only(s, m.value))}})
+	}
+	ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool {
+		sh.some = append(sh.some, someMember{keys{kind: keyRest, of: names}, is(c.always)})
+		return true
+	}})
+}
+
+// isLoose tells whether s allows more than it says.
+func (c *compiler) isLoose(s *schema, depth int) bool {
+	if s.inexact || !c.lossy || depth > 100 {
+		return s.inexact
+	}
+	for _, t := range s.applicators {
+		if c.isLoose(t, depth+1) {
+			return true
+		}
+	}
+	return s.not != nil && c.isLoose(s.not, depth+1)
+}
+
+// assumeIs adds what s says.
+func (c *compiler) assumeIs(sh *shape, s *schema) bool {
+	t := typesOf[sh.of]
+	if s.never || c.mayBe(s)&t == 0 {
+		return false
+	}
+	sh.values = append(sh.values, s.enums...)
+	if sh.of == ofObjects {
+		c.objectKeywords(sh, s)
+	} else {
+		c.arrayKeywords(sh, s)
+	}
+	for _, list := range [][]*schema{s.ref, s.allOf} {
+		for _, u := range list {
+			if !c.assume(sh, is(u)) {
+				return false
+			}
+		}
+	}
+	if s.not != nil && !c.assume(sh, isNot(s.not)) {
+		return false
+	}
+	if s.anyOf != nil {
+		ch := choice{s: s, keyword: "anyOf"}
+		for _, u := range s.anyOf {
+			if c.mayBe(u)&t != 0 {
+				ch.alts = append(ch.alts, alternative{lits: []lit{is(u)}})
+			}
+		}
+		sh.choices = append(sh.choices, c.subsets(sh, ch))
+	}
+	if s.oneOf != nil {
+		sh.choices = append(sh.choices, c.exactlyOne(s, sh.of))
+	}
+	if s.cond != nil && (s.then != nil || s.otherwise != nil || sh.subsets) {
+		yes, no := alternative{lits: []lit{is(s.cond)}}, alternative{lits: []lit{isNot(s.cond)}}
+		if s.then != nil {
+			yes.lits = append(yes.lits, is(s.then))
+		}
+		if s.otherwise != nil {
+			no.lits = append(no.lits, is(s.otherwise))
+		}
+		sh.choices = append(sh.choices, choice{s, "if", []alternative{yes, no}})
+	}
+	return true
+}
+
+// exactlyOne returns the choice that oneOf is.
+func (c *compiler) exactlyOne(s *schema, of int) choice {
+	ch := choice{s: s, keyword: "oneOf"}
+	var may []*schema
+	for _, u := range s.oneOf {
+		if c.mayBe(u)&typesOf[of] != 0 {
+			may = append(may, u)
+		}
+	}
+	for i, u := range may {
+		a := alternative{lits: []lit{is(u)}}
+		for j, v := range may {
+			if i != j && !c.disjoint(u, v, of) {
+				a.lits = append(a.lits, isNot(v))
+			}
+		}
+		ch.alts = append(ch.alts, a)
+	}
+	return ch
+}
+
+// disjoint tells whether it is easy to see that no array, or object, is of both schemas.
+func (c *compiler) disjoint(s, t *schema, of int) bool {
+	if s == t {
+		return false
+	}
+	n := c.node(is(s), is(t))
+	return n.known[of] != begun && len(c.formsOf(n, of)) == 0
+}
+
+// assumeNot adds that a value is not of s: that one of the things that s says is not true.
+func (c *compiler) assumeNot(sh *shape, s *schema) bool {
+	t := typesOf[sh.of]
+	if s.never || c.mayBe(s)&t == 0 {
+		return true
+	}
+	ch := choice{s: s, keyword: "not"}
+	add := func(lits ...lit) { ch.alts = append(ch.alts, alternative{lits: lits}) }
+	if len(s.enums) > 0 {
+		var none []lit
+		for _, v := range s.enums[0] {
+			if typeOf(v) == t {
+				none = append(none, isNot(c.only(s, v)))
+			}
+		}
+		switch {
+		case len(none) == 0 || len(s.enums) > 1:
+			return true // mayBe has said so already
+		case s.single:
+			c.differ(&ch, s)
+		default:
+			add(none...)
+		}
+	}
+	if sh.of == ofObjects {
+		c.objectKeywordsNot(&ch, s)
+	} else {
+		c.arrayKeywordsNot(&ch, s)
+	}
+	for _, list := range [][]*schema{s.ref, s.allOf} {
+		for _, u := range list {
+			add(isNot(u))
+		}
+	}
+	if s.not != nil {
+		add(is(s.not))
+	}
+	if s.anyOf != nil {
+		var none []lit
+		for _, u := range s.anyOf {
+			none = append(none, isNot(u))
+		}
+		add(none...)
+	}
+	if s.oneOf != nil {
+		var none []lit
+		for i, u := range s.oneOf {
+			none = append(none, isNot(u))
+			for _, v := range s.oneOf[:i] {
+				if u == v || !c.disjoint(u, v, sh.of) {
+					add(is(u), is(v))
+				}
+			}
+		}
+		add(none...)
+	}
+	if s.cond != nil {
+		if s.then != nil {
+			add(is(s.cond), isNot(s.then))
+		}
+		if s.otherwise != nil {
+			add(isNot(s.cond), isNot(s.otherwise))
+		}
+	}
+	sh.choices = append(sh.choices, ch)
+	return true
+}

@@ -1,0 +1,161 @@
+package jsonschema
+
+import (
+	"slices"
+)
+
+// expand returns the forms of the arrays or objects of n.
+func (c *compiler) expand(n *node, of int) []form {
+	sh := &shape{of: of, maxMembers: unlimited, maxItems: unlimited}
+	for _, l := range n.lits {
+		if !c.assume(sh, l) {
+			return nil
+		}
+	}
+	var forms []form
+	c.branch(n, sh, &forms)
+	return forms
+}
+
+// branch follows the choices that are left, the narrowest first.
+func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
+	for {
+		best := -1
+		for i := 0; i < len(sh.choices); i++ {
+			ch := &sh.choices[i]
+			kept := ch.alts[:0:0]
+			settled := false
+			for _, a := range ch.alts {
+				possible, implied := c.weigh(sh, &a)
+				if implied {
+					settled = true
+					break
+				}
+				if possible {
+					kept = append(kept, a)
+				}
+			}
+			if settled {
+				sh.choices = slices.Delete(sh.choices, i, i+1)
+				i--
+				if best > i {
+					best--
+				}
+				continue
+			}
+			ch.alts = kept
+			if len(kept) == 0 {
+				return
+			}
+			if best < 0 || len(kept) < len(sh.choices[best].alts) {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		ch := sh.choices[best]
+		sh.choices = slices.Delete(sh.choices, best, best+1)
+		if len(ch.alts) == 1 {
+			if !c.take(sh, ch.alts[0]) {
+				return
+			}
+			continue
+		}
+		for _, a := range ch.alts {
+			if c.work++; c.work > maxWork {
+				c.tooComplex(ch.s, ch.keyword)
+			}
+			next := sh.clone()
+			if c.take(next, a) && c.plausible(next) {
+				c.branch(n, next, forms)
+			}
+		}
+		return
+	}
+	if c.work++; c.work > maxWork {
+		c.tooComplex(c.list[n.lits[0]>>1], "anyOf")
+	}
+	c.finish(n, sh, forms)
+}
+
+// weigh tells whether an alternative may be true, and whether it is true already. It sees what is easy to see.
+func (c *compiler) weigh(sh *shape, a *alternative) (possible, implied bool) {
+	possible, implied = true, a.demand == nil
+	for _, l := range a.lits {
+		if slices.Contains(sh.seen, l^1) {
+			return false, false
+		}
+		implied = implied && slices.Contains(sh.seen, l)
+	}
+	for _, name := range a.require {
+		if !slices.Contains(sh.required, name) {
+			implied = false
+			if !slices.Contains(a.is, isNot(c.always)) && slices.Contains(c.memberLits(sh, name), isNot(c.always)) {
+				return false, false
+			}
+		}
+	}
+	if a.is == nil {
+		return possible, implied
+	}
+	c.work++
+	lits := c.memberLits(sh, a.name)
+	if slices.Contains(sh.required, a.name) || slices.Contains(a.require, a.name) {
+		if c.sureEmpty(c.node(append(slices.Clip(lits), a.is...)...)) {
+			return false, false
+		}
+	}
+	for _, l := range a.is {
+		implied = implied && c.implied(lits, l)
+	}
+	return possible, implied
+}
+
+// take makes an alternative true.
+func (c *compiler) take(sh *shape, a alternative) bool {
+	if a.demand != nil && !a.demand(sh) {
+		return false
+	}
+	for _, name := range a.require {
+		require(sh, name)
+	}
+	for _, l := range a.is {
+		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: a.name}, l})
+	}
+	for _, l := range a.lits {
+		if !c.assume(sh, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// plausible tells whether it is not easy to see that no value has the shape.
+func (c *compiler) plausible(sh *shape) bool {
+	for _, name := range sh.required {
+		if c.sureEmpty(c.node(c.memberLits(sh, name)...)) {
+			return false
+		}
+	}
+	if sh.of == ofArrays && sh.minItems > sh.maxItems || sh.of == ofObjects && (sh.minMembers > sh.maxMembers || len(sh.required) > sh.maxMembers) {
+		return false
+	}
+	return true
+}
+
+// finish adds the forms of a shape without choices.
+func (c *compiler) finish(n *node, sh *shape, forms *[]form) {
+	if len(sh.values) > 0 {
+		c.finite(n, sh, forms)
+		return
+	}
+	if !c.plausible(sh) {
+		return
+	}
+	if sh.of == ofArrays {
+		c.finishArray(n, sh, forms)
+	} else {
+		c.finishObject(n, sh, forms)
+	}
+}
