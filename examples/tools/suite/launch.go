@@ -48,7 +48,8 @@ func (e *runError) Error() string { return e.reason }
 
 // ask starts a process, asks it for a run, and returns its answer. An error is a *runError where it concerns this run alone.
 func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*runs.Run, error) {
-	stdin, done, err := l.question(c, repetition)
+	q := l.question(c, repetition)
+	stdin, done, err := q.pipe()
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +93,9 @@ func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*run
 	return r, nil
 }
 
-// question returns what a process that is asked for a run reads on stdin. done must be called when the process has ended.
-func (l *launcher) question(c runs.Config, repetition int) (stdin io.Reader, done func(), err error) {
-	q := request{Config: c, Repetition: repetition, Progress: l.progress != nil}
+// question returns what a process is asked for.
+func (l *launcher) question(c runs.Config, repetition int) *request {
+	q := &request{Config: c, Repetition: repetition, Progress: l.progress != nil}
 	for _, name := range []*string{&q.Config.Model, &q.Config.Questions} {
 		if there, ok := l.files[*name]; ok {
 			*name = there
@@ -104,6 +105,11 @@ func (l *launcher) question(c runs.Config, repetition int) (stdin io.Reader, don
 		q.Commit, q.Committed = l.stamp.Commit, l.stamp.Committed
 	}
 	_, q.Watched = l.target.(target.Local) // targets behind a connection watch over their programs themselves
+	return q
+}
+
+// pipe returns what the process reads on stdin. done must be called when the process has ended.
+func (q *request) pipe() (stdin io.Reader, done func(), err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return nil, nil, err

@@ -37,6 +37,11 @@ func openResults(path string) (*results, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("-out: %w", err)
 	}
+	for _, name := range []string{lockName, logName, matrixName} { // writing through a link would change a file elsewhere, and a pipe would wait for a reader
+		if info, err := os.Lstat(filepath.Join(path, name)); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("-out: %s is to be a file of the suite, and is something else: remove it, or take another folder", filepath.Join(path, name))
+		}
+	}
 	lock := flock.New(filepath.Join(path, lockName))
 	switch free, err := lock.TryLock(); {
 	case err != nil:
@@ -46,12 +51,6 @@ func openResults(path string) (*results, error) {
 	}
 	r := &results{Folder: runs.Folder(path), lock: lock}
 	var err error
-	for _, name := range []string{logName, matrixName} { // writing through a link would change a file elsewhere, and a pipe would wait for a reader
-		if info, err := os.Lstat(filepath.Join(path, name)); err == nil && !info.Mode().IsRegular() {
-			return nil, errors.Join(fmt.Errorf("-out: %s is to be a file of the suite, and is something else: remove it, or take another folder",
-				filepath.Join(path, name)), lock.Close())
-		}
-	}
 	if r.logFile, err = os.OpenFile(filepath.Join(path, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

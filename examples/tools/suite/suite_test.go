@@ -295,7 +295,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("precious"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{logName, matrixName} {
+	for _, name := range []string{lockName, logName, matrixName} {
 		folder := t.TempDir()
 		if err := os.Symlink(precious, filepath.Join(folder, name)); err != nil {
 			t.Skip(err)

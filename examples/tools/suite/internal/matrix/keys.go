@@ -208,8 +208,10 @@ func strictly(text []byte, p any, must string) error {
 
 // unique returns a list without what was in it before.
 func unique[T comparable](list []T) (once []T) {
+	seen := map[T]bool{}
 	for _, v := range list {
-		if !slices.Contains(once, v) {
+		if !seen[v] {
+			seen[v] = true
 			once = append(once, v)
 		}
 	}

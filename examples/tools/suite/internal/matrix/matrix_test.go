@@ -185,3 +185,10 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestManyRulesAreRefused(t *testing.T) {
+	text := `{"skip": ["` + strings.Repeat("kv=f32,", maxConditions) + `kv=f16"]}`
+	if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "more than 1000 values") {
+		t.Errorf("%v", err)
+	}
+}

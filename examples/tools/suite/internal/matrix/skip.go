@@ -12,21 +12,19 @@ import (
 type rule []condition
 
 type condition struct {
-	axis  runs.Axis
-	value string
+	axis   runs.Axis
+	values []string
 }
 
+// maxConditions bounds the values of all rules: each combination is held against every one.
+const maxConditions = 1000
+
 func (r rule) matches(c *runs.Config) bool {
-	for _, d := range r {
-		one := func(e condition) bool { return e.axis.Name == d.axis.Name && e.axis.Of(c) == e.value }
-		if !slices.ContainsFunc(r, one) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r, func(d condition) bool { return !slices.Contains(d.values, d.axis.Of(c)) })
 }
 
 func (m *Matrix) rules() (list []rule, err error) {
+	conditions := 0
 	for _, text := range m.Skip {
 		var r rule
 		for field := range strings.SplitSeq(text, ",") {
@@ -40,7 +38,14 @@ func (m *Matrix) rules() (list []rule, err error) {
 				return nil, fmt.Errorf("skip: %q must be AXIS=VALUE, with commas between several that must hold together; the axes are %s",
 					text, strings.Join(known, ", "))
 			}
-			r = append(r, condition{runs.Axes[i], value})
+			if conditions++; conditions > maxConditions {
+				return nil, fmt.Errorf("skip: the rules have more than %d values", maxConditions)
+			}
+			if at := slices.IndexFunc(r, func(d condition) bool { return d.axis.Name == name }); at >= 0 {
+				r[at].values = append(r[at].values, value)
+			} else {
+				r = append(r, condition{runs.Axes[i], []string{value}})
+			}
 		}
 		list = append(list, r)
 	}
