@@ -23,7 +23,7 @@ type Options struct {
 
 // Record is what the threads of a backend on the host compute, and when: Shares returns it for one of the threads, which are the numbers
 // below Threads, and Count is how many shares there are. A thread adds its share when it finds no piece of a phase left, perhaps after the
-// operation has ended; for the computing that takes well below a tenth of a microsecond a phase on each thread. The methods are safe for
+// operation has ended; for the computing that takes some tenths of a microsecond a phase on each thread. The methods are safe for
 // concurrent use, also while a backend computes.
 type Record = timing.Record
 
