@@ -48,7 +48,8 @@ prompt's time, in seconds, alone and beside each other. p99 is the time that one
 
 With -trace the time that is measured is also written as a trace: what each thread computed of each operation and how long it waited for
 the others, which rows each pass computed, what each session waited for. Open the file in https://ui.perfetto.dev (it stays on your
-machine) or chrome://tracing.`
+machine) or chrome://tracing. Recording takes some tenths of a microsecond for each operation and thread: nothing that could be measured
+with a model of a billion parameters, but some 5 % with Pebble on two threads, and 13 % on sixteen.`
 
 // options are the command line's.
 type options struct {
