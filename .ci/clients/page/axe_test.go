@@ -14,7 +14,9 @@ const axe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violatio
 	.map(({ id, help, nodes }) => id + ': ' + help + ': ' + nodes.map(({ html, any }) => html.slice(0, 200) + ' ' + any.map(({ message }) => message).join(' ')).join('; '))
 	.join('\n'))`
 
-func TestAxe(t *testing.T) {
+// axeSource returns the text of axe-core.
+func axeSource(t *testing.T) string {
+	t.Helper()
 	file := os.Getenv("AXE")
 	if file == "" {
 		t.Skip("AXE does not say where axe.min.js of the npm package axe-core is")
@@ -23,6 +25,11 @@ func TestAxe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(source)
+}
+
+func TestAxe(t *testing.T) {
+	source := axeSource(t)
 	calls := 0
 	f := start(t, func(r request, a *answer) {
 		switch r.last() {
@@ -42,7 +49,7 @@ func TestAxe(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, f.URL)
 			b.expect("429 (Too Many Requests)")
-			js[chromedp.Void](b, string(source)+"; void 0")
+			js[chromedp.Void](b, source+"; void 0")
 			b.see(s.width, s.height, s.scheme)
 			check := func(what string) {
 				t.Helper()

@@ -382,16 +382,9 @@ func TestDashboardWithManyRuns(t *testing.T) {
 }
 
 func TestDashboardAxe(t *testing.T) {
-	file := os.Getenv("AXE")
-	if file == "" {
-		t.Skip("AXE does not say where axe.min.js of the npm package axe-core is")
-	}
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := axeSource(t)
 	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "4", "-r", "2")))
-	js[chromedp.Void](b, string(source)+"; void 0")
+	js[chromedp.Void](b, source+"; void 0")
 	for _, s := range sights {
 		b.see(s.width, s.height, s.scheme)
 		for _, view := range dashboardViews {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -132,7 +133,7 @@ func TestOracleIsRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer model.Close()
-	b := &bench{options: &options{depth: 9}, model: model, endless: endless(model)}
+	b := &bench{options: &options{depth: 9}, model: model, endless: workload.Endless(model)}
 	var list []*answerer
 	for i := range 3 {
 		a, err := b.newAnswerer(t.Context(), i, 40)

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/llama"
 	"golang.org/x/sync/errgroup"
 )
@@ -118,7 +118,7 @@ type answerer struct {
 // generated after no token.
 func (b *bench) newAnswerer(ctx context.Context, i, tokens int) (*answerer, error) {
 	length := b.depth + 1
-	a := &answerer{start: b.arbitrary(i*length, (i+1)*length), tokens: tokens, endless: b.endless}
+	a := &answerer{start: workload.Tokens(b.model, i*length, (i+1)*length), tokens: tokens, endless: b.endless}
 	var err error
 	if a.session, err = b.model.NewSession(&llama.SessionOptions{Capacity: length + tokens, KV: b.kv, Chunk: b.chunk}); err != nil {
 		return nil, err
@@ -164,22 +164,6 @@ func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
 		}
 	}
 	return nil
-}
-
-// endless returns a mask that forbids what ends an answer.
-func endless(model *llama.Model) llama.LogitMask {
-	var ends []llama.Token
-	for t := range llama.Token(model.Config().VocabSize) {
-		if model.IsEnd(t) {
-			ends = append(ends, t)
-		}
-	}
-	return llama.LogitMaskFunc(func(_ []llama.Token, logits []float32) error {
-		for _, t := range ends {
-			logits[t] = float32(math.Inf(-1))
-		}
-		return nil
-	})
 }
 
 // rewind goes back to the moment before the answer.

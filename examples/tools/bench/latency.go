@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -33,13 +33,8 @@ type gaps struct {
 
 // sumUp sums up times, which it sorts.
 func sumUp(times []time.Duration) gaps {
-	if len(times) == 0 {
-		return gaps{}
-	}
 	slices.Sort(times)
-	quantile := func(q float64) float64 {
-		return float64(times[max(int(math.Ceil(q*float64(len(times))))-1, 0)]) / float64(time.Millisecond)
-	}
+	quantile := func(q float64) float64 { return float64(spread.Quantile(times, q)) / float64(time.Millisecond) }
 	return gaps{len(times), quantile(0.5), quantile(0.99), quantile(1)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/internal/timeline"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -40,7 +41,7 @@ func (b *bench) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer closeModel()
-	b.model, b.endless = model, endless(model)
+	b.model, b.endless = model, workload.Endless(model)
 	b.setting = setting{
 		Depth: o.depth, Threads: o.model.Threads, Repetitions: o.repetitions, Model: o.model.Name(), Type: model.WeightType().String(),
 		KV: o.kv.String(), CPU: asm.Tier(), LoadSeconds: time.Since(began).Seconds(),

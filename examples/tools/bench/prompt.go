@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -32,7 +33,7 @@ func (p prompt) once(ctx context.Context, b *bench, m meter) (sample, error) {
 
 // open returns a session that is ready to read the prompt, and the prompt.
 func (p prompt) open(ctx context.Context, b *bench) (*llama.Session, []llama.Token, error) {
-	tokens := b.arbitrary(0, b.depth+p.tokens)
+	tokens := workload.Tokens(b.model, 0, b.depth+p.tokens)
 	session, err := b.model.NewSession(&llama.SessionOptions{Capacity: len(tokens), KV: b.kv, Chunk: b.chunk})
 	if err != nil {
 		return nil, nil, err
@@ -46,17 +47,4 @@ func (p prompt) open(ctx context.Context, b *bench) (*llama.Session, []llama.Tok
 		return nil, nil, err
 	}
 	return session, tokens[b.depth:], nil
-}
-
-// tokenStep is the difference of neighbouring tokens' ids in a prompt: a prime, so that nearly every token occurs before one
-// repeats.
-const tokenStep = 7919
-
-// arbitrary returns the tokens from the first-th to before the last-th of an endless series.
-func (b *bench) arbitrary(first, last int) []llama.Token {
-	tokens := make([]llama.Token, last-first)
-	for i := range tokens {
-		tokens[i] = llama.Token((first + i) * tokenStep % b.model.Config().VocabSize)
-	}
-	return tokens
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
 // summary adds up what an engine's schemas gave.
@@ -141,12 +141,12 @@ func (o *options) report(ours *summary, warmed time.Duration, w io.Writer) error
 			slices.Sort(c.of(s))
 		}
 		row(c.title+": average", func(s *summary) string { return time3(average(c.of(s))) })
-		row("  p50", func(s *summary) string { return time3(quantile(c.of(s), 0.5)) })
-		row("  p99", func(s *summary) string { return time3(quantile(c.of(s), 0.99)) })
+		row("  p50", func(s *summary) string { return time3(spread.Quantile(c.of(s), 0.5)) })
+		row("  p99", func(s *summary) string { return time3(spread.Quantile(c.of(s), 0.99)) })
 		if c.most {
-			row("  p99.9", func(s *summary) string { return time3(quantile(c.of(s), 0.999)) })
+			row("  p99.9", func(s *summary) string { return time3(spread.Quantile(c.of(s), 0.999)) })
 		}
-		row("  worst", func(s *summary) string { return time3(quantile(c.of(s), 1)) })
+		row("  worst", func(s *summary) string { return time3(spread.Quantile(c.of(s), 1)) })
 	}
 	if o.forced {
 		row("tokens of accepted documents", count(func(s *summary) int { return s.tokens }))
@@ -226,12 +226,4 @@ func average(list []float64) float64 {
 		sum += x
 	}
 	return sum / float64(max(len(list), 1))
-}
-
-// quantile returns the least value of a sorted list that the q-th part of the list does not exceed, 0 for an empty list.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }

@@ -3,6 +3,8 @@ package runs
 import (
 	"math"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
 // Metric is a number that is read off a run.
@@ -79,7 +81,7 @@ func (r *Run) gap(part float64) (float64, bool) {
 		return 0, false
 	}
 	slices.Sort(gaps)
-	return gaps[max(int(math.Ceil(part*float64(len(gaps))))-1, 0)], true
+	return spread.Quantile(gaps, part), true
 }
 
 // right is the part of the questions that were answered rightly.

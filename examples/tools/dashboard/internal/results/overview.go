@@ -2,7 +2,6 @@ package results
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -223,7 +222,7 @@ func (c *Cell) fill(members []*summary) {
 	if len(gaps) > 0 {
 		slices.Sort(gaps)
 		for _, part := range gapParts {
-			c.Gaps = append(c.Gaps, number(gaps[max(int(math.Ceil(float64(part)*float64(len(gaps))))-1, 0)]))
+			c.Gaps = append(c.Gaps, number(spread.Quantile(gaps, float64(part))))
 		}
 	}
 }

@@ -2,11 +2,11 @@ package experiment
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -31,7 +31,7 @@ func (e *experiment) measure(ctx context.Context) error {
 	e.memory.cache = session.CacheUsage().PeakBytes // of the token that is forgotten
 	e.sample(session, time.Now())
 
-	prompt := arbitrary(e.model, c.Prompt)
+	prompt := workload.Tokens(e.model, 0, c.Prompt)
 	e.progress(Reading, 0, c.Prompt)
 	began := time.Now()
 	for read := range slices.Chunk(prompt, stretch) {
@@ -80,7 +80,7 @@ func (e *experiment) warmUp(ctx context.Context) error {
 	}
 	defer session.Close()
 	e.progress(Warming, 0, 1)
-	if err := session.Prefill(ctx, arbitrary(e.model, read)); err != nil {
+	if err := session.Prefill(ctx, workload.Tokens(e.model, 0, read)); err != nil {
 		return err
 	}
 	if err := answer(ctx, e.model, session, few, func(int) {}); err != nil {
@@ -99,7 +99,7 @@ func (e *experiment) ready(ctx context.Context) (*llama.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = session.Prefill(ctx, arbitrary(e.model, 1)); err == nil {
+	if err = session.Prefill(ctx, workload.Tokens(e.model, 0, 1)); err == nil {
 		err = session.Truncate(0)
 	}
 	if err != nil {
@@ -129,37 +129,11 @@ func answer(ctx context.Context, model *llama.Model, session *llama.Session, tok
 				came(len(piece.Tokens))
 			}
 		}
-		params.Mask = endless(model)
+		if tokens > 0 {
+			params.Mask = workload.Endless(model)
+		}
 	}
 	return nil
-}
-
-// endless returns a mask that forbids what ends an answer.
-func endless(model *llama.Model) llama.LogitMask {
-	var ends []llama.Token
-	for t := range llama.Token(model.Config().VocabSize) {
-		if model.IsEnd(t) {
-			ends = append(ends, t)
-		}
-	}
-	return llama.LogitMaskFunc(func(_ []llama.Token, logits []float32) error {
-		for _, t := range ends {
-			logits[t] = float32(math.Inf(-1))
-		}
-		return nil
-	})
-}
-
-// tokenStep is the difference of neighbouring tokens' ids in a prompt: a prime, so that nearly every token occurs before one repeats.
-const tokenStep = 7919
-
-// arbitrary returns the first n tokens of an endless series.
-func arbitrary(model *llama.Model, n int) []llama.Token {
-	tokens := make([]llama.Token, n)
-	for i := range tokens {
-		tokens[i] = llama.Token(int64(i) * tokenStep % int64(model.Config().VocabSize))
-	}
-	return tokens
 }
 
 // spin lets time pass in work, as a slower program would, and returns the time at its end.

@@ -8,6 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 )
 
 // recorded makes the model's backend one that tells the recorder of its operations, if a profile is wanted. As long as the recorder does
@@ -39,7 +40,7 @@ func (e *experiment) profile(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := record("prompt", func() error { return session.Prefill(ctx, arbitrary(e.model, c.Prompt)) }); err != nil {
+	if err := record("prompt", func() error { return session.Prefill(ctx, workload.Tokens(e.model, 0, c.Prompt)) }); err != nil {
 		return err
 	}
 	e.progress(Profiling, 1, 2)

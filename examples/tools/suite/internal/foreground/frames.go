@@ -6,9 +6,10 @@
 package foreground
 
 import (
-	"math"
 	"slices"
 	"time"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
 // Plan says what the task in the foreground does.
@@ -74,17 +75,9 @@ func (p *Plan) run(c clock, work func()) Measured {
 	slices.Sort(woke)
 	return Measured{
 		Frames: p.Frames, Missed: missed, Units: p.Units,
-		Median: part(took, 0.5), P99: part(took, 0.99), Longest: part(took, 1),
-		WakeMedian: part(woke, 0.5), WakeP99: part(woke, 0.99), WakeLongest: part(woke, 1),
+		Median: spread.Quantile(took, 0.5), P99: spread.Quantile(took, 0.99), Longest: spread.Quantile(took, 1),
+		WakeMedian: spread.Quantile(woke, 0.5), WakeP99: spread.Quantile(woke, 0.99), WakeLongest: spread.Quantile(woke, 1),
 	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// part returns what a part of the sorted values is not above; 0 if there are none.
-func part(sorted []float64, of float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(int(math.Ceil(of*float64(len(sorted))))-1, 0)]
-}

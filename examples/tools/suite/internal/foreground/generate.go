@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -57,10 +57,7 @@ func Generate(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) er
 		return err
 	}
 	defer session.Close()
-	g := &generation{session: session, ends: ends(model)}
-	for i := range promptTokens {
-		g.prompt = append(g.prompt, llama.Token((i+1)*7919%model.Config().VocabSize))
-	}
+	g := &generation{session: session, prompt: workload.Tokens(model, 1, promptTokens+1), ends: workload.Endless(model)}
 	if err := g.round(ctx); err != nil { // touches the memory
 		return err
 	}
@@ -122,20 +119,4 @@ func (g *generation) round(ctx context.Context) error {
 		p.Mask = g.ends
 	}
 	return nil
-}
-
-// ends forbids what ends an answer.
-func ends(model *llama.Model) llama.LogitMask {
-	var list []llama.Token
-	for t := range llama.Token(model.Config().VocabSize) {
-		if model.IsEnd(t) {
-			list = append(list, t)
-		}
-	}
-	return llama.LogitMaskFunc(func(_ []llama.Token, logits []float32) error {
-		for _, t := range list {
-			logits[t] = float32(math.Inf(-1))
-		}
-		return nil
-	})
 }
