@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	windows := cut(model.Tokenizer().EncodeSpecial(text, false), config.BOS, o.ctx)
 	windows = slices.DeleteFunc(windows, func(w []llama.Token) bool { return len(w) < o.skip+2 })
-	if windows = spread(windows, o.windows); len(windows) == 0 {
+	if windows = evenly(windows, o.windows); len(windows) == 0 {
 		return fmt.Errorf("%s has no two tokens, behind -skip %d, to foresee one from the other", name, o.skip)
 	}
 	m := &measurement{options: o, model: model, progress: progress(stderr)}

@@ -183,7 +183,7 @@ func equal(x, y [][]llama.Token) bool {
 
 func TestSpread(t *testing.T) {
 	for _, c := range []struct{ n, first, last, count int }{{0, 0, 9, 10}, {3, 0, 6, 3}, {10, 0, 9, 10}, {99, 0, 9, 10}} {
-		got := spread([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, c.n)
+		got := evenly([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, c.n)
 		if len(got) != c.count || got[0] != c.first || got[len(got)-1] != c.last {
 			t.Errorf("%d of ten: %v", c.n, got)
 		}

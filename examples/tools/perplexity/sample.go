@@ -3,6 +3,8 @@ package main
 import (
 	"math"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 )
 
 // sample is a list of measured values.
@@ -33,7 +35,5 @@ func (s sample) perplexity() (perplexity, stderr float64) {
 
 // quantile returns the value that a part q of the values do not exceed.
 func (s sample) quantile(q float64) float64 {
-	sorted := slices.Sorted(slices.Values(s))
-	at := int(math.Ceil(q*float64(len(s)))) - 1
-	return sorted[min(max(at, 0), len(s)-1)]
+	return spread.Quantile(slices.Sorted(slices.Values(s)), q)
 }

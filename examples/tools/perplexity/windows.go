@@ -28,8 +28,8 @@ func cut(text []llama.Token, bos llama.Token, size int) (windows [][]llama.Token
 	return windows
 }
 
-// spread returns n of the windows, at even distances; all if n is 0 or there are no more.
-func spread[T any](windows []T, n int) []T {
+// evenly returns n of the windows, at even distances; all if n is 0 or there are no more.
+func evenly[T any](windows []T, n int) []T {
 	if n == 0 || n >= len(windows) {
 		return windows
 	}
