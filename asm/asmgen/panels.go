@@ -364,20 +364,23 @@ func generatePanels(c *build.Context, u panelUnit) {
 		generateFloats(c, u) // VNNI adds nothing
 	}
 	shared := newPatterns(c, u)
+	var bits operand.Mem
+	if both256(u) {
+		bits = bitTable(c, u)
+	}
 	for _, f := range formats256 {
 		if u == unitAVXVNNI && !f.decode {
 			continue // that adds nothing
 		}
-		if both256(u) {
-			for tokens := 8; tokens > 1; tokens-- {
-				generateNarrow256(c, u, f, shared, tokens)
-			}
-		} else {
-			table := runTable(c, u, f)
-			for _, tokens := range tokensOf(u) {
-				if tokens > 1 {
-					generate256(c, u, f, shared, table, tokens)
-				}
+		var table operand.Mem
+		if !both256(u) {
+			table = runTable(c, u, f)
+		}
+		for _, tokens := range tokensOf256(u) {
+			if both256(u) {
+				generateNarrow256(c, u, f, shared, bits, tokens)
+			} else {
+				generate256(c, u, f, shared, table, tokens)
 			}
 		}
 		generateSingle256(c, u, f, shared, 1)
@@ -405,4 +408,14 @@ func tokensOf(u panelUnit) []int {
 		return []int{12, 8, 4, 2, 1}
 	}
 	return []int{8, 4, 2, 1}
+}
+
+// tokensOf256 returns the sizes of a unit's tiles for blocks of 256, but for those of a single token. Unpacking takes as long as some
+// tokens' products, so that few tokens are not cut in pieces.
+func tokensOf256(u panelUnit) []int {
+	few := []int{8, 7, 6, 5, 4, 3, 2}
+	if u.wide {
+		return append([]int{12}, few...)
+	}
+	return few
 }

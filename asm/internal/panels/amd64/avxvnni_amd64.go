@@ -12,8 +12,8 @@ var unitAVXVNNI = unit{
 		{panels.LayoutQ4_0, 8, []panels.BlockTile{{Tokens: 8, Run: q4_0AVXVNNIx8}, {Tokens: 4, Run: q4_0AVXVNNIx4}, {Tokens: 2, Run: q4_0AVXVNNIx2}, {Tokens: 1, Run: q4_0AVXVNNIx1}}, q4_0AVXVNNIx1x4},
 		{panels.LayoutQ4_1, 8, []panels.BlockTile{{Tokens: 8, Run: q4_1AVXVNNIx8}, {Tokens: 4, Run: q4_1AVXVNNIx4}, {Tokens: 2, Run: q4_1AVXVNNIx2}, {Tokens: 1, Run: q4_1AVXVNNIx1}}, q4_1AVXVNNIx1x4},
 		{panels.LayoutQ8_0, 8, []panels.BlockTile{{Tokens: 8, Run: q8_0AVXVNNIx8}, {Tokens: 4, Run: q8_0AVXVNNIx4}, {Tokens: 2, Run: q8_0AVXVNNIx2}, {Tokens: 1, Run: q8_0AVXVNNIx1}}, q8_0AVXVNNIx1x4},
-		{panels.LayoutQ4_K, 8, []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, q4_KAVXVNNIx1x4},
-		{panels.LayoutQ5_K, 8, []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, q5_KAVXVNNIx1x4},
+		{panels.LayoutQ4_K, 8, []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 7, Run: q4_KAVXVNNIx7}, {Tokens: 6, Run: q4_KAVXVNNIx6}, {Tokens: 5, Run: q4_KAVXVNNIx5}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 3, Run: q4_KAVXVNNIx3}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, q4_KAVXVNNIx1x4},
+		{panels.LayoutQ5_K, 8, []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 7, Run: q5_KAVXVNNIx7}, {Tokens: 6, Run: q5_KAVXVNNIx6}, {Tokens: 5, Run: q5_KAVXVNNIx5}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 3, Run: q5_KAVXVNNIx3}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, q5_KAVXVNNIx1x4},
 	},
 }
 
@@ -129,12 +129,40 @@ func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //go:noescape
 func q4_KAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_KAVXVNNIx7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVXVNNIx6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVXVNNIx5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_KAVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q4_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVXVNNIx3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_KAVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -164,12 +192,40 @@ func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //go:noescape
 func q5_KAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KAVXVNNIx7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVXVNNIx6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVXVNNIx5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_KAVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q5_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVXVNNIx3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_KAVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
 //

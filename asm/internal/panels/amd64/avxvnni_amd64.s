@@ -5852,6 +5852,1793 @@ run:
 	VZEROUPPER
 	RET
 
+// func q4_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx7(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 384(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 416(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 704(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 832(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 864(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 992(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 960(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1024(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	VMOVDQU        Y8, 576(SP)
+	VMOVDQU        Y8, 608(SP)
+	VMOVDQU        Y8, 640(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      672(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       480(SP), Y10, Y10
+	VMOVDQU      Y10, 480(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       512(SP), Y12, Y12
+	VMOVDQU      Y12, 512(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       576(SP), Y10, Y10
+	VMOVDQU      Y10, 576(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       608(SP), Y12, Y12
+	VMOVDQU      Y12, 608(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      928(SP), Y2
+	VMOVUPS      960(SP), Y3
+	VMOVUPS      992(SP), Y4
+	VMOVUPS      1024(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    576(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    608(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    640(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  192(SP), Y7, Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx6(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 608(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 736(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 768(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 864(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      576(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       416(SP), Y10, Y10
+	VMOVDQU      Y10, 416(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       448(SP), Y12, Y12
+	VMOVDQU      Y12, 448(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       512(SP), Y10, Y10
+	VMOVDQU      Y10, 512(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       544(SP), Y12, Y12
+	VMOVDQU      Y12, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      832(SP), Y2
+	VMOVUPS      864(SP), Y3
+	VMOVUPS      896(SP), Y4
+	VMOVUPS      928(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx5(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 512(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 640(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 672(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 320(SP)
+	VMOVDQU        Y8, 352(SP)
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      480(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       352(SP), Y10, Y10
+	VMOVDQU      Y10, 352(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       384(SP), Y12, Y12
+	VMOVDQU      Y12, 384(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       448(SP), Y10, Y10
+	VMOVDQU      Y10, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      736(SP), Y2
+	VMOVUPS      768(SP), Y3
+	VMOVUPS      800(SP), Y4
+	VMOVUPS      832(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    320(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    352(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q4_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx4(SB), $768-80
@@ -6291,6 +8078,365 @@ run:
 	VZEROUPPER
 	RET
 
+// func q4_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx3(SB), $672-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 96(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 128(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 288(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 320(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 448(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 352(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 480(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 192(SP)
+	VMOVDQU        Y8, 224(SP)
+	VMOVDQU        Y8, 256(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      288(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       192(SP), Y8, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       224(SP), Y10, Y10
+	VMOVDQU      Y10, 224(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       256(SP), Y12, Y12
+	VMOVDQU      Y12, 256(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      544(SP), Y2
+	VMOVUPS      576(SP), Y3
+	VMOVUPS      608(SP), Y4
+	VMOVUPS      640(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    192(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    224(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    256(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q4_KAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx2(SB), $576-80
@@ -6573,7 +8719,7 @@ run:
 	RET
 
 // func q4_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx1(SB), $96-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -6619,13 +8765,16 @@ block:
 	VPMADDWD     Y3, Y2, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
 	VPBROADCASTD 36(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 40(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 44(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
 	PREFETCHT0   (R11)
@@ -7163,7 +9312,7 @@ block:
 	RET
 
 // func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
-// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx1x4(SB), $320-72
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -7239,13 +9388,16 @@ part:
 	VPMADDWD     Y3, Y2, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
 	VPBROADCASTD 260(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 264(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 268(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
 	VPAND        (AX), Y15, Y1
@@ -8630,6 +10782,1931 @@ run:
 	VZEROUPPER
 	RET
 
+// func q5_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx7(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 384(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 416(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 704(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 832(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 864(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 992(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 960(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1024(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	VMOVDQU        Y8, 576(SP)
+	VMOVDQU        Y8, 608(SP)
+	VMOVDQU        Y8, 640(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      672(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       480(SP), Y10, Y10
+	VMOVDQU      Y10, 480(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       512(SP), Y12, Y12
+	VMOVDQU      Y12, 512(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       576(SP), Y10, Y10
+	VMOVDQU      Y10, 576(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       608(SP), Y12, Y12
+	VMOVDQU      Y12, 608(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      928(SP), Y2
+	VMOVUPS      960(SP), Y3
+	VMOVUPS      992(SP), Y4
+	VMOVUPS      1024(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    576(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    608(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    640(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  192(SP), Y7, Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx6(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 608(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 736(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 768(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 864(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      576(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       416(SP), Y10, Y10
+	VMOVDQU      Y10, 416(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       448(SP), Y12, Y12
+	VMOVDQU      Y12, 448(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       512(SP), Y10, Y10
+	VMOVDQU      Y10, 512(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       544(SP), Y12, Y12
+	VMOVDQU      Y12, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      832(SP), Y2
+	VMOVUPS      864(SP), Y3
+	VMOVUPS      896(SP), Y4
+	VMOVUPS      928(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx5(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 512(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 640(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 672(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 320(SP)
+	VMOVDQU        Y8, 352(SP)
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      480(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       352(SP), Y10, Y10
+	VMOVDQU      Y10, 352(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       384(SP), Y12, Y12
+	VMOVDQU      Y12, 384(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       448(SP), Y10, Y10
+	VMOVDQU      Y10, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      736(SP), Y2
+	VMOVUPS      768(SP), Y3
+	VMOVUPS      800(SP), Y4
+	VMOVUPS      832(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    320(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    352(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q5_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx4(SB), $768-80
@@ -9115,6 +13192,411 @@ run:
 	VZEROUPPER
 	RET
 
+// func q5_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx3(SB), $672-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 96(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 128(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 288(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 320(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 448(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 352(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 480(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 192(SP)
+	VMOVDQU        Y8, 224(SP)
+	VMOVDQU        Y8, 256(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      288(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       192(SP), Y8, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       224(SP), Y10, Y10
+	VMOVDQU      Y10, 224(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       256(SP), Y12, Y12
+	VMOVDQU      Y12, 256(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      544(SP), Y2
+	VMOVUPS      576(SP), Y3
+	VMOVUPS      608(SP), Y4
+	VMOVUPS      640(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    192(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    224(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    256(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q5_KAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx2(SB), $576-80
@@ -9443,7 +13925,7 @@ run:
 	RET
 
 // func q5_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx1(SB), $96-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -9492,13 +13974,16 @@ block:
 	VPMADDWD     Y3, Y2, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
 	VPBROADCASTD 36(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 40(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 44(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
 	PREFETCHT0   (R11)
@@ -10268,7 +14753,7 @@ block:
 	RET
 
 // func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
-// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx1x4(SB), $320-72
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
@@ -10347,13 +14832,16 @@ part:
 	VPMADDWD     Y3, Y2, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
 	VPBROADCASTD 260(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 264(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
 	VPBROADCASTD 268(SP), Y3
-	VPDPWSSD     Y3, Y2, Y10
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
 	VPAND        (AX), Y15, Y1
