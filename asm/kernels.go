@@ -9,9 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// Kernels is the set of kernels of one tier of processors. Every method has the meaning, and gives the bits, of its portable
-// form; slices must have the lengths that the method's comment says, which the callers have checked. A set never changes, and
-// may be used by any number of goroutines.
+// Kernels is the set of kernels of one tier of processors. Every method that computes something has the meaning, and gives the
+// bits, of its portable form; slices must have the lengths that the method's comment says, which the callers have checked. A set
+// never changes, and may be used by any number of goroutines.
 type Kernels struct {
 	tier       string
 	vectors    vectors.Kernels
