@@ -37,7 +37,7 @@ func New(threads int) *Backend {
 // newBackend starts a backend with the kernels of a tier.
 func newBackend(kernels *asm.Kernels, o backend.Options) *Backend {
 	pool := parallel.NewRecorded(o.Threads, o.Record)
-	return &Backend{Fused: host.Fused{Base: host.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
+	return &Backend{Fused: host.NewFused(kernels, pool), kernels: kernels, pool: pool}
 }
 
 // Name returns "cpu".

@@ -31,6 +31,7 @@ type Runner interface {
 // Results do not depend on the kernels nor on the runner: see package asm.
 type Base struct {
 	kernels *asm.Kernels
+	pages   asm.Pages // how keys and values lie in pages
 	runner  Runner
 
 	rows        pool[rowOp, *rowOp]
@@ -44,7 +45,8 @@ type Base struct {
 }
 
 // NewBase makes a Base of a tier's kernels and a runner; nil stands for the portable kernels, and for computing on the
-// caller's goroutine.
+// caller's goroutine. In its pages keys and values lie one after another, whatever the kernels: a device that embeds it may lay them out
+// so too, and leave to it what it does not do itself.
 func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	if kernels == nil {
 		kernels = asm.Portable()
@@ -52,7 +54,7 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	if runner == nil {
 		runner = serial{}
 	}
-	return &Base{kernels: kernels, runner: runner}
+	return &Base{kernels: kernels, pages: asm.Portable().Pages(), runner: runner}
 }
 
 // serial is the Runner without threads.
