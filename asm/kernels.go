@@ -102,6 +102,8 @@ type (
 	//	Scores       []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written
 	//	Weights      *quant.Activation // scratch: room for [rows, TileKeys] in the form Int8x32
 	//	Wide         []float32         // scratch [WideSlots, HeadDim]
+	//
+	// Release() forgets the keys and values.
 	AttentionTile = attention.Tile
 	// Partial is a row's attention to some of the slots. Finish(dst) divides Out by Sum and writes it to dst [HeadDim]. Its
 	// fields:
@@ -127,6 +129,10 @@ type (
 	//	Acts   *quant.Activation // its K is the rows' length
 	//	Out    []float32
 	//	Stride int               // elements of Out from one row of the activation to the next
+	//
+	//	Unscaled bool // the panels, of Q8_0 or Q4_0 and rows of at most 128 elements, are quants without scales, which are 1
+	//
+	// PanelBytes(layout) and Planes(layout, i) are for kernels.
 	PanelProduct = panels.Product
 )
 
