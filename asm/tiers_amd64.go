@@ -22,25 +22,24 @@ var (
 // processorTiers are the amd64 tiers, the lowest first.
 var processorTiers = append([]tier{
 	{"avx2", featuresAVX2, improveAVX2},
-	{"avxvnni", featuresAVXVNNI, func(k *Kernels) { k.replacePanels(amd64.AVXVNNI()) }},
+	{"avxvnni", featuresAVXVNNI, func(k *Kernels) { k.replacePanels(amd64.AVXVNNI(), &attention.AVX2) }},
 	{"avx512", featuresAVX512, improveAVX512},
-	{"avx512vnni", featuresAVX512VNNI, func(k *Kernels) { k.replacePanels(amd64.AVX512VNNI()) }},
+	{"avx512vnni", featuresAVX512VNNI, func(k *Kernels) { k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512) }},
 }, amxTiers()...)
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {
-	k.useVectors(&vectors.AVX2, convert.AVX2, &attention.AVX2)
-	k.replacePanels(amd64.AVX2())
+	k.useVectors(&vectors.AVX2, convert.AVX2)
+	k.replacePanels(amd64.AVX2(), &attention.AVX2)
 }
 
 // improveAVX512 replaces the kernels that AVX-512 F, BW, VL and DQ do better.
 func improveAVX512(k *Kernels) {
-	k.useVectors(&vectors.AVX512, convert.AVX512, &attention.AVX512)
-	k.replacePanels(amd64.AVX512())
+	k.useVectors(&vectors.AVX512, convert.AVX512)
+	k.replacePanels(amd64.AVX512(), &attention.AVX512)
 }
 
-// useVectors replaces all kernels but the products with panels.
-func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit, a *attention.Unit) {
-	k.vectors, k.quantize, k.dequantize = v.Kernels(), c.Quantize, c.Dequantize
-	k.attend, k.merge = a.Attend, attention.MergeBy(v)
+// useVectors replaces the kernels over vectors.
+func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit) {
+	k.vectors, k.quantize, k.dequantize, k.merge = v.Kernels(), c.Quantize, c.Dequantize, attention.MergeBy(v)
 }

@@ -14,19 +14,13 @@ import (
 // processorTiers are the arm64 tiers, the lowest first.
 var processorTiers = []tier{
 	{"neon", []cpuid.FeatureID{cpuid.ASIMD}, improveNEON},
-	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, improveSDOT},
-	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, func(k *Kernels) { k.replacePanels(arm64.I8MM()) }},
+	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, func(k *Kernels) { k.replacePanels(arm64.SDOT(), &attention.NEON) }},
+	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, func(k *Kernels) { k.replacePanels(arm64.I8MM(), &attention.NEON) }},
 }
 
 // improveNEON replaces the kernels that Advanced SIMD does better.
 func improveNEON(k *Kernels) {
 	k.vectors, k.quantize, k.dequantize = vectors.NEON.Kernels(), convert.NEON.Quantize, convert.NEON.Dequantize
-	k.attend, k.merge = attention.AttendNEON(), attention.MergeBy(&vectors.NEON)
-	k.replacePanels(arm64.NEON())
-}
-
-// improveSDOT replaces the kernels of integers.
-func improveSDOT(k *Kernels) {
-	k.attend = attention.AttendSDOT()
-	k.replacePanels(arm64.SDOT())
+	k.merge = attention.MergeBy(&vectors.NEON)
+	k.replacePanels(arm64.NEON(), &attention.NEON)
 }

@@ -93,28 +93,13 @@ func attentionTable(functions []string) string {
 `)
 	for _, u := range vectorUnits {
 		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
-		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: &convert.%s,\n\twidth: %d,\n", u.name, u.name, u.width)
-		for _, stem := range []string{"scores", "scores32", "widen16", "valuesF32"} {
-			fmt.Fprintf(&b, "\t%s: %s,\n", stem, has(functions, stem+u.name))
-		}
-		for _, blocks := range []bool{false, true} {
-			kind := "float"
-			if blocks {
-				kind = "block"
+		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n\twidth: %d,\n\tvalues: []floatValues{\n", u.name, u.name, u.width)
+		for _, f := range storage {
+			if values := has(functions, "values"+f.name+u.name); values != "nil" {
+				fmt.Fprintf(&b, "\t\t{quant.%s, valueKernels{%s}},\n", f.name, values)
 			}
-			fmt.Fprintf(&b, "\t%ss: []%sReader{\n", kind, kind)
-			for _, f := range storage {
-				transpose, values := has(functions, "transpose"+f.name+u.name), has(functions, "values"+f.name+u.name)
-				switch {
-				case f.blocks != blocks || transpose == "nil":
-				case blocks:
-					fmt.Fprintf(&b, "\t\t{quant.%s, %s},\n", f.name, transpose)
-				default:
-					fmt.Fprintf(&b, "\t\t{quant.%s, %s, %s},\n", f.name, transpose, values)
-				}
-			}
-			b.WriteString("\t},\n")
 		}
+		b.WriteString("\t},\n")
 		b.WriteString("}\n\n")
 	}
 	return b.String()

@@ -1,6 +1,10 @@
 package panels
 
-import "github.com/antigravity-go/antigravity/quant"
+import (
+	"encoding/binary"
+
+	"github.com/antigravity-go/antigravity/quant"
+)
 
 // Layout is how the panels of a format are laid out, in three planes: first the quants of all blocks, so that a kernel reads
 // them in whole cache lines, then their scales, and then the inner scales of formats that have such. Within a plane blocks
@@ -110,9 +114,51 @@ func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
 	}
 }
 
+// StoreRow replaces row r of a panel by a row as the format has it.
+func (l *Layout) StoreRow(panel []byte, r int, row []byte) { l.walkRow(panel, r, row, field.scatter) }
+
+// LoadRow is the reverse of StoreRow.
+func (l *Layout) LoadRow(row, panel []byte, r int) { l.walkRow(panel, r, row, field.gather) }
+
+// walkRow calls do for each field of each block of row r, as the format has it and as it is in the panel.
+func (l *Layout) walkRow(panel []byte, r int, row []byte, do func(f field, row, panel []byte)) {
+	size := l.Format.BlockBytes()
+	if l.Format.ActivationForm() == quant.Float { // the row is one field
+		f := l.fields[0]
+		f.bytes = len(row)
+		do(f, row, panel[r*f.unit:])
+		return
+	}
+	planes := l.Cut(panel, len(row)/size*l.Format.BlockLen())
+	for ; len(row) > 0; row = row[size:] {
+		for _, f := range l.fields {
+			do(f, row[f.at:f.at+f.bytes], planes[f.plane][r*f.unit:])
+			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
+		}
+	}
+}
+
 // gather copies the units of one row, which are Rows units apart, to dst.
 func (f field) gather(dst, src []byte) {
 	for i := 0; i < len(dst); i += f.unit {
 		copy(dst[i:i+f.unit], src[i*Rows:])
+	}
+}
+
+// scatter is the reverse of gather.
+func (f field) scatter(src, dst []byte) {
+	switch f.unit {
+	case 4:
+		for i := 0; i < len(src); i += 4 {
+			binary.LittleEndian.PutUint32(dst[i*Rows:], binary.LittleEndian.Uint32(src[i:]))
+		}
+	case 2:
+		for i := 0; i < len(src); i += 2 {
+			binary.LittleEndian.PutUint16(dst[i*Rows:], binary.LittleEndian.Uint16(src[i:]))
+		}
+	case 1:
+		for i, v := range src {
+			dst[i*Rows] = v
+		}
 	}
 }
