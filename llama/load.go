@@ -340,6 +340,9 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
+	if c, ok := m.device.Backend.(backend.Converter); ok && role != checkpoint.Vector {
+		return m.prepareAs(ctx, c, s, targetType(role, s.dtype, asked), host)
+	}
 	t, view, err := s.host(host.Memory())
 	if err != nil {
 		return nil, false, err
@@ -366,6 +369,21 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 		return nil, false, err
 	}
 	return ready, view && ready == t, nil
+}
+
+// prepareAs is prepare for weights and a device that changes type and order of rows itself.
+func (m *Model) prepareAs(ctx context.Context, c backend.Converter, s *storedTensor, d tensor.DType, host converter) (ready *tensor.Tensor, view bool, err error) {
+	t, view, err := s.asStored(host.Memory())
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { // also when a device panics
+		if t != ready {
+			t.Free()
+		}
+	}()
+	ready, err = c.PrepareAs(ctx, t, d, s.order())
+	return ready, view && ready == t, err
 }
 
 // LoadTokenizer reads a tokenizer without any weights: from a tokenizer.json, a directory that holds one, or a GGUF file.

@@ -64,6 +64,19 @@ func (s *storedTensor) host(memory tensor.Memory) (t *tensor.Tensor, view bool, 
 		t, err = s.halved(memory)
 		return t, false, err
 	}
+	return s.asStored(memory)
+}
+
+// order returns where the file has a row, nil where its order is Hugging Face's.
+func (s *storedTensor) order() func(row int) int {
+	if s.pairs == 0 {
+		return nil
+	}
+	return func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
+}
+
+// asStored returns the tensor with its rows in the file's order: a view of the file where alignment allows that, else a copy.
+func (s *storedTensor) asStored(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
 	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
 		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
 		return t, true, err

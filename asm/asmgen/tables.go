@@ -105,6 +105,24 @@ func attentionTable(functions []string) string {
 	return b.String()
 }
 
+// transposeTable has the functions that pack weights, by the bytes of their units.
+func transposeTable(functions []string) string {
+	var b strings.Builder
+	for _, table := range []struct{ doc, name, stem, parameters string }{
+		{"transposes are transposition.portable for fields of whole chunks of each row", "transposes", "transpose", "dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int"},
+		{"columns are transposition.portable for fields of one unit", "columns", "column", "dst, src *byte, rowBytes, blocks, srcStep, dstStep int"},
+	} {
+		fmt.Fprintf(&b, "// %s, by the bytes of a unit.\nvar %s = [...]func(%s){\n", table.doc, table.name, table.parameters)
+		for _, unit := range []string{"1", "2", "4"} {
+			if f := has(functions, table.stem+unit+"AVX2"); f != "nil" {
+				fmt.Fprintf(&b, "\t%s: %s,\n", unit, f)
+			}
+		}
+		b.WriteString("}\n\n")
+	}
+	return b.String()
+}
+
 // importPanels is what the tables of panels import.
 const importPanels = "import \"github.com/antigravity-go/antigravity/asm/internal/panels\"\n\n"
 
