@@ -3,6 +3,7 @@ package asm
 import (
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 	"github.com/antigravity-go/antigravity/quant"
@@ -19,6 +20,8 @@ type Kernels struct {
 	pages      Pages
 	merge      func(dst, src *Partial)
 	panels     []*Panels
+	integers   limits.Chain
+	floats     limits.Chain
 }
 
 // portable is the tier in portable Go.
@@ -29,6 +32,8 @@ var portable = Kernels{
 	dequantize: convert.Dequantize,
 	pages:      attention.InRows{},
 	merge:      attention.Merge,
+	integers:   limits.IntegersPortable,
+	floats:     limits.FloatsPortable,
 }
 
 // Portable returns the kernels in portable Go: the reference for all others.
@@ -76,6 +81,14 @@ func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
 
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
 func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
+
+// MultiplyIntegers multiplies and adds 8-bit integers for some ten microseconds, by the instructions with which the tier's products
+// do, and returns how many multiply-adds it did: always the same number. Nothing is loaded, converted or stored meanwhile, and
+// the result is thrown away: the time it takes tells what the processor can do at most.
+func (k *Kernels) MultiplyIntegers() (macs int) { return k.integers.Run() }
+
+// MultiplyFloats is MultiplyIntegers for fused multiply-adds of float32.
+func (k *Kernels) MultiplyFloats() (macs int) { return k.floats.Run() }
 
 // The data that the kernels work on, and its sizes. The comments repeat the fields and methods, which documentation tools do not
 // show for types of internal packages.

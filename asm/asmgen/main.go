@@ -36,6 +36,7 @@ var outputs = []struct {
 	{"convert", "convert", convert, convertTable},
 	{"attention", "attention", attention, attentionTable},
 	{"transpose", "panels", transpose, transposeTable},
+	{"limits", "limits", limits, limitsTable},
 	{"avx2", "panels/amd64", panelsAVX2, panelsTable(unitAVX2)},
 	{"avxvnni", "panels/amd64", panelsAVXVNNI, panelsTable(unitAVXVNNI)},
 	{"avx512", "panels/amd64", panelsAVX512, panelsTable(unitAVX512)},
