@@ -128,6 +128,7 @@ type (
 	// as many bytes as the format has for them. It has no fields for users. Its methods:
 	//
 	//	Pack(dst, src []byte, rowBytes, k int)        // writes one panel of PanelRows rows of k elements, one every rowBytes bytes
+	//	Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch []byte) bool // is Pack for rows of floats, if it returns true
 	//	Unpack(dst []float32, panel []byte, r, k int) // writes row r of a panel as floats
 	//	Multiply(product *PanelProduct)               // computes a product
 	Panels = panels.Panels
@@ -164,6 +165,8 @@ const (
 	PageValues = attention.Values
 	// PanelRows is how many rows of weights a panel interleaves.
 	PanelRows = panels.Rows
+	// PanelScratch is the bytes that Panels.Quantize works in.
+	PanelScratch = panels.ScratchBytes
 )
 
 // QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.

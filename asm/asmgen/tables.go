@@ -105,7 +105,7 @@ func attentionTable(functions []string) string {
 	return b.String()
 }
 
-// transposeTable has the functions that pack weights, by the bytes of their units.
+// transposeTable has the functions that pack weights, by the bytes of their units, and those that quantise them, by their formats.
 func transposeTable(functions []string) string {
 	var b strings.Builder
 	for _, table := range []struct{ doc, name, stem, parameters string }{
@@ -120,6 +120,13 @@ func transposeTable(functions []string) string {
 		}
 		b.WriteString("}\n\n")
 	}
+	b.WriteString("// quantizers quantise panels of floats.\nvar quantizers = []quantizer{\n")
+	for _, to := range []string{"Q4_0", "Q8_0"} {
+		for _, from := range panelFloats {
+			fmt.Fprintf(&b, "\t{Layout%s, Layout%s, %s},\n", to, from.name, has(functions, "quantize"+to+"From"+from.name+"AVX2"))
+		}
+	}
+	b.WriteString("}\n\n")
 	return b.String()
 }
 
