@@ -30,32 +30,31 @@ var processorTiers = append([]tier{
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {
-	k.useVectors(&vectors.AVX2, convert.AVX2, &attention.AVX2)
-	k.replacePanels(amd64.AVX2())
+	k.useVectors(&vectors.AVX2, convert.AVX2)
+	k.replacePanels(amd64.AVX2(), &attention.AVX2)
 	k.integers, k.floats = limits.IntegersAVX2, limits.FloatsAVX2
 }
 
 // improveAVXVNNI replaces the products that VPDPBUSD does better, in the registers of AVX2.
 func improveAVXVNNI(k *Kernels) {
-	k.replacePanels(amd64.AVXVNNI())
+	k.replacePanels(amd64.AVXVNNI(), &attention.AVX2)
 	k.integers = limits.IntegersAVXVNNI
 }
 
 // improveAVX512 replaces the kernels that AVX-512 F, BW, VL and DQ do better.
 func improveAVX512(k *Kernels) {
-	k.useVectors(&vectors.AVX512, convert.AVX512, &attention.AVX512)
-	k.replacePanels(amd64.AVX512())
+	k.useVectors(&vectors.AVX512, convert.AVX512)
+	k.replacePanels(amd64.AVX512(), &attention.AVX512)
 	k.integers, k.floats = limits.IntegersAVX512, limits.FloatsAVX512
 }
 
 // improveAVX512VNNI replaces the products that VPDPBUSD does better.
 func improveAVX512VNNI(k *Kernels) {
-	k.replacePanels(amd64.AVX512VNNI())
+	k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512)
 	k.integers = limits.IntegersAVX512VNNI
 }
 
-// useVectors replaces all kernels but the products with panels.
-func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit, a *attention.Unit) {
-	k.vectors, k.quantize, k.dequantize = v.Kernels(), c.Quantize, c.Dequantize
-	k.attend, k.merge = a.Attend, attention.MergeBy(v)
+// useVectors replaces the kernels over vectors.
+func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit) {
+	k.vectors, k.quantize, k.dequantize, k.merge = v.Kernels(), c.Quantize, c.Dequantize, attention.MergeBy(v)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
+	"github.com/antigravity-go/antigravity/asm/internal/attention"
 	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels/amd64"
 )
@@ -28,6 +29,6 @@ func amxTiers() []tier {
 
 // improveAMX replaces the products that tiles do better.
 func improveAMX(k *Kernels) {
-	k.replacePanels(amd64.AMX())
+	k.replacePanels(amd64.AMX(), &attention.AVX512)
 	k.integers = limits.IntegersAMX
 }

@@ -371,9 +371,12 @@ func generatePanels(c *build.Context, u panelUnit) {
 		}
 		table := runTable(c, u, f)
 		for _, tokens := range tokensOf(u) {
-			generate256(c, u, f, shared, table, 1, tokens)
+			if tokens > 1 {
+				generate256(c, u, f, shared, table, tokens)
+			}
 		}
-		generate256(c, u, f, shared, table, panelsOfSingle, 1)
+		generateSingle256(c, u, f, shared, 1)
+		generateSingle256(c, u, f, shared, panelsOfSingle)
 	}
 }
 
