@@ -186,27 +186,22 @@ func (g *tile256) endRun() {
 	g.JNE(operand.LabelRef("run"))
 }
 
-// start fills the registers and clears the sums.
-func (g *tile256) start() {
+// reserve makes room for the sums, of which a token's in groups have some bytes, and clears the floating-point ones.
+func (g *tile256) reserve(bytesOfGroups int) {
 	g.clearSums()
-	g.groups = g.AllocLocal(sumsOfToken * g.tokens)
+	g.groups = g.AllocLocal(bytesOfGroups * g.tokens)
 	if !g.wide {
-		g.integers = g.AllocLocal(g.width() * g.tokens)
+		g.integers = g.AllocLocal(g.width() * g.tokens * g.parts())
 	}
 	if g.decode {
-		g.decoded = g.AllocLocal(g.sizeOfDecoded())
+		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.parts())
 	}
-	g.Load(g.Param("w"), regW)
-	g.Load(g.Param("scales"), regScales)
-	g.Load(g.Param("inner"), regInner)
-	g.Load(g.Param("q"), cursorQ.at)
-	g.Load(g.Param("d"), regD)
-	g.Load(g.Param("k"), cursorQ.stride)
-	g.LEAQ(operand.Mem{Base: cursorQ.stride, Index: cursorQ.stride, Scale: 2}, cursorQ.stride3)
-	g.MOVQ(cursorQ.stride, strideD)
-	g.SHRQ(operand.U8(6), strideD)
-	g.MOVQ(cursorQ.stride, strideSums)
-	g.SHRQ(operand.U8(2), strideSums)
+}
+
+// start fills the registers and clears the sums.
+func (g *tile256) start() {
+	g.reserve(sumsOfToken)
+	g.loadRegisters()
 	if g.high != 0 {
 		bits := g.high
 		if !g.wide {
@@ -219,6 +214,21 @@ func (g *tile256) start() {
 		g.MOVL(operand.U32(0xaaaaaaaa), reg.R13L)
 		g.KMOVD(reg.R13L, maskOddWords)
 	}
+}
+
+// loadRegisters fills the general registers.
+func (g *tile256) loadRegisters() {
+	g.Load(g.Param("w"), regW)
+	g.Load(g.Param("scales"), regScales)
+	g.Load(g.Param("inner"), regInner)
+	g.Load(g.Param("q"), cursorQ.at)
+	g.Load(g.Param("d"), regD)
+	g.Load(g.Param("k"), cursorQ.stride)
+	g.LEAQ(operand.Mem{Base: cursorQ.stride, Index: cursorQ.stride, Scale: 2}, cursorQ.stride3)
+	g.MOVQ(cursorQ.stride, strideD)
+	g.SHRQ(operand.U8(6), strideD)
+	g.MOVQ(cursorQ.stride, strideSums)
+	g.SHRQ(operand.U8(2), strideSums)
 }
 
 // convertSums converts the tokens' sums of 16 activations each to what the format needs: times −16, or sums of 32, in words.
@@ -505,6 +515,9 @@ func (g *tile256) endBlock() {
 	g.DECQ(g.argument("blocks"))
 }
 
+// place returns where a token's sums in memory have the part that code is being generated for.
+func (g *tile256) place(t int) int { return g.width() * (t*g.parts() + g.part) }
+
 // addBlocks adds a block to the tokens' sums.
 func (g *tile256) addBlocks() {
 	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
@@ -518,11 +531,11 @@ func (g *tile256) addBlocks() {
 	at := regTable
 	g.MOVQ(regD, at)
 	for t := range g.tokens {
-		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*t)
+		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.place(t))
 		if g.wide {
 			g.VCVTDQ2PS(g.sum(t), sum)
 		} else {
-			g.VCVTDQ2PS(g.integers.Offset(g.width()*t), sum)
+			g.VCVTDQ2PS(g.integers.Offset(g.place(t)), sum)
 		}
 		g.scaleBy(d, scale, product)
 		g.VFMADD213PS(total, product, sum)

@@ -43,7 +43,7 @@ const middleOfActs = 128
 
 // generateSingle256 generates a tile for one token and a format with blocks of 256.
 func generateSingle256(c *build.Context, u panelUnit, f format256, shared patterns, panels int) {
-	g := &single256{tile256: tile256{tile: tile{Context: c, panelUnit: u, tokens: 1, panels: panels, spill: true}, format256: f, shared: shared}}
+	g := &single256{tile256: tile256{tile: tile{Context: c, panelUnit: u, tokens: 1, panels: panels, both: both256(u), spill: true}, format256: f, shared: shared}}
 	g.begin256()
 	g.registers()
 	g.start()
@@ -54,12 +54,12 @@ func generateSingle256(c *build.Context, u panelUnit, f format256, shared patter
 		g.convertOffsets()
 	}
 	g.lookAhead()
-	if panels > 1 {
+	if g.parts() > 1 {
 		g.XORL(regPart.As32(), regPart.As32())
 		g.Label("part")
 	}
 	g.multiplyBlock()
-	if panels > 1 {
+	if g.parts() > 1 {
 		g.nextPart()
 	}
 	g.nextBlock()
@@ -139,21 +139,30 @@ func (g *single256) convertOffsets() {
 		g.ADDQ(operand.U8(64), g.argument("sums"))
 		return
 	}
-	factor, x, y := reg.Y0, [...]reg.VecPhysical{reg.Y1, reg.Y2, reg.Y3, reg.Y4}, reg.Y5
-	g.VMOVDQU(g.shared.thirtyTwo, factor)
+	g.VMOVDQU(g.shared.thirtyTwo, reg.Y0)
+	offsetsOfToken(g.Context, reg.Y0, g.actsAt, g.groups)
+}
+
+// offsetsBytes is how many bytes the offsets of a token's block have.
+const offsetsBytes = 64
+
+// offsetsOfToken writes the offsets of 16 groups of activations, a pair of words for each: 32 times the sum of the elements 0, 1, 4, 5,
+// 8, 9, 12 and 13, and of the others, as VPMADDUBSW adds them. It uses the registers Y1 to Y5, and has 32 in each byte of factor.
+func offsetsOfToken(c *build.Context, factor reg.VecPhysical, acts func(at int) operand.Mem, to operand.Mem) {
+	x, y := [...]reg.VecPhysical{reg.Y1, reg.Y2, reg.Y3, reg.Y4}, reg.Y5
 	for half := range 2 {
-		for i, x := range x { // words: of pairs of activations, eight for each of two groups
-			g.VPMADDUBSW(g.actsAt(128*half+32*i), factor, x)
+		for i, x := range x {
+			c.VPMADDUBSW(acts(128*half+32*i), factor, x)
 		}
 		for i := 0; i < 4; i += 2 {
-			g.VPUNPCKLDQ(x[i+1], x[i], y)
-			g.VPUNPCKHDQ(x[i+1], x[i], x[i])
-			g.VPADDW(y, x[i], x[i])
+			c.VPUNPCKLDQ(x[i+1], x[i], y)
+			c.VPUNPCKHDQ(x[i+1], x[i], x[i])
+			c.VPADDW(y, x[i], x[i])
 		}
-		g.VPUNPCKLQDQ(x[2], x[0], y)
-		g.VPUNPCKHQDQ(x[2], x[0], x[0])
-		g.VPADDW(y, x[0], x[0])
-		g.VMOVDQU(x[0], g.groups.Offset(32*half))
+		c.VPUNPCKLQDQ(x[2], x[0], y)
+		c.VPUNPCKHQDQ(x[2], x[0], x[0])
+		c.VPADDW(y, x[0], x[0])
+		c.VMOVDQU(x[0], to.Offset(32*half))
 	}
 }
 
@@ -162,7 +171,7 @@ func (g *single256) offsetAt(group int) operand.Mem {
 	if g.vnni {
 		return g.groups.Offset(4 * group)
 	}
-	return g.groups.Offset(32*(group/8) + 16*(group%2) + 4*(group/2%4)) // where convertOffsets' foldings have left it
+	return g.groups.Offset(32*(group/8) + 16*(group%2) + 4*(group/2%4)) // where offsetsOfToken leaves it
 }
 
 // lookAhead sets what the cache is asked for while a block is multiplied: the next block, or, in the last, the first block of the
@@ -233,7 +242,7 @@ func (g *single256) multiplyBlock() {
 		g.multiplyQuarters()
 	}
 	sum := g.sums
-	if g.panels > 1 {
+	if g.parts() > 1 {
 		sum.Index, sum.Scale = regPart, 1
 	}
 	scale, product := g.quants, g.upper
@@ -473,6 +482,12 @@ func (g *single256) nextPart() {
 		}
 		g.TESTQ(operand.U32(g.width()), regPart)
 		g.JNE(operand.LabelRef("part"))
+	}
+	if g.panels == 1 {
+		for i, r := range all {
+			g.SUBQ(operand.U8(2*back[i]), r)
+		}
+		return
 	}
 	for i, r := range all {
 		g.LEAQ(operand.Mem{Base: r, Index: strideOfPanels, Scale: 1, Disp: -2 * back[i]}, r)

@@ -152,7 +152,11 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			// The function of several panels is the last of its format.
 			layout, all := "panels.Layout"+strings.ToUpper(m[1]), strings.Join(tiles, ", ")
 			if strings.Contains(m[1], "_") {
-				blocks = append(blocks, fmt.Sprintf("\t\t{%s, []panels.BlockTile{%s}, %s},\n", layout, all, f))
+				rows := g.rows()
+				if both256(u) && strings.HasSuffix(m[1], "_K") {
+					rows = 16
+				}
+				blocks = append(blocks, fmt.Sprintf("\t\t{%s, %d, []panels.BlockTile{%s}, %s},\n", layout, rows, all, f))
 			} else {
 				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
 			}
@@ -162,7 +166,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			panic("asmgen: tiles without a function of several panels")
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n\trows: %d,\n", importPanels, u.name, u.name, u.name, g.rows())
+		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n", importPanels, u.name, u.name, u.name)
 		fmt.Fprintf(&b, "\tblocks: []blockFormat{\n%s\t},\n", strings.Join(blocks, ""))
 		if floats != nil {
 			fmt.Fprintf(&b, "\tfloats: []panels.FloatTiles{\n%s\t},\n", strings.Join(floats, ""))
