@@ -22,9 +22,9 @@ var (
 // processorTiers are the amd64 tiers, the lowest first.
 var processorTiers = append([]tier{
 	{"avx2", featuresAVX2, improveAVX2},
-	{"avxvnni", featuresAVXVNNI, func(k *Kernels) { k.replacePanels(amd64.AVXVNNI(), &attention.AVX2) }},
+	{"avxvnni", featuresAVXVNNI, func(k *Kernels) { k.replacePanels(amd64.AVXVNNI(), &attention.AVXVNNI) }},
 	{"avx512", featuresAVX512, improveAVX512},
-	{"avx512vnni", featuresAVX512VNNI, func(k *Kernels) { k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512) }},
+	{"avx512vnni", featuresAVX512VNNI, func(k *Kernels) { k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512VNNI) }},
 }, amxTiers()...)
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.

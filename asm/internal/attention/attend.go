@@ -52,11 +52,7 @@ type panelPages struct {
 func (p *panelPages) Attend(t *Tile) {
 	rows, longest := t.Queries.Rows, slices.Max(t.Visible[:t.Queries.Rows])
 	if longest > 0 && t.HeadDim > 0 {
-		n := (longest + panels.Rows - 1) / panels.Rows
-		t.product = panels.Product{
-			Panels: t.Keys[:n*panels.Rows*t.Format.Bytes(t.HeadDim)], Count: n, Acts: t.Queries, Out: t.Scores, Stride: TileKeys,
-		}
-		panels.Find(p.panels, t.Format).Multiply(&t.product)
+		p.score(t, longest)
 	}
 	for r, n := range t.Visible[:rows] {
 		result := &t.Results[r]

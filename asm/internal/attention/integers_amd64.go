@@ -6,12 +6,34 @@ package attention
 
 // integersAVX2 are the kernels of AVX2.
 var integersAVX2 = integerKernels{
-	weigh: weighAVX2,
+	weigh:     weighAVX2,
+	scoreQ4_0: scoreQ4_0AVX2,
+	addQ4_0:   addQ4_0AVX2,
+	addQ8_0:   addQ8_0AVX2,
+}
+
+// integersAVXVNNI are the kernels of AVXVNNI.
+var integersAVXVNNI = integerKernels{
+	scoreQ4_0: scoreQ4_0AVXVNNI,
+	addQ4_0:   addQ4_0AVXVNNI,
+	scoreQ8_0: scoreQ8_0AVXVNNI,
+	addQ8_0:   addQ8_0AVXVNNI,
 }
 
 // integersAVX512 are the kernels of AVX512.
 var integersAVX512 = integerKernels{
-	weigh: weighAVX512,
+	weigh:     weighAVX512,
+	scoreQ4_0: scoreQ4_0AVX512,
+	addQ4_0:   addQ4_0AVX512,
+	addQ8_0:   addQ8_0AVX512,
+}
+
+// integersAVX512VNNI are the kernels of AVX512VNNI.
+var integersAVX512VNNI = integerKernels{
+	scoreQ4_0: scoreQ4_0AVX512VNNI,
+	addQ4_0:   addQ4_0AVX512VNNI,
+	scoreQ8_0: scoreQ8_0AVX512VNNI,
+	addQ8_0:   addQ8_0AVX512VNNI,
 }
 
 // weighAVX2 computes
@@ -27,3 +49,121 @@ func weighAVX2(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows 
 //
 //go:noescape
 func weighAVX512(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)
+
+// scoreQ4_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ4_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+//
+//go:noescape
+func addQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ8_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+// No q is negative.
+//
+//go:noescape
+func addQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ4_0AVXVNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ4_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ4_0AVXVNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+//
+//go:noescape
+func addQ4_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ8_0AVXVNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ8_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ8_0AVXVNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+// No q is negative.
+//
+//go:noescape
+func addQ8_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ4_0AVX512 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ4_0AVX512(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ4_0AVX512 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+//
+//go:noescape
+func addQ4_0AVX512(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ8_0AVX512 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+// No q is negative.
+//
+//go:noescape
+func addQ8_0AVX512(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ4_0AVX512VNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ4_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ4_0AVX512VNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+//
+//go:noescape
+func addQ4_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ8_0AVX512VNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ8_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ8_0AVX512VNNI multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+// No q is negative.
+//
+//go:noescape
+func addQ8_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)

@@ -521,3 +521,4370 @@ DATA orderAVX512<>+52(SB)/4, $0x00000007
 DATA orderAVX512<>+56(SB)/4, $0x0000000b
 DATA orderAVX512<>+60(SB)/4, $0x0000000f
 GLOBL orderAVX512<>(SB), RODATA|NOPTR, $64
+
+// func scoreQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·scoreQ4_0AVX2(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	MOVQ  CX, BX
+	SHLQ  $0x08, BX
+	ADDQ  AX, BX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD (SI), Y3
+	VPMADDUBSW   Y3, Y0, Y8
+	VPBROADCASTD 16(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      (AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      32(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y8, Y8
+	VPBROADCASTD 20(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      96(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y7, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      64(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y6, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      96(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y8, Y8
+	VPBROADCASTD 24(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      160(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y7, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      128(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y6, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      160(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y8, Y8
+	VPBROADCASTD 28(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      224(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y7, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      192(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y6, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      224(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y9, Y7, Y7
+	VPMADDWD     Y9, Y6, Y6
+	VPMADDWD     Y9, Y5, Y5
+	VPBROADCASTD (DX), Y0
+	VPSLLD       $0x03, Y0, Y0
+	VPSUBD       Y0, Y8, Y8
+	VPSUBD       Y0, Y7, Y7
+	VPSUBD       Y0, Y6, Y6
+	VPSUBD       Y0, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VCVTPH2PS    (BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y8, Y15
+	VCVTPH2PS    16(BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y7, Y14
+	VCVTPH2PS    (BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y6, Y13
+	VCVTPH2PS    16(BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y12
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func addQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·addQ4_0AVX2(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD (SI), Y3
+	VPMADDUBSW   Y3, Y0, Y8
+	VPBROADCASTD 16(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      (AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      32(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y8, Y8
+	VPBROADCASTD 20(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      96(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y7, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      64(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y6, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      96(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y8, Y8
+	VPBROADCASTD 24(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      160(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y7, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      128(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y6, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      160(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y8, Y8
+	VPBROADCASTD 28(SI), Y4
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y8, Y8
+	VMOVDQU      224(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y7, Y7
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y7, Y7
+	VMOVDQU      192(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y6, Y6
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y6, Y6
+	VMOVDQU      224(AX)(R12*1), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPMADDUBSW   Y3, Y0, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDUBSW   Y4, Y1, Y2
+	VPADDW       Y2, Y5, Y5
+	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y9, Y7, Y7
+	VPMADDWD     Y9, Y6, Y6
+	VPMADDWD     Y9, Y5, Y5
+	VPBROADCASTD (DX), Y0
+	VPSLLD       $0x03, Y0, Y0
+	VPSUBD       Y0, Y8, Y8
+	VPSUBD       Y0, Y7, Y7
+	VPSUBD       Y0, Y6, Y6
+	VPSUBD       Y0, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (DI), Y0
+	VFMADD231PS  Y0, Y8, Y15
+	VFMADD231PS  Y0, Y7, Y14
+	VFMADD231PS  Y0, Y6, Y13
+	VFMADD231PS  Y0, Y5, Y12
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func addQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·addQ8_0AVX2(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPBROADCASTD (SI), Y0
+	VPMADDUBSW   (AX), Y0, Y8
+	VPMADDWD     Y9, Y8, Y8
+	VPMADDUBSW   32(AX), Y0, Y7
+	VPMADDWD     Y9, Y7, Y7
+	VPMADDUBSW   (AX)(R12*1), Y0, Y6
+	VPMADDWD     Y9, Y6, Y6
+	VPMADDUBSW   32(AX)(R12*1), Y0, Y5
+	VPMADDWD     Y9, Y5, Y5
+	VPBROADCASTD 4(SI), Y0
+	VPMADDUBSW   64(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   96(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   64(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   96(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VPBROADCASTD 8(SI), Y0
+	VPMADDUBSW   128(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   160(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   128(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   160(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VPBROADCASTD 12(SI), Y0
+	VPMADDUBSW   192(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   224(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   192(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   224(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VPBROADCASTD 16(SI), Y0
+	VPMADDUBSW   256(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   288(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   256(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   288(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VPBROADCASTD 20(SI), Y0
+	VPMADDUBSW   320(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   352(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   320(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   352(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VPBROADCASTD 24(SI), Y0
+	VPMADDUBSW   384(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   416(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   384(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   416(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VPBROADCASTD 28(SI), Y0
+	VPMADDUBSW   448(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPMADDUBSW   480(AX), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y7, Y7
+	VPMADDUBSW   448(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPMADDUBSW   480(AX)(R12*1), Y0, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (DI), Y0
+	VFMADD231PS  Y0, Y8, Y15
+	VFMADD231PS  Y0, Y7, Y14
+	VFMADD231PS  Y0, Y6, Y13
+	VFMADD231PS  Y0, Y5, Y12
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func scoreQ4_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+TEXT ·scoreQ4_0AVXVNNI(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	MOVQ  CX, BX
+	SHLQ  $0x08, BX
+	ADDQ  AX, BX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y5, Y5, Y5
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 16(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 32(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU (AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 32(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 20(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 96(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU 64(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 96(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 24(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 160(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU 128(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 160(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 28(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 224(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU 192(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 224(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VPBROADCASTD (DX), Y0
+	VPSLLD       $0x03, Y0, Y0
+	VPSUBD       Y0, Y8, Y8
+	VPSUBD       Y0, Y7, Y7
+	VPSUBD       Y0, Y6, Y6
+	VPSUBD       Y0, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VCVTPH2PS    (BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y8, Y15
+	VCVTPH2PS    16(BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y7, Y14
+	VCVTPH2PS    (BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y6, Y13
+	VCVTPH2PS    16(BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y12
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func addQ4_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, FMA3
+TEXT ·addQ4_0AVXVNNI(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y5, Y5, Y5
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 16(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 32(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU (AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 32(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 20(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 96(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU 64(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 96(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 24(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 160(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU 128(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 160(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y11, Y0, Y0
+	VPAND        Y11, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm3
+	LONG         $0x507d62c4
+	BYTE         $0xc3
+	VPBROADCASTD 28(SI), Y4
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm4
+	LONG    $0x507562c4
+	BYTE    $0xc4
+	VMOVDQU 224(AX), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xfb
+
+	// {vex} vpdpbusd ymm7, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xfc
+	VMOVDQU 192(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xf3
+
+	// {vex} vpdpbusd ymm6, ymm1, ymm4
+	LONG    $0x5075e2c4
+	BYTE    $0xf4
+	VMOVDQU 224(AX)(R12*1), Y0
+	VPSRLW  $0x04, Y0, Y1
+	VPAND   Y11, Y0, Y0
+	VPAND   Y11, Y1, Y1
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm3
+	LONG $0x507de2c4
+	BYTE $0xeb
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm4
+	LONG         $0x5075e2c4
+	BYTE         $0xec
+	VPBROADCASTD (DX), Y0
+	VPSLLD       $0x03, Y0, Y0
+	VPSUBD       Y0, Y8, Y8
+	VPSUBD       Y0, Y7, Y7
+	VPSUBD       Y0, Y6, Y6
+	VPSUBD       Y0, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (DI), Y0
+	VFMADD231PS  Y0, Y8, Y15
+	VFMADD231PS  Y0, Y7, Y14
+	VFMADD231PS  Y0, Y6, Y13
+	VFMADD231PS  Y0, Y5, Y12
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func scoreQ8_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3
+TEXT ·scoreQ8_0AVXVNNI(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X10
+	VPBROADCASTD X10, Y10
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	MOVQ  CX, BX
+	SHLQ  $0x09, BX
+	ADDQ  AX, BX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y5, Y5, Y5
+	VPXOR        (AX), Y10, Y0
+	VPBROADCASTD (SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 32(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR (AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 32(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        64(AX), Y10, Y0
+	VPBROADCASTD 4(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 96(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 64(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 96(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        128(AX), Y10, Y0
+	VPBROADCASTD 8(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 160(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 128(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 160(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        192(AX), Y10, Y0
+	VPBROADCASTD 12(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 224(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 192(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 224(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        256(AX), Y10, Y0
+	VPBROADCASTD 16(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 288(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 256(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 288(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        320(AX), Y10, Y0
+	VPBROADCASTD 20(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 352(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 320(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 352(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        384(AX), Y10, Y0
+	VPBROADCASTD 24(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 416(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 384(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 416(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPXOR        448(AX), Y10, Y0
+	VPBROADCASTD 28(SI), Y1
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm1
+	LONG  $0x507d62c4
+	BYTE  $0xc1
+	VPXOR 480(AX), Y10, Y0
+
+	// {vex} vpdpbusd ymm7, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf9
+	VPXOR 448(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm6, ymm0, ymm1
+	LONG  $0x507de2c4
+	BYTE  $0xf1
+	VPXOR 480(AX)(R12*1), Y10, Y0
+
+	// {vex} vpdpbusd ymm5, ymm0, ymm1
+	LONG         $0x507de2c4
+	BYTE         $0xe9
+	VPBROADCASTD (DX), Y0
+	VPSLLD       $0x07, Y0, Y0
+	VPSUBD       Y0, Y8, Y8
+	VPSUBD       Y0, Y7, Y7
+	VPSUBD       Y0, Y6, Y6
+	VPSUBD       Y0, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VCVTPH2PS    (BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y8, Y15
+	VCVTPH2PS    16(BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y7, Y14
+	VCVTPH2PS    (BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y6, Y13
+	VCVTPH2PS    16(BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y12
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func addQ8_0AVXVNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, FMA3
+TEXT ·addQ8_0AVXVNNI(SB), $0-80
+	MOVQ blocks+24(FP), AX
+	MOVQ AX, R10
+	SHLQ $0x02, R10
+	MOVQ AX, R8
+	SHLQ $0x05, R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (R10)(R10*2), R11
+	MOVQ panelBytes+8(FP), R12
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD (SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
+	LONG $0x507d62c4
+	LONG $0x00000080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 32]
+	LONG $0x507de2c4
+	LONG $0x000020b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12]
+	LONG $0x507da2c4
+	LONG $0x000020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 32]
+	LONG         $0x507da2c4
+	LONG         $0x002020ac
+	WORD         $0x0000
+	VPBROADCASTD 4(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 64]
+	LONG $0x507d62c4
+	LONG $0x00004080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 96]
+	LONG $0x507de2c4
+	LONG $0x000060b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 64]
+	LONG $0x507da2c4
+	LONG $0x004020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 96]
+	LONG         $0x507da2c4
+	LONG         $0x006020ac
+	WORD         $0x0000
+	VPBROADCASTD 8(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 128]
+	LONG $0x507d62c4
+	LONG $0x00008080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 160]
+	LONG $0x507de2c4
+	LONG $0x0000a0b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 128]
+	LONG $0x507da2c4
+	LONG $0x008020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 160]
+	LONG         $0x507da2c4
+	LONG         $0x00a020ac
+	WORD         $0x0000
+	VPBROADCASTD 12(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 192]
+	LONG $0x507d62c4
+	LONG $0x0000c080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 224]
+	LONG $0x507de2c4
+	LONG $0x0000e0b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 192]
+	LONG $0x507da2c4
+	LONG $0x00c020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 224]
+	LONG         $0x507da2c4
+	LONG         $0x00e020ac
+	WORD         $0x0000
+	VPBROADCASTD 16(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 256]
+	LONG $0x507d62c4
+	LONG $0x00010080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 288]
+	LONG $0x507de2c4
+	LONG $0x000120b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 256]
+	LONG $0x507da2c4
+	LONG $0x010020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 288]
+	LONG         $0x507da2c4
+	LONG         $0x012020ac
+	WORD         $0x0000
+	VPBROADCASTD 20(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 320]
+	LONG $0x507d62c4
+	LONG $0x00014080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 352]
+	LONG $0x507de2c4
+	LONG $0x000160b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 320]
+	LONG $0x507da2c4
+	LONG $0x014020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 352]
+	LONG         $0x507da2c4
+	LONG         $0x016020ac
+	WORD         $0x0000
+	VPBROADCASTD 24(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 384]
+	LONG $0x507d62c4
+	LONG $0x00018080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 416]
+	LONG $0x507de2c4
+	LONG $0x0001a0b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 384]
+	LONG $0x507da2c4
+	LONG $0x018020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 416]
+	LONG         $0x507da2c4
+	LONG         $0x01a020ac
+	WORD         $0x0000
+	VPBROADCASTD 28(SI), Y0
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax + 448]
+	LONG $0x507d62c4
+	LONG $0x0001c080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm7, ymm0, ymmword ptr [rax + 480]
+	LONG $0x507de2c4
+	LONG $0x0001e0b8
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm6, ymm0, ymmword ptr [rax + r12 + 448]
+	LONG $0x507da2c4
+	LONG $0x01c020b4
+	WORD $0x0000
+
+	// {vex} vpdpbusd ymm5, ymm0, ymmword ptr [rax + r12 + 480]
+	LONG         $0x507da2c4
+	LONG         $0x01e020ac
+	WORD         $0x0000
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (DI), Y0
+	VFMADD231PS  Y0, Y8, Y15
+	VFMADD231PS  Y0, Y7, Y14
+	VFMADD231PS  Y0, Y6, Y13
+	VFMADD231PS  Y0, Y5, Y12
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func scoreQ4_0AVX512(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·scoreQ4_0AVX512(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Z13
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x08, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VMOVDQU32    (AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD (SI), Z3
+	VPMADDUBSW   Z3, Z0, Z23
+	VPBROADCASTD 16(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD (SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z21
+	VPBROADCASTD 16(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD (SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z19
+	VPBROADCASTD 16(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD (SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z17
+	VPBROADCASTD 16(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    (AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD (SI), Z3
+	VPMADDUBSW   Z3, Z0, Z22
+	VPBROADCASTD 16(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD (SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z20
+	VPBROADCASTD 16(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD (SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z18
+	VPBROADCASTD 16(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD (SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z16
+	VPBROADCASTD 16(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VMOVDQU32    64(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 4(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 20(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 4(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 20(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 4(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 20(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 4(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z17, Z17
+	VPBROADCASTD 20(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    64(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 4(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 20(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 4(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 20(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 4(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 20(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 4(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z16, Z16
+	VPBROADCASTD 20(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VMOVDQU32    128(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 8(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 24(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 8(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 24(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 8(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 24(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 8(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z17, Z17
+	VPBROADCASTD 24(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    128(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 8(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 24(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 8(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 24(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 8(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 24(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 8(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z16, Z16
+	VPBROADCASTD 24(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VMOVDQU32    192(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 12(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 28(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 12(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 28(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 12(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 28(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 12(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z17, Z17
+	VPBROADCASTD 28(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    192(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 12(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 28(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 12(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 28(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 12(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 28(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 12(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z16, Z16
+	VPBROADCASTD 28(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VPMADDWD     Z13, Z23, Z23
+	VPMADDWD     Z13, Z22, Z22
+	VPMADDWD     Z13, Z21, Z21
+	VPMADDWD     Z13, Z20, Z20
+	VPMADDWD     Z13, Z19, Z19
+	VPMADDWD     Z13, Z18, Z18
+	VPMADDWD     Z13, Z17, Z17
+	VPMADDWD     Z13, Z16, Z16
+	VPBROADCASTD (DX), Z0
+	VPSLLD       $0x03, Z0, Z0
+	VPSUBD       Z0, Z23, Z23
+	VPSUBD       Z0, Z22, Z22
+	VPBROADCASTD (DX)(R10*1), Z1
+	VPSLLD       $0x03, Z1, Z1
+	VPSUBD       Z1, Z21, Z21
+	VPSUBD       Z1, Z20, Z20
+	VPBROADCASTD (DX)(R10*2), Z0
+	VPSLLD       $0x03, Z0, Z0
+	VPSUBD       Z0, Z19, Z19
+	VPSUBD       Z0, Z18, Z18
+	VPBROADCASTD (DX)(R11*1), Z1
+	VPSLLD       $0x03, Z1, Z1
+	VPSUBD       Z1, Z17, Z17
+	VPSUBD       Z1, Z16, Z16
+	VCVTDQ2PS    Z23, Z23
+	VCVTDQ2PS    Z22, Z22
+	VCVTDQ2PS    Z21, Z21
+	VCVTDQ2PS    Z20, Z20
+	VCVTDQ2PS    Z19, Z19
+	VCVTDQ2PS    Z18, Z18
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z16, Z16
+	VCVTPH2PS    (BX), Z1
+	VMULPS.BCST  (DI), Z1, Z2
+	VFMADD231PS  Z2, Z23, Z31
+	VMULPS.BCST  (DI)(R10*1), Z1, Z3
+	VFMADD231PS  Z3, Z21, Z29
+	VMULPS.BCST  (DI)(R10*2), Z1, Z2
+	VFMADD231PS  Z2, Z19, Z27
+	VMULPS.BCST  (DI)(R11*1), Z1, Z3
+	VFMADD231PS  Z3, Z17, Z25
+	VCVTPH2PS    (BX)(R12*1), Z1
+	VMULPS.BCST  (DI), Z1, Z2
+	VFMADD231PS  Z2, Z22, Z30
+	VMULPS.BCST  (DI)(R10*1), Z1, Z3
+	VFMADD231PS  Z3, Z20, Z28
+	VMULPS.BCST  (DI)(R10*2), Z1, Z2
+	VFMADD231PS  Z2, Z18, Z26
+	VMULPS.BCST  (DI)(R11*1), Z1, Z3
+	VFMADD231PS  Z3, Z16, Z24
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block4
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z29, (SI)
+	VMOVUPS      Z28, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z27, (SI)
+	VMOVUPS      Z26, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z25, (SI)
+	VMOVUPS      Z24, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair4
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x04, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x10, DI, CX
+	ADDQ         CX, out+64(FP)
+	SUBQ         $0x04, rows+56(FP)
+	JMP          many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x08, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VMOVDQU32    (AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD (SI), Z3
+	VPMADDUBSW   Z3, Z0, Z29
+	VPBROADCASTD 16(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    (AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VMOVDQU32    64(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 4(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z29, Z29
+	VPBROADCASTD 20(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    64(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VMOVDQU32    128(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 8(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z29, Z29
+	VPBROADCASTD 24(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    128(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VMOVDQU32    192(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 12(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z29, Z29
+	VPBROADCASTD 28(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    192(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDWD     Z13, Z29, Z29
+	VPMADDWD     Z13, Z28, Z28
+	VPBROADCASTD (DX), Z0
+	VPSLLD       $0x03, Z0, Z0
+	VPSUBD       Z0, Z29, Z29
+	VPSUBD       Z0, Z28, Z28
+	VCVTDQ2PS    Z29, Z29
+	VCVTDQ2PS    Z28, Z28
+	VCVTPH2PS    (BX), Z1
+	VMULPS.BCST  (DI), Z1, Z2
+	VFMADD231PS  Z2, Z29, Z31
+	VCVTPH2PS    (BX)(R12*1), Z1
+	VMULPS.BCST  (DI), Z1, Z2
+	VFMADD231PS  Z2, Z28, Z30
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQ4_0AVX512(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·addQ4_0AVX512(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Z13
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VMOVDQU32    (AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD (SI), Z3
+	VPMADDUBSW   Z3, Z0, Z23
+	VPBROADCASTD 16(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD (SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z21
+	VPBROADCASTD 16(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD (SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z19
+	VPBROADCASTD 16(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD (SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z17
+	VPBROADCASTD 16(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    (AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD (SI), Z3
+	VPMADDUBSW   Z3, Z0, Z22
+	VPBROADCASTD 16(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD (SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z20
+	VPBROADCASTD 16(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD (SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z18
+	VPBROADCASTD 16(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD (SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z16
+	VPBROADCASTD 16(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VMOVDQU32    64(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 4(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 20(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 4(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 20(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 4(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 20(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 4(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z17, Z17
+	VPBROADCASTD 20(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    64(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 4(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 20(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 4(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 20(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 4(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 20(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 4(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z16, Z16
+	VPBROADCASTD 20(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VMOVDQU32    128(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 8(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 24(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 8(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 24(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 8(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 24(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 8(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z17, Z17
+	VPBROADCASTD 24(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    128(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 8(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 24(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 8(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 24(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 8(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 24(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 8(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z16, Z16
+	VPBROADCASTD 24(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VMOVDQU32    192(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 12(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 28(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z23, Z23
+	VPBROADCASTD 12(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 28(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z21, Z21
+	VPBROADCASTD 12(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 28(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z19, Z19
+	VPBROADCASTD 12(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z17, Z17
+	VPBROADCASTD 28(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z17, Z17
+	VMOVDQU32    192(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 12(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 28(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z22, Z22
+	VPBROADCASTD 12(SI)(R8*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 28(SI)(R8*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z20, Z20
+	VPBROADCASTD 12(SI)(R8*2), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 28(SI)(R8*2), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z18, Z18
+	VPBROADCASTD 12(SI)(R9*1), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z16, Z16
+	VPBROADCASTD 28(SI)(R9*1), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z16, Z16
+	VPMADDWD     Z13, Z23, Z23
+	VPMADDWD     Z13, Z22, Z22
+	VPMADDWD     Z13, Z21, Z21
+	VPMADDWD     Z13, Z20, Z20
+	VPMADDWD     Z13, Z19, Z19
+	VPMADDWD     Z13, Z18, Z18
+	VPMADDWD     Z13, Z17, Z17
+	VPMADDWD     Z13, Z16, Z16
+	VPBROADCASTD (DX), Z0
+	VPSLLD       $0x03, Z0, Z0
+	VPSUBD       Z0, Z23, Z23
+	VPSUBD       Z0, Z22, Z22
+	VPBROADCASTD (DX)(R10*1), Z1
+	VPSLLD       $0x03, Z1, Z1
+	VPSUBD       Z1, Z21, Z21
+	VPSUBD       Z1, Z20, Z20
+	VPBROADCASTD (DX)(R10*2), Z0
+	VPSLLD       $0x03, Z0, Z0
+	VPSUBD       Z0, Z19, Z19
+	VPSUBD       Z0, Z18, Z18
+	VPBROADCASTD (DX)(R11*1), Z1
+	VPSLLD       $0x03, Z1, Z1
+	VPSUBD       Z1, Z17, Z17
+	VPSUBD       Z1, Z16, Z16
+	VCVTDQ2PS    Z23, Z23
+	VCVTDQ2PS    Z22, Z22
+	VBROADCASTSS (DI), Z0
+	VFMADD231PS  Z0, Z23, Z31
+	VFMADD231PS  Z0, Z22, Z30
+	VCVTDQ2PS    Z21, Z21
+	VCVTDQ2PS    Z20, Z20
+	VBROADCASTSS (DI)(R10*1), Z0
+	VFMADD231PS  Z0, Z21, Z29
+	VFMADD231PS  Z0, Z20, Z28
+	VCVTDQ2PS    Z19, Z19
+	VCVTDQ2PS    Z18, Z18
+	VBROADCASTSS (DI)(R10*2), Z0
+	VFMADD231PS  Z0, Z19, Z27
+	VFMADD231PS  Z0, Z18, Z26
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z16, Z16
+	VBROADCASTSS (DI)(R11*1), Z0
+	VFMADD231PS  Z0, Z17, Z25
+	VFMADD231PS  Z0, Z16, Z24
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block4
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z29, (SI)
+	VMOVUPS      Z28, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z27, (SI)
+	VMOVUPS      Z26, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z25, (SI)
+	VMOVUPS      Z24, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair4
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x04, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x10, DI, CX
+	ADDQ         CX, out+64(FP)
+	SUBQ         $0x04, rows+56(FP)
+	JMP          many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VMOVDQU32    (AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD (SI), Z3
+	VPMADDUBSW   Z3, Z0, Z29
+	VPBROADCASTD 16(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    (AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VMOVDQU32    64(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 4(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z29, Z29
+	VPBROADCASTD 20(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    64(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VMOVDQU32    128(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 8(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z29, Z29
+	VPBROADCASTD 24(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    128(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VMOVDQU32    192(AX), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPBROADCASTD 12(SI), Z3
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z29, Z29
+	VPBROADCASTD 28(SI), Z4
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z29, Z29
+	VMOVDQU32    192(AX)(R12*1), Z0
+	VPSRLW       $0x04, Z0, Z1
+	VPANDD       Z15, Z0, Z0
+	VPANDD       Z15, Z1, Z1
+	VPMADDUBSW   Z3, Z0, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDUBSW   Z4, Z1, Z2
+	VPADDW       Z2, Z28, Z28
+	VPMADDWD     Z13, Z29, Z29
+	VPMADDWD     Z13, Z28, Z28
+	VPBROADCASTD (DX), Z0
+	VPSLLD       $0x03, Z0, Z0
+	VPSUBD       Z0, Z29, Z29
+	VPSUBD       Z0, Z28, Z28
+	VCVTDQ2PS    Z29, Z29
+	VCVTDQ2PS    Z28, Z28
+	VBROADCASTSS (DI), Z0
+	VFMADD231PS  Z0, Z29, Z31
+	VFMADD231PS  Z0, Z28, Z30
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQ8_0AVX512(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·addQ8_0AVX512(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Z13
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VPBROADCASTD (SI), Z0
+	VPMADDUBSW   (AX), Z0, Z23
+	VPMADDWD     Z13, Z23, Z23
+	VPMADDUBSW   (AX)(R12*1), Z0, Z22
+	VPMADDWD     Z13, Z22, Z22
+	VPBROADCASTD (SI)(R8*1), Z1
+	VPMADDUBSW   (AX), Z1, Z21
+	VPMADDWD     Z13, Z21, Z21
+	VPMADDUBSW   (AX)(R12*1), Z1, Z20
+	VPMADDWD     Z13, Z20, Z20
+	VPBROADCASTD (SI)(R8*2), Z0
+	VPMADDUBSW   (AX), Z0, Z19
+	VPMADDWD     Z13, Z19, Z19
+	VPMADDUBSW   (AX)(R12*1), Z0, Z18
+	VPMADDWD     Z13, Z18, Z18
+	VPBROADCASTD (SI)(R9*1), Z1
+	VPMADDUBSW   (AX), Z1, Z17
+	VPMADDWD     Z13, Z17, Z17
+	VPMADDUBSW   (AX)(R12*1), Z1, Z16
+	VPMADDWD     Z13, Z16, Z16
+	VPBROADCASTD 4(SI), Z0
+	VPMADDUBSW   64(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   64(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 4(SI)(R8*1), Z1
+	VPMADDUBSW   64(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   64(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 4(SI)(R8*2), Z0
+	VPMADDUBSW   64(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   64(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 4(SI)(R9*1), Z1
+	VPMADDUBSW   64(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   64(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VPBROADCASTD 8(SI), Z0
+	VPMADDUBSW   128(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   128(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 8(SI)(R8*1), Z1
+	VPMADDUBSW   128(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   128(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 8(SI)(R8*2), Z0
+	VPMADDUBSW   128(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   128(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 8(SI)(R9*1), Z1
+	VPMADDUBSW   128(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   128(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VPBROADCASTD 12(SI), Z0
+	VPMADDUBSW   192(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   192(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 12(SI)(R8*1), Z1
+	VPMADDUBSW   192(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   192(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 12(SI)(R8*2), Z0
+	VPMADDUBSW   192(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   192(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 12(SI)(R9*1), Z1
+	VPMADDUBSW   192(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   192(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VPBROADCASTD 16(SI), Z0
+	VPMADDUBSW   256(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   256(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 16(SI)(R8*1), Z1
+	VPMADDUBSW   256(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   256(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 16(SI)(R8*2), Z0
+	VPMADDUBSW   256(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   256(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 16(SI)(R9*1), Z1
+	VPMADDUBSW   256(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   256(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VPBROADCASTD 20(SI), Z0
+	VPMADDUBSW   320(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   320(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 20(SI)(R8*1), Z1
+	VPMADDUBSW   320(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   320(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 20(SI)(R8*2), Z0
+	VPMADDUBSW   320(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   320(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 20(SI)(R9*1), Z1
+	VPMADDUBSW   320(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   320(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VPBROADCASTD 24(SI), Z0
+	VPMADDUBSW   384(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   384(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 24(SI)(R8*1), Z1
+	VPMADDUBSW   384(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   384(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 24(SI)(R8*2), Z0
+	VPMADDUBSW   384(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   384(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 24(SI)(R9*1), Z1
+	VPMADDUBSW   384(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   384(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VPBROADCASTD 28(SI), Z0
+	VPMADDUBSW   448(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z23, Z23
+	VPMADDUBSW   448(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z22, Z22
+	VPBROADCASTD 28(SI)(R8*1), Z1
+	VPMADDUBSW   448(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z21, Z21
+	VPMADDUBSW   448(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z20, Z20
+	VPBROADCASTD 28(SI)(R8*2), Z0
+	VPMADDUBSW   448(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z19, Z19
+	VPMADDUBSW   448(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z18, Z18
+	VPBROADCASTD 28(SI)(R9*1), Z1
+	VPMADDUBSW   448(AX), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z17, Z17
+	VPMADDUBSW   448(AX)(R12*1), Z1, Z3
+	VPMADDWD     Z13, Z3, Z3
+	VPADDD       Z3, Z16, Z16
+	VCVTDQ2PS    Z23, Z23
+	VCVTDQ2PS    Z22, Z22
+	VBROADCASTSS (DI), Z0
+	VFMADD231PS  Z0, Z23, Z31
+	VFMADD231PS  Z0, Z22, Z30
+	VCVTDQ2PS    Z21, Z21
+	VCVTDQ2PS    Z20, Z20
+	VBROADCASTSS (DI)(R10*1), Z0
+	VFMADD231PS  Z0, Z21, Z29
+	VFMADD231PS  Z0, Z20, Z28
+	VCVTDQ2PS    Z19, Z19
+	VCVTDQ2PS    Z18, Z18
+	VBROADCASTSS (DI)(R10*2), Z0
+	VFMADD231PS  Z0, Z19, Z27
+	VFMADD231PS  Z0, Z18, Z26
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z16, Z16
+	VBROADCASTSS (DI)(R11*1), Z0
+	VFMADD231PS  Z0, Z17, Z25
+	VFMADD231PS  Z0, Z16, Z24
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block4
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z29, (SI)
+	VMOVUPS      Z28, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z27, (SI)
+	VMOVUPS      Z26, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z25, (SI)
+	VMOVUPS      Z24, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair4
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x04, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x10, DI, CX
+	ADDQ         CX, out+64(FP)
+	SUBQ         $0x04, rows+56(FP)
+	JMP          many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VPBROADCASTD (SI), Z0
+	VPMADDUBSW   (AX), Z0, Z29
+	VPMADDWD     Z13, Z29, Z29
+	VPMADDUBSW   (AX)(R12*1), Z0, Z28
+	VPMADDWD     Z13, Z28, Z28
+	VPBROADCASTD 4(SI), Z0
+	VPMADDUBSW   64(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   64(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VPBROADCASTD 8(SI), Z0
+	VPMADDUBSW   128(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   128(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VPBROADCASTD 12(SI), Z0
+	VPMADDUBSW   192(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   192(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VPBROADCASTD 16(SI), Z0
+	VPMADDUBSW   256(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   256(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VPBROADCASTD 20(SI), Z0
+	VPMADDUBSW   320(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   320(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VPBROADCASTD 24(SI), Z0
+	VPMADDUBSW   384(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   384(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VPBROADCASTD 28(SI), Z0
+	VPMADDUBSW   448(AX), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z29, Z29
+	VPMADDUBSW   448(AX)(R12*1), Z0, Z2
+	VPMADDWD     Z13, Z2, Z2
+	VPADDD       Z2, Z28, Z28
+	VCVTDQ2PS    Z29, Z29
+	VCVTDQ2PS    Z28, Z28
+	VBROADCASTSS (DI), Z0
+	VFMADD231PS  Z0, Z29, Z31
+	VFMADD231PS  Z0, Z28, Z30
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+
+done:
+	VZEROUPPER
+	RET
+
+// func scoreQ4_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·scoreQ4_0AVX512VNNI(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x08, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VPXORD        Z23, Z23, Z23
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z21, Z21, Z21
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z19, Z19, Z19
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z17, Z17, Z17
+	VPXORD        Z16, Z16, Z16
+	VMOVDQU32     (AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z23
+	VPDPBUSD.BCST 16(SI), Z1, Z23
+	VPDPBUSD.BCST (SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 16(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST (SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 16(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST (SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 16(SI)(R9*1), Z1, Z17
+	VMOVDQU32     (AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z22
+	VPDPBUSD.BCST 16(SI), Z1, Z22
+	VPDPBUSD.BCST (SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 16(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST (SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 16(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST (SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 16(SI)(R9*1), Z1, Z16
+	VMOVDQU32     64(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z23
+	VPDPBUSD.BCST 20(SI), Z1, Z23
+	VPDPBUSD.BCST 4(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 20(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST 4(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 20(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST 4(SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 20(SI)(R9*1), Z1, Z17
+	VMOVDQU32     64(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z22
+	VPDPBUSD.BCST 20(SI), Z1, Z22
+	VPDPBUSD.BCST 4(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 20(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST 4(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 20(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST 4(SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 20(SI)(R9*1), Z1, Z16
+	VMOVDQU32     128(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z23
+	VPDPBUSD.BCST 24(SI), Z1, Z23
+	VPDPBUSD.BCST 8(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 24(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST 8(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 24(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST 8(SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 24(SI)(R9*1), Z1, Z17
+	VMOVDQU32     128(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z22
+	VPDPBUSD.BCST 24(SI), Z1, Z22
+	VPDPBUSD.BCST 8(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 24(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST 8(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 24(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST 8(SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 24(SI)(R9*1), Z1, Z16
+	VMOVDQU32     192(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z23
+	VPDPBUSD.BCST 28(SI), Z1, Z23
+	VPDPBUSD.BCST 12(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 28(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST 12(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 28(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST 12(SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 28(SI)(R9*1), Z1, Z17
+	VMOVDQU32     192(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z22
+	VPDPBUSD.BCST 28(SI), Z1, Z22
+	VPDPBUSD.BCST 12(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 28(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST 12(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 28(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST 12(SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 28(SI)(R9*1), Z1, Z16
+	VPBROADCASTD  (DX), Z0
+	VPSLLD        $0x03, Z0, Z0
+	VPSUBD        Z0, Z23, Z23
+	VPSUBD        Z0, Z22, Z22
+	VPBROADCASTD  (DX)(R10*1), Z1
+	VPSLLD        $0x03, Z1, Z1
+	VPSUBD        Z1, Z21, Z21
+	VPSUBD        Z1, Z20, Z20
+	VPBROADCASTD  (DX)(R10*2), Z0
+	VPSLLD        $0x03, Z0, Z0
+	VPSUBD        Z0, Z19, Z19
+	VPSUBD        Z0, Z18, Z18
+	VPBROADCASTD  (DX)(R11*1), Z1
+	VPSLLD        $0x03, Z1, Z1
+	VPSUBD        Z1, Z17, Z17
+	VPSUBD        Z1, Z16, Z16
+	VCVTDQ2PS     Z23, Z23
+	VCVTDQ2PS     Z22, Z22
+	VCVTDQ2PS     Z21, Z21
+	VCVTDQ2PS     Z20, Z20
+	VCVTDQ2PS     Z19, Z19
+	VCVTDQ2PS     Z18, Z18
+	VCVTDQ2PS     Z17, Z17
+	VCVTDQ2PS     Z16, Z16
+	VCVTPH2PS     (BX), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z23, Z31
+	VMULPS.BCST   (DI)(R10*1), Z1, Z3
+	VFMADD231PS   Z3, Z21, Z29
+	VMULPS.BCST   (DI)(R10*2), Z1, Z2
+	VFMADD231PS   Z2, Z19, Z27
+	VMULPS.BCST   (DI)(R11*1), Z1, Z3
+	VFMADD231PS   Z3, Z17, Z25
+	VCVTPH2PS     (BX)(R12*1), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z22, Z30
+	VMULPS.BCST   (DI)(R10*1), Z1, Z3
+	VFMADD231PS   Z3, Z20, Z28
+	VMULPS.BCST   (DI)(R10*2), Z1, Z2
+	VFMADD231PS   Z2, Z18, Z26
+	VMULPS.BCST   (DI)(R11*1), Z1, Z3
+	VFMADD231PS   Z3, Z16, Z24
+	ADDQ          $0x00000100, AX
+	ADDQ          $0x20, BX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block4
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), DI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z29, (SI)
+	VMOVUPS       Z28, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z27, (SI)
+	VMOVUPS       Z26, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z25, (SI)
+	VMOVUPS       Z24, 64(SI)
+	ADDQ          $0x00000080, out+64(FP)
+	LEAQ          (AX)(R12*2), AX
+	MOVQ          blocks+24(FP), CX
+	IMUL3Q        $0x00000100, CX, CX
+	SUBQ          CX, AX
+	DECQ          R13
+	JNE           pair4
+	MOVQ          pairs+16(FP), R13
+	SHLQ          $0x07, R13
+	SUBQ          R13, out+64(FP)
+	IMUL3Q        $0x04, R8, CX
+	ADDQ          CX, q+32(FP)
+	IMUL3Q        $0x04, R10, CX
+	ADDQ          CX, d+40(FP)
+	IMUL3Q        $0x04, R10, CX
+	ADDQ          CX, sums+48(FP)
+	IMUL3Q        $0x10, DI, CX
+	ADDQ          CX, out+64(FP)
+	SUBQ          $0x04, rows+56(FP)
+	JMP           many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x08, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z28, Z28, Z28
+	VMOVDQU32     (AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z29
+	VPDPBUSD.BCST 16(SI), Z1, Z29
+	VMOVDQU32     (AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z28
+	VPDPBUSD.BCST 16(SI), Z1, Z28
+	VMOVDQU32     64(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z29
+	VPDPBUSD.BCST 20(SI), Z1, Z29
+	VMOVDQU32     64(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z28
+	VPDPBUSD.BCST 20(SI), Z1, Z28
+	VMOVDQU32     128(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z29
+	VPDPBUSD.BCST 24(SI), Z1, Z29
+	VMOVDQU32     128(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z28
+	VPDPBUSD.BCST 24(SI), Z1, Z28
+	VMOVDQU32     192(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z29
+	VPDPBUSD.BCST 28(SI), Z1, Z29
+	VMOVDQU32     192(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z28
+	VPDPBUSD.BCST 28(SI), Z1, Z28
+	VPBROADCASTD  (DX), Z0
+	VPSLLD        $0x03, Z0, Z0
+	VPSUBD        Z0, Z29, Z29
+	VPSUBD        Z0, Z28, Z28
+	VCVTDQ2PS     Z29, Z29
+	VCVTDQ2PS     Z28, Z28
+	VCVTPH2PS     (BX), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z29, Z31
+	VCVTPH2PS     (BX)(R12*1), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z28, Z30
+	ADDQ          $0x00000100, AX
+	ADDQ          $0x20, BX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block1
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), DI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	ADDQ          $0x00000080, out+64(FP)
+	LEAQ          (AX)(R12*2), AX
+	MOVQ          blocks+24(FP), CX
+	IMUL3Q        $0x00000100, CX, CX
+	SUBQ          CX, AX
+	DECQ          R13
+	JNE           pair1
+	MOVQ          pairs+16(FP), R13
+	SHLQ          $0x07, R13
+	SUBQ          R13, out+64(FP)
+	IMUL3Q        $0x01, R8, CX
+	ADDQ          CX, q+32(FP)
+	IMUL3Q        $0x01, R10, CX
+	ADDQ          CX, d+40(FP)
+	IMUL3Q        $0x01, R10, CX
+	ADDQ          CX, sums+48(FP)
+	IMUL3Q        $0x04, DI, CX
+	ADDQ          CX, out+64(FP)
+	DECQ          rows+56(FP)
+	JNE           one
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQ4_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI
+TEXT ·addQ4_0AVX512VNNI(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Z15
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VPXORD        Z23, Z23, Z23
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z21, Z21, Z21
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z19, Z19, Z19
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z17, Z17, Z17
+	VPXORD        Z16, Z16, Z16
+	VMOVDQU32     (AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z23
+	VPDPBUSD.BCST 16(SI), Z1, Z23
+	VPDPBUSD.BCST (SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 16(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST (SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 16(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST (SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 16(SI)(R9*1), Z1, Z17
+	VMOVDQU32     (AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z22
+	VPDPBUSD.BCST 16(SI), Z1, Z22
+	VPDPBUSD.BCST (SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 16(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST (SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 16(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST (SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 16(SI)(R9*1), Z1, Z16
+	VMOVDQU32     64(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z23
+	VPDPBUSD.BCST 20(SI), Z1, Z23
+	VPDPBUSD.BCST 4(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 20(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST 4(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 20(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST 4(SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 20(SI)(R9*1), Z1, Z17
+	VMOVDQU32     64(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z22
+	VPDPBUSD.BCST 20(SI), Z1, Z22
+	VPDPBUSD.BCST 4(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 20(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST 4(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 20(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST 4(SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 20(SI)(R9*1), Z1, Z16
+	VMOVDQU32     128(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z23
+	VPDPBUSD.BCST 24(SI), Z1, Z23
+	VPDPBUSD.BCST 8(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 24(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST 8(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 24(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST 8(SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 24(SI)(R9*1), Z1, Z17
+	VMOVDQU32     128(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z22
+	VPDPBUSD.BCST 24(SI), Z1, Z22
+	VPDPBUSD.BCST 8(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 24(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST 8(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 24(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST 8(SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 24(SI)(R9*1), Z1, Z16
+	VMOVDQU32     192(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z23
+	VPDPBUSD.BCST 28(SI), Z1, Z23
+	VPDPBUSD.BCST 12(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 28(SI)(R8*1), Z1, Z21
+	VPDPBUSD.BCST 12(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 28(SI)(R8*2), Z1, Z19
+	VPDPBUSD.BCST 12(SI)(R9*1), Z0, Z17
+	VPDPBUSD.BCST 28(SI)(R9*1), Z1, Z17
+	VMOVDQU32     192(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z22
+	VPDPBUSD.BCST 28(SI), Z1, Z22
+	VPDPBUSD.BCST 12(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 28(SI)(R8*1), Z1, Z20
+	VPDPBUSD.BCST 12(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 28(SI)(R8*2), Z1, Z18
+	VPDPBUSD.BCST 12(SI)(R9*1), Z0, Z16
+	VPDPBUSD.BCST 28(SI)(R9*1), Z1, Z16
+	VPBROADCASTD  (DX), Z0
+	VPSLLD        $0x03, Z0, Z0
+	VPSUBD        Z0, Z23, Z23
+	VPSUBD        Z0, Z22, Z22
+	VPBROADCASTD  (DX)(R10*1), Z1
+	VPSLLD        $0x03, Z1, Z1
+	VPSUBD        Z1, Z21, Z21
+	VPSUBD        Z1, Z20, Z20
+	VPBROADCASTD  (DX)(R10*2), Z0
+	VPSLLD        $0x03, Z0, Z0
+	VPSUBD        Z0, Z19, Z19
+	VPSUBD        Z0, Z18, Z18
+	VPBROADCASTD  (DX)(R11*1), Z1
+	VPSLLD        $0x03, Z1, Z1
+	VPSUBD        Z1, Z17, Z17
+	VPSUBD        Z1, Z16, Z16
+	VCVTDQ2PS     Z23, Z23
+	VCVTDQ2PS     Z22, Z22
+	VBROADCASTSS  (DI), Z0
+	VFMADD231PS   Z0, Z23, Z31
+	VFMADD231PS   Z0, Z22, Z30
+	VCVTDQ2PS     Z21, Z21
+	VCVTDQ2PS     Z20, Z20
+	VBROADCASTSS  (DI)(R10*1), Z0
+	VFMADD231PS   Z0, Z21, Z29
+	VFMADD231PS   Z0, Z20, Z28
+	VCVTDQ2PS     Z19, Z19
+	VCVTDQ2PS     Z18, Z18
+	VBROADCASTSS  (DI)(R10*2), Z0
+	VFMADD231PS   Z0, Z19, Z27
+	VFMADD231PS   Z0, Z18, Z26
+	VCVTDQ2PS     Z17, Z17
+	VCVTDQ2PS     Z16, Z16
+	VBROADCASTSS  (DI)(R11*1), Z0
+	VFMADD231PS   Z0, Z17, Z25
+	VFMADD231PS   Z0, Z16, Z24
+	ADDQ          $0x00000100, AX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block4
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), DI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z29, (SI)
+	VMOVUPS       Z28, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z27, (SI)
+	VMOVUPS       Z26, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z25, (SI)
+	VMOVUPS       Z24, 64(SI)
+	ADDQ          $0x00000080, out+64(FP)
+	LEAQ          (AX)(R12*2), AX
+	MOVQ          blocks+24(FP), CX
+	IMUL3Q        $0x00000100, CX, CX
+	SUBQ          CX, AX
+	DECQ          R13
+	JNE           pair4
+	MOVQ          pairs+16(FP), R13
+	SHLQ          $0x07, R13
+	SUBQ          R13, out+64(FP)
+	IMUL3Q        $0x04, R8, CX
+	ADDQ          CX, q+32(FP)
+	IMUL3Q        $0x04, R10, CX
+	ADDQ          CX, d+40(FP)
+	IMUL3Q        $0x04, R10, CX
+	ADDQ          CX, sums+48(FP)
+	IMUL3Q        $0x10, DI, CX
+	ADDQ          CX, out+64(FP)
+	SUBQ          $0x04, rows+56(FP)
+	JMP           many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z28, Z28, Z28
+	VMOVDQU32     (AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z29
+	VPDPBUSD.BCST 16(SI), Z1, Z29
+	VMOVDQU32     (AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST (SI), Z0, Z28
+	VPDPBUSD.BCST 16(SI), Z1, Z28
+	VMOVDQU32     64(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z29
+	VPDPBUSD.BCST 20(SI), Z1, Z29
+	VMOVDQU32     64(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 4(SI), Z0, Z28
+	VPDPBUSD.BCST 20(SI), Z1, Z28
+	VMOVDQU32     128(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z29
+	VPDPBUSD.BCST 24(SI), Z1, Z29
+	VMOVDQU32     128(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 8(SI), Z0, Z28
+	VPDPBUSD.BCST 24(SI), Z1, Z28
+	VMOVDQU32     192(AX), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z29
+	VPDPBUSD.BCST 28(SI), Z1, Z29
+	VMOVDQU32     192(AX)(R12*1), Z0
+	VPSRLW        $0x04, Z0, Z1
+	VPANDD        Z15, Z0, Z0
+	VPANDD        Z15, Z1, Z1
+	VPDPBUSD.BCST 12(SI), Z0, Z28
+	VPDPBUSD.BCST 28(SI), Z1, Z28
+	VPBROADCASTD  (DX), Z0
+	VPSLLD        $0x03, Z0, Z0
+	VPSUBD        Z0, Z29, Z29
+	VPSUBD        Z0, Z28, Z28
+	VCVTDQ2PS     Z29, Z29
+	VCVTDQ2PS     Z28, Z28
+	VBROADCASTSS  (DI), Z0
+	VFMADD231PS   Z0, Z29, Z31
+	VFMADD231PS   Z0, Z28, Z30
+	ADDQ          $0x00000100, AX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block1
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), DI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	ADDQ          $0x00000080, out+64(FP)
+	LEAQ          (AX)(R12*2), AX
+	MOVQ          blocks+24(FP), CX
+	IMUL3Q        $0x00000100, CX, CX
+	SUBQ          CX, AX
+	DECQ          R13
+	JNE           pair1
+	MOVQ          pairs+16(FP), R13
+	SHLQ          $0x07, R13
+	SUBQ          R13, out+64(FP)
+	IMUL3Q        $0x01, R8, CX
+	ADDQ          CX, q+32(FP)
+	IMUL3Q        $0x01, R10, CX
+	ADDQ          CX, d+40(FP)
+	IMUL3Q        $0x01, R10, CX
+	ADDQ          CX, sums+48(FP)
+	IMUL3Q        $0x04, DI, CX
+	ADDQ          CX, out+64(FP)
+	DECQ          rows+56(FP)
+	JNE           one
+
+done:
+	VZEROUPPER
+	RET
+
+// func scoreQ8_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·scoreQ8_0AVX512VNNI(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Z14
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x09, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VPXORD        Z23, Z23, Z23
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z21, Z21, Z21
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z19, Z19, Z19
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z17, Z17, Z17
+	VPXORD        Z16, Z16, Z16
+	VPXORD        (AX), Z14, Z0
+	VPDPBUSD.BCST (SI), Z0, Z23
+	VPDPBUSD.BCST (SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST (SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST (SI)(R9*1), Z0, Z17
+	VPXORD        (AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST (SI), Z0, Z22
+	VPDPBUSD.BCST (SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST (SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST (SI)(R9*1), Z0, Z16
+	VPXORD        64(AX), Z14, Z0
+	VPDPBUSD.BCST 4(SI), Z0, Z23
+	VPDPBUSD.BCST 4(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 4(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 4(SI)(R9*1), Z0, Z17
+	VPXORD        64(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 4(SI), Z0, Z22
+	VPDPBUSD.BCST 4(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 4(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 4(SI)(R9*1), Z0, Z16
+	VPXORD        128(AX), Z14, Z0
+	VPDPBUSD.BCST 8(SI), Z0, Z23
+	VPDPBUSD.BCST 8(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 8(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 8(SI)(R9*1), Z0, Z17
+	VPXORD        128(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 8(SI), Z0, Z22
+	VPDPBUSD.BCST 8(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 8(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 8(SI)(R9*1), Z0, Z16
+	VPXORD        192(AX), Z14, Z0
+	VPDPBUSD.BCST 12(SI), Z0, Z23
+	VPDPBUSD.BCST 12(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 12(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 12(SI)(R9*1), Z0, Z17
+	VPXORD        192(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 12(SI), Z0, Z22
+	VPDPBUSD.BCST 12(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 12(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 12(SI)(R9*1), Z0, Z16
+	VPXORD        256(AX), Z14, Z0
+	VPDPBUSD.BCST 16(SI), Z0, Z23
+	VPDPBUSD.BCST 16(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 16(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 16(SI)(R9*1), Z0, Z17
+	VPXORD        256(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 16(SI), Z0, Z22
+	VPDPBUSD.BCST 16(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 16(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 16(SI)(R9*1), Z0, Z16
+	VPXORD        320(AX), Z14, Z0
+	VPDPBUSD.BCST 20(SI), Z0, Z23
+	VPDPBUSD.BCST 20(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 20(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 20(SI)(R9*1), Z0, Z17
+	VPXORD        320(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 20(SI), Z0, Z22
+	VPDPBUSD.BCST 20(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 20(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 20(SI)(R9*1), Z0, Z16
+	VPXORD        384(AX), Z14, Z0
+	VPDPBUSD.BCST 24(SI), Z0, Z23
+	VPDPBUSD.BCST 24(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 24(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 24(SI)(R9*1), Z0, Z17
+	VPXORD        384(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 24(SI), Z0, Z22
+	VPDPBUSD.BCST 24(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 24(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 24(SI)(R9*1), Z0, Z16
+	VPXORD        448(AX), Z14, Z0
+	VPDPBUSD.BCST 28(SI), Z0, Z23
+	VPDPBUSD.BCST 28(SI)(R8*1), Z0, Z21
+	VPDPBUSD.BCST 28(SI)(R8*2), Z0, Z19
+	VPDPBUSD.BCST 28(SI)(R9*1), Z0, Z17
+	VPXORD        448(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 28(SI), Z0, Z22
+	VPDPBUSD.BCST 28(SI)(R8*1), Z0, Z20
+	VPDPBUSD.BCST 28(SI)(R8*2), Z0, Z18
+	VPDPBUSD.BCST 28(SI)(R9*1), Z0, Z16
+	VPBROADCASTD  (DX), Z0
+	VPSLLD        $0x07, Z0, Z0
+	VPSUBD        Z0, Z23, Z23
+	VPSUBD        Z0, Z22, Z22
+	VPBROADCASTD  (DX)(R10*1), Z1
+	VPSLLD        $0x07, Z1, Z1
+	VPSUBD        Z1, Z21, Z21
+	VPSUBD        Z1, Z20, Z20
+	VPBROADCASTD  (DX)(R10*2), Z0
+	VPSLLD        $0x07, Z0, Z0
+	VPSUBD        Z0, Z19, Z19
+	VPSUBD        Z0, Z18, Z18
+	VPBROADCASTD  (DX)(R11*1), Z1
+	VPSLLD        $0x07, Z1, Z1
+	VPSUBD        Z1, Z17, Z17
+	VPSUBD        Z1, Z16, Z16
+	VCVTDQ2PS     Z23, Z23
+	VCVTDQ2PS     Z22, Z22
+	VCVTDQ2PS     Z21, Z21
+	VCVTDQ2PS     Z20, Z20
+	VCVTDQ2PS     Z19, Z19
+	VCVTDQ2PS     Z18, Z18
+	VCVTDQ2PS     Z17, Z17
+	VCVTDQ2PS     Z16, Z16
+	VCVTPH2PS     (BX), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z23, Z31
+	VMULPS.BCST   (DI)(R10*1), Z1, Z3
+	VFMADD231PS   Z3, Z21, Z29
+	VMULPS.BCST   (DI)(R10*2), Z1, Z2
+	VFMADD231PS   Z2, Z19, Z27
+	VMULPS.BCST   (DI)(R11*1), Z1, Z3
+	VFMADD231PS   Z3, Z17, Z25
+	VCVTPH2PS     (BX)(R12*1), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z22, Z30
+	VMULPS.BCST   (DI)(R10*1), Z1, Z3
+	VFMADD231PS   Z3, Z20, Z28
+	VMULPS.BCST   (DI)(R10*2), Z1, Z2
+	VFMADD231PS   Z2, Z18, Z26
+	VMULPS.BCST   (DI)(R11*1), Z1, Z3
+	VFMADD231PS   Z3, Z16, Z24
+	ADDQ          $0x00000200, AX
+	ADDQ          $0x20, BX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block4
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), DI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z29, (SI)
+	VMOVUPS       Z28, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z27, (SI)
+	VMOVUPS       Z26, 64(SI)
+	LEAQ          (SI)(DI*4), SI
+	VMOVUPS       Z25, (SI)
+	VMOVUPS       Z24, 64(SI)
+	ADDQ          $0x00000080, out+64(FP)
+	LEAQ          (AX)(R12*2), AX
+	MOVQ          blocks+24(FP), CX
+	IMUL3Q        $0x00000200, CX, CX
+	SUBQ          CX, AX
+	DECQ          R13
+	JNE           pair4
+	MOVQ          pairs+16(FP), R13
+	SHLQ          $0x07, R13
+	SUBQ          R13, out+64(FP)
+	IMUL3Q        $0x04, R8, CX
+	ADDQ          CX, q+32(FP)
+	IMUL3Q        $0x04, R10, CX
+	ADDQ          CX, d+40(FP)
+	IMUL3Q        $0x04, R10, CX
+	ADDQ          CX, sums+48(FP)
+	IMUL3Q        $0x10, DI, CX
+	ADDQ          CX, out+64(FP)
+	SUBQ          $0x04, rows+56(FP)
+	JMP           many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x09, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z28, Z28, Z28
+	VPXORD        (AX), Z14, Z0
+	VPDPBUSD.BCST (SI), Z0, Z29
+	VPXORD        (AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST (SI), Z0, Z28
+	VPXORD        64(AX), Z14, Z0
+	VPDPBUSD.BCST 4(SI), Z0, Z29
+	VPXORD        64(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 4(SI), Z0, Z28
+	VPXORD        128(AX), Z14, Z0
+	VPDPBUSD.BCST 8(SI), Z0, Z29
+	VPXORD        128(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 8(SI), Z0, Z28
+	VPXORD        192(AX), Z14, Z0
+	VPDPBUSD.BCST 12(SI), Z0, Z29
+	VPXORD        192(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 12(SI), Z0, Z28
+	VPXORD        256(AX), Z14, Z0
+	VPDPBUSD.BCST 16(SI), Z0, Z29
+	VPXORD        256(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 16(SI), Z0, Z28
+	VPXORD        320(AX), Z14, Z0
+	VPDPBUSD.BCST 20(SI), Z0, Z29
+	VPXORD        320(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 20(SI), Z0, Z28
+	VPXORD        384(AX), Z14, Z0
+	VPDPBUSD.BCST 24(SI), Z0, Z29
+	VPXORD        384(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 24(SI), Z0, Z28
+	VPXORD        448(AX), Z14, Z0
+	VPDPBUSD.BCST 28(SI), Z0, Z29
+	VPXORD        448(AX)(R12*1), Z14, Z0
+	VPDPBUSD.BCST 28(SI), Z0, Z28
+	VPBROADCASTD  (DX), Z0
+	VPSLLD        $0x07, Z0, Z0
+	VPSUBD        Z0, Z29, Z29
+	VPSUBD        Z0, Z28, Z28
+	VCVTDQ2PS     Z29, Z29
+	VCVTDQ2PS     Z28, Z28
+	VCVTPH2PS     (BX), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z29, Z31
+	VCVTPH2PS     (BX)(R12*1), Z1
+	VMULPS.BCST   (DI), Z1, Z2
+	VFMADD231PS   Z2, Z28, Z30
+	ADDQ          $0x00000200, AX
+	ADDQ          $0x20, BX
+	ADDQ          $0x20, SI
+	ADDQ          $0x04, DI
+	ADDQ          $0x04, DX
+	DECQ          CX
+	JNE           block1
+	MOVQ          out+64(FP), SI
+	MOVQ          stride+72(FP), DI
+	VMOVUPS       Z31, (SI)
+	VMOVUPS       Z30, 64(SI)
+	ADDQ          $0x00000080, out+64(FP)
+	LEAQ          (AX)(R12*2), AX
+	MOVQ          blocks+24(FP), CX
+	IMUL3Q        $0x00000200, CX, CX
+	SUBQ          CX, AX
+	DECQ          R13
+	JNE           pair1
+	MOVQ          pairs+16(FP), R13
+	SHLQ          $0x07, R13
+	SUBQ          R13, out+64(FP)
+	IMUL3Q        $0x01, R8, CX
+	ADDQ          CX, q+32(FP)
+	IMUL3Q        $0x01, R10, CX
+	ADDQ          CX, d+40(FP)
+	IMUL3Q        $0x01, R10, CX
+	ADDQ          CX, sums+48(FP)
+	IMUL3Q        $0x04, DI, CX
+	ADDQ          CX, out+64(FP)
+	DECQ          rows+56(FP)
+	JNE           one
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQ8_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·addQ8_0AVX512VNNI(SB), $0-80
+	MOVQ blocks+24(FP), AX
+	MOVQ AX, R10
+	SHLQ $0x02, R10
+	MOVQ AX, R8
+	SHLQ $0x05, R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (R10)(R10*2), R11
+	MOVQ panelBytes+8(FP), R12
+
+many:
+	CMPQ rows+56(FP), $0x04
+	JLT  single
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair4:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+
+block4:
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z20, Z20, Z20
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z16, Z16, Z16
+	VPBROADCASTD (SI), Z0
+	VPDPBUSD     (AX), Z0, Z23
+	VPDPBUSD     (AX)(R12*1), Z0, Z22
+	VPBROADCASTD (SI)(R8*1), Z1
+	VPDPBUSD     (AX), Z1, Z21
+	VPDPBUSD     (AX)(R12*1), Z1, Z20
+	VPBROADCASTD (SI)(R8*2), Z0
+	VPDPBUSD     (AX), Z0, Z19
+	VPDPBUSD     (AX)(R12*1), Z0, Z18
+	VPBROADCASTD (SI)(R9*1), Z1
+	VPDPBUSD     (AX), Z1, Z17
+	VPDPBUSD     (AX)(R12*1), Z1, Z16
+	VPBROADCASTD 4(SI), Z0
+	VPDPBUSD     64(AX), Z0, Z23
+	VPDPBUSD     64(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 4(SI)(R8*1), Z1
+	VPDPBUSD     64(AX), Z1, Z21
+	VPDPBUSD     64(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 4(SI)(R8*2), Z0
+	VPDPBUSD     64(AX), Z0, Z19
+	VPDPBUSD     64(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 4(SI)(R9*1), Z1
+	VPDPBUSD     64(AX), Z1, Z17
+	VPDPBUSD     64(AX)(R12*1), Z1, Z16
+	VPBROADCASTD 8(SI), Z0
+	VPDPBUSD     128(AX), Z0, Z23
+	VPDPBUSD     128(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 8(SI)(R8*1), Z1
+	VPDPBUSD     128(AX), Z1, Z21
+	VPDPBUSD     128(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 8(SI)(R8*2), Z0
+	VPDPBUSD     128(AX), Z0, Z19
+	VPDPBUSD     128(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 8(SI)(R9*1), Z1
+	VPDPBUSD     128(AX), Z1, Z17
+	VPDPBUSD     128(AX)(R12*1), Z1, Z16
+	VPBROADCASTD 12(SI), Z0
+	VPDPBUSD     192(AX), Z0, Z23
+	VPDPBUSD     192(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 12(SI)(R8*1), Z1
+	VPDPBUSD     192(AX), Z1, Z21
+	VPDPBUSD     192(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 12(SI)(R8*2), Z0
+	VPDPBUSD     192(AX), Z0, Z19
+	VPDPBUSD     192(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 12(SI)(R9*1), Z1
+	VPDPBUSD     192(AX), Z1, Z17
+	VPDPBUSD     192(AX)(R12*1), Z1, Z16
+	VPBROADCASTD 16(SI), Z0
+	VPDPBUSD     256(AX), Z0, Z23
+	VPDPBUSD     256(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 16(SI)(R8*1), Z1
+	VPDPBUSD     256(AX), Z1, Z21
+	VPDPBUSD     256(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 16(SI)(R8*2), Z0
+	VPDPBUSD     256(AX), Z0, Z19
+	VPDPBUSD     256(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 16(SI)(R9*1), Z1
+	VPDPBUSD     256(AX), Z1, Z17
+	VPDPBUSD     256(AX)(R12*1), Z1, Z16
+	VPBROADCASTD 20(SI), Z0
+	VPDPBUSD     320(AX), Z0, Z23
+	VPDPBUSD     320(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 20(SI)(R8*1), Z1
+	VPDPBUSD     320(AX), Z1, Z21
+	VPDPBUSD     320(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 20(SI)(R8*2), Z0
+	VPDPBUSD     320(AX), Z0, Z19
+	VPDPBUSD     320(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 20(SI)(R9*1), Z1
+	VPDPBUSD     320(AX), Z1, Z17
+	VPDPBUSD     320(AX)(R12*1), Z1, Z16
+	VPBROADCASTD 24(SI), Z0
+	VPDPBUSD     384(AX), Z0, Z23
+	VPDPBUSD     384(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 24(SI)(R8*1), Z1
+	VPDPBUSD     384(AX), Z1, Z21
+	VPDPBUSD     384(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 24(SI)(R8*2), Z0
+	VPDPBUSD     384(AX), Z0, Z19
+	VPDPBUSD     384(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 24(SI)(R9*1), Z1
+	VPDPBUSD     384(AX), Z1, Z17
+	VPDPBUSD     384(AX)(R12*1), Z1, Z16
+	VPBROADCASTD 28(SI), Z0
+	VPDPBUSD     448(AX), Z0, Z23
+	VPDPBUSD     448(AX)(R12*1), Z0, Z22
+	VPBROADCASTD 28(SI)(R8*1), Z1
+	VPDPBUSD     448(AX), Z1, Z21
+	VPDPBUSD     448(AX)(R12*1), Z1, Z20
+	VPBROADCASTD 28(SI)(R8*2), Z0
+	VPDPBUSD     448(AX), Z0, Z19
+	VPDPBUSD     448(AX)(R12*1), Z0, Z18
+	VPBROADCASTD 28(SI)(R9*1), Z1
+	VPDPBUSD     448(AX), Z1, Z17
+	VPDPBUSD     448(AX)(R12*1), Z1, Z16
+	VCVTDQ2PS    Z23, Z23
+	VCVTDQ2PS    Z22, Z22
+	VBROADCASTSS (DI), Z0
+	VFMADD231PS  Z0, Z23, Z31
+	VFMADD231PS  Z0, Z22, Z30
+	VCVTDQ2PS    Z21, Z21
+	VCVTDQ2PS    Z20, Z20
+	VBROADCASTSS (DI)(R10*1), Z0
+	VFMADD231PS  Z0, Z21, Z29
+	VFMADD231PS  Z0, Z20, Z28
+	VCVTDQ2PS    Z19, Z19
+	VCVTDQ2PS    Z18, Z18
+	VBROADCASTSS (DI)(R10*2), Z0
+	VFMADD231PS  Z0, Z19, Z27
+	VFMADD231PS  Z0, Z18, Z26
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z16, Z16
+	VBROADCASTSS (DI)(R11*1), Z0
+	VFMADD231PS  Z0, Z17, Z25
+	VFMADD231PS  Z0, Z16, Z24
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block4
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z29, (SI)
+	VMOVUPS      Z28, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z27, (SI)
+	VMOVUPS      Z26, 64(SI)
+	LEAQ         (SI)(DI*4), SI
+	VMOVUPS      Z25, (SI)
+	VMOVUPS      Z24, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair4
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x04, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x04, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x10, DI, CX
+	ADDQ         CX, out+64(FP)
+	SUBQ         $0x04, rows+56(FP)
+	JMP          many
+
+single:
+	CMPQ rows+56(FP), $0x00
+	JEQ  done
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   sums+48(FP), DX
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+
+block1:
+	VPXORD       Z29, Z29, Z29
+	VPXORD       Z28, Z28, Z28
+	VPBROADCASTD (SI), Z0
+	VPDPBUSD     (AX), Z0, Z29
+	VPDPBUSD     (AX)(R12*1), Z0, Z28
+	VPBROADCASTD 4(SI), Z0
+	VPDPBUSD     64(AX), Z0, Z29
+	VPDPBUSD     64(AX)(R12*1), Z0, Z28
+	VPBROADCASTD 8(SI), Z0
+	VPDPBUSD     128(AX), Z0, Z29
+	VPDPBUSD     128(AX)(R12*1), Z0, Z28
+	VPBROADCASTD 12(SI), Z0
+	VPDPBUSD     192(AX), Z0, Z29
+	VPDPBUSD     192(AX)(R12*1), Z0, Z28
+	VPBROADCASTD 16(SI), Z0
+	VPDPBUSD     256(AX), Z0, Z29
+	VPDPBUSD     256(AX)(R12*1), Z0, Z28
+	VPBROADCASTD 20(SI), Z0
+	VPDPBUSD     320(AX), Z0, Z29
+	VPDPBUSD     320(AX)(R12*1), Z0, Z28
+	VPBROADCASTD 24(SI), Z0
+	VPDPBUSD     384(AX), Z0, Z29
+	VPDPBUSD     384(AX)(R12*1), Z0, Z28
+	VPBROADCASTD 28(SI), Z0
+	VPDPBUSD     448(AX), Z0, Z29
+	VPDPBUSD     448(AX)(R12*1), Z0, Z28
+	VCVTDQ2PS    Z29, Z29
+	VCVTDQ2PS    Z28, Z28
+	VBROADCASTSS (DI), Z0
+	VFMADD231PS  Z0, Z29, Z31
+	VFMADD231PS  Z0, Z28, Z30
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Z31, (SI)
+	VMOVUPS      Z30, 64(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+
+done:
+	VZEROUPPER
+	RET
