@@ -37,7 +37,7 @@ func improveAVX2(k *Kernels) {
 
 // improveAVXVNNI replaces the products that VPDPBUSD does better, in the registers of AVX2.
 func improveAVXVNNI(k *Kernels) {
-	k.replacePanels(amd64.AVXVNNI(), &attention.AVX2)
+	k.replacePanels(amd64.AVXVNNI(), &attention.AVXVNNI)
 	k.integers = limits.IntegersAVXVNNI
 }
 
@@ -50,7 +50,7 @@ func improveAVX512(k *Kernels) {
 
 // improveAVX512VNNI replaces the products that VPDPBUSD does better.
 func improveAVX512VNNI(k *Kernels) {
-	k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512)
+	k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512VNNI)
 	k.integers = limits.IntegersAVX512VNNI
 }
 

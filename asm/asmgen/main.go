@@ -35,6 +35,7 @@ var outputs = []struct {
 	{"vectors", "vectors", vectors, vectorsTable},
 	{"convert", "convert", convert, convertTable},
 	{"attention", "attention", attention, attentionTable},
+	{"integers", "attention", integers, integersTable},
 	{"transpose", "panels", transpose, transposeTable},
 	{"limits", "limits", limits, limitsTable},
 	{"avx2", "panels/amd64", panelsAVX2, panelsTable(unitAVX2)},

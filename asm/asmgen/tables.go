@@ -99,8 +99,7 @@ func attentionTable(functions []string) string {
 				fmt.Fprintf(&b, "\t\t{quant.%s, valueKernels{%s}},\n", f.name, values)
 			}
 		}
-		b.WriteString("\t},\n")
-		b.WriteString("}\n\n")
+		fmt.Fprintf(&b, "\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
 	}
 	return b.String()
 }
@@ -127,6 +126,19 @@ func transposeTable(functions []string) string {
 		}
 	}
 	b.WriteString("}\n\n")
+	return b.String()
+}
+
+// integersTable is the table of the kernels of package attention that multiply bytes.
+func integersTable(functions []string) string {
+	var b strings.Builder
+	for _, u := range integerUnits {
+		fmt.Fprintf(&b, "// integers%s are the kernels of %s.\nvar integers%s = integerKernels{\n", u.name, u.name, u.name)
+		for _, stem := range of(functions, u.name) {
+			fmt.Fprintf(&b, "\t%s: %s%s,\n", stem, stem, u.name)
+		}
+		b.WriteString("}\n\n")
+	}
 	return b.String()
 }
 

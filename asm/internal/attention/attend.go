@@ -18,6 +18,7 @@ type Unit struct {
 	convert convert.Unit
 	width   int           // HeadDim must be a multiple of it for the values of floats
 	values  []floatValues // one for each float format
+	integerKernels
 }
 
 // floatValues is the assembly that adds weighted values of a float format.
@@ -51,11 +52,7 @@ type panelPages struct {
 func (p *panelPages) Attend(t *Tile) {
 	rows, longest := t.Queries.Rows, slices.Max(t.Visible[:t.Queries.Rows])
 	if longest > 0 && t.HeadDim > 0 {
-		n := (longest + panels.Rows - 1) / panels.Rows
-		t.product = panels.Product{
-			Panels: t.Keys[:n*panels.Rows*t.Format.Bytes(t.HeadDim)], Count: n, Acts: t.Queries, Out: t.Scores, Stride: TileKeys,
-		}
-		panels.Find(p.panels, t.Format).Multiply(&t.product)
+		p.score(t, longest)
 	}
 	for r, n := range t.Visible[:rows] {
 		result := &t.Results[r]
@@ -96,26 +93,5 @@ func (p *panelPages) addFloats(t *Tile, kernels *valueKernels, slots int) {
 		n := min(WideSlots, slots-first)
 		read(&wide[0], &t.Values[first*size:][:n*size][0], n*d)
 		p.unit.of(quant.F32).add(t, first, unsafe.Slice((*byte)(unsafe.Pointer(&wide[0])), 4*n*d), n)
-	}
-}
-
-// addIntegers adds the values of the first slots, which are integers.
-func (p *panelPages) addIntegers(t *Tile, slots int) {
-	v := valuesOf(t.Format, t.HeadDim, t.Values)
-	t.Weights.Reserve(quant.Int8x32, t.Queries.Rows, TileKeys)
-	t.product = panels.Product{Count: 2, Acts: t.Weights, Stride: t.HeadDim, Unscaled: true}
-	scales, weights := &t.scales, &t.weights
-	for b := range t.HeadDim / 32 {
-		p.unit.convert.Dequantize(quant.F16, scales[:slots], v.scales[2*b*TileKeys:][:2*slots])
-		for r, n := range t.Visible[:t.Queries.Rows] {
-			for j, p := range t.Scores[r*TileKeys:][:n] {
-				weights[j] = float32(p * scales[j])
-			}
-			clear(weights[n:])
-			p.unit.vectors.Prepare(t.Weights, r, weights[:])
-		}
-		size := len(v.quants) / (t.HeadDim / panels.Rows)
-		t.product.Panels, t.product.Out = v.quants[2*b*size:][:2*size], t.Out[b*32:]
-		panels.Find(p.panels, t.Format).Multiply(&t.product)
 	}
 }

@@ -20,6 +20,7 @@ var AVX2 = Unit{
 		{quant.F16, valueKernels{valuesF16AVX2}},
 		{quant.BF16, valueKernels{valuesBF16AVX2}},
 	},
+	integerKernels: integersAVX2,
 }
 
 // AVX512 is the unit of AVX-512 F, BW, VL and DQ.
@@ -32,6 +33,7 @@ var AVX512 = Unit{
 		{quant.F16, valueKernels{valuesF16AVX512}},
 		{quant.BF16, valueKernels{valuesBF16AVX512}},
 	},
+	integerKernels: integersAVX512,
 }
 
 // valuesF32AVX2 computes

@@ -4,6 +4,19 @@ package attention
 
 import "slices"
 
+// AVXVNNI is AVX2 with AVX-VNNI.
+var AVXVNNI = AVX2.with(integersAVXVNNI)
+
+// AVX512VNNI is AVX512 with AVX-512 VNNI.
+var AVX512VNNI = AVX512.with(integersAVX512VNNI)
+
+// with returns the unit with other products of integers.
+func (u Unit) with(k integerKernels) Unit {
+	k.weigh = u.weigh
+	u.integerKernels = k
+	return u
+}
+
 // valueKernels is assembly that adds weighted values of one format to the results of up to rowsTogether query rows. The comments of the
 // functions say what each computes.
 type valueKernels struct {
