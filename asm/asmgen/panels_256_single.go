@@ -14,9 +14,9 @@ import (
 // of shifts, and now: Q4_K 103, 224, 116 → 91, 118, 93; Q5_K 217, 434, 208 → 141, 180, 157; Q6_K 252, 449, 241 → 147, 189, 158. On
 // a Sapphire Rapids with AVX2, one thread, Q6_K read memory at 93 to 105 % of the rate of a loop that only reads; before at 60 to 68 %.
 //
-// Tried and lost: no requests of the cache (40 % of the rate); all of a part's requests at its beginning, or those of one panel after
-// another (no gain beyond the noise); no requests for scales and inner scales (q6_K 5 to 10 % slower). AVX-VNNI's VPDPBUSD does not pay
-// for Q6_K, whose groups of 16 each need a VPMULLD.
+// Tried and lost, on a machine with company, so that differences below a tenth say little: no requests of the cache (40 % of the rate);
+// all of a part's requests at its beginning, or those of one panel after another (no gain); no requests for scales and inner scales
+// (slower in both of two runs).
 
 // single256 generates a tile for one token. A part is a registerful of rows. The code for a part's block is generated once, and
 // repeated for all parts before the next block begins.
