@@ -257,8 +257,8 @@ func TestMerge(t *testing.T) {
 						want[i] = got[i]
 						want[i].Out = slices.Clone(got[i].Out)
 					}
-					k.Merge(&got[0], &got[1])
-					attention.Merge(&want[0], &want[1])
+					k.Merge(got[:1], got[1:])
+					attention.Merge(want[:1], want[1:])
 					what := fmt.Sprintf("%s, %s, sums %v: ", k.Tier(), fill.Name, sums)
 					asmtest.SameFloats(t, what+"values", got[0].Out, want[0].Out)
 					asmtest.SameFloats(t, what+"maximum and sum", []float32{got[0].Max, got[0].Sum}, []float32{want[0].Max, want[0].Sum})
