@@ -333,6 +333,10 @@ func (a *attention) Do(worker, number int) {
 			}
 		}
 		k, v := a.halves(l, s, head, t)
+		l.tile.Next = nil
+		if s.heads != nil && t+1 < int(p.hi) {
+			l.tile.Next, _ = a.halves(l, s, head, t+1)
+		}
 		a.tile(l, s, head, t, first, k, v, results)
 		if partials != nil {
 			continue

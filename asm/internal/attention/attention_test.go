@@ -189,8 +189,9 @@ func BenchmarkAttendMemory(b *testing.B) {
 				half := len(tile.Keys)
 				memory := slices.Concat(slices.Repeat([][]byte{tile.Keys, tile.Values}, pages)...)
 				b.SetBytes(int64(2 * half))
-				for page := 0; b.Loop(); page = (page + 1) % pages {
-					tile.Keys, tile.Values = memory[2*page*half:][:half], memory[(2*page+1)*half:][:half]
+				keys := func(page int) []byte { return memory[2*(page%pages)*half:][:half] }
+				for page := 0; b.Loop(); page++ {
+					tile.Keys, tile.Values, tile.Next = keys(page), memory[(2*(page%pages)+1)*half:][:half], keys(page+1)
 					k.Pages().Attend(tile)
 				}
 			})
