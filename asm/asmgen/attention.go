@@ -38,7 +38,7 @@ func attention(c *build.Context) {
 		for _, s := range sources {
 			u.product(s)
 		}
-		u.weigh()
+		u.weights()
 		u.merge()
 	}
 }
@@ -212,9 +212,9 @@ func (u *unit) productBlock(s source, b block, name string, w, out, ahead reg.GP
 	forOut(func(m Mem, v reg.VecVirtual) { u.VMOVUPS(v, m) })
 }
 
-// weigh generates what lies between scores and values.
-func (u *unit) weigh() {
-	u.function("weigh", "func(scores *float32, visible *int, results *float32, rows int)",
+// weights generates what lies between scores and values.
+func (u *unit) weights() {
+	u.function("weights", "func(scores *float32, visible *int, results *float32, rows int)",
 		fmt.Sprintf("for each r < rows, n = visible[r], row r of scores, of %d, and results, the Maxs of Partials: the maximum of the first n", tileKeys),
 		"scores, as the portable Maximum, and of these scores the exponentials and their sum, as the portable Exponentials; both are 0 if n is 0.")
 	scores, visible, results, rows := u.integer("scores"), u.integer("visible"), u.integer("results"), u.integer("rows")

@@ -94,7 +94,7 @@ func attentionTable(functions []string) string {
 	for _, u := range vectorUnits {
 		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
 		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n", u.name, u.name)
-		fmt.Fprintf(&b, "\tkernels: kernels{\n\t\tweighRows: weigh%s,\n\t\tmergeRows: merge%s,\n\t\tfloats: []floatKernels{\n", u.name, u.name)
+		fmt.Fprintf(&b, "\tkernels: kernels{\n\t\tweights: weights%s,\n\t\tmerge: merge%s,\n\t\tfloats: []floatKernels{\n", u.name, u.name)
 		var rows []string
 		for _, n := range (&unit{width: u.width}).blocks() {
 			rows = append(rows, fmt.Sprint(n.rows))
@@ -104,7 +104,44 @@ func attentionTable(functions []string) string {
 				fmt.Fprintf(&b, "\t\t\t{quant.%s, %s, []int{%s}},\n", f.name, product, strings.Join(rows, ", "))
 			}
 		}
-		b.WriteString("\t\t},\n\t},\n")
+		fmt.Fprintf(&b, "\t\t},\n\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
+	}
+	return b.String()
+}
+
+// transposeTable has the functions that pack weights, by the bytes of their units, and those that quantise them, by their formats.
+func transposeTable(functions []string) string {
+	var b strings.Builder
+	for _, table := range []struct{ doc, name, stem, parameters string }{
+		{"transposes are transposition.portable for fields of whole chunks of each row", "transposes", "transpose", "dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int"},
+		{"columns are transposition.portable for fields of one unit", "columns", "column", "dst, src *byte, rowBytes, blocks, srcStep, dstStep int"},
+	} {
+		fmt.Fprintf(&b, "// %s, by the bytes of a unit.\nvar %s = [...]func(%s){\n", table.doc, table.name, table.parameters)
+		for _, unit := range []string{"1", "2", "4"} {
+			if f := has(functions, table.stem+unit+"AVX2"); f != "nil" {
+				fmt.Fprintf(&b, "\t%s: %s,\n", unit, f)
+			}
+		}
+		b.WriteString("}\n\n")
+	}
+	b.WriteString("// quantizers quantise panels of floats.\nvar quantizers = []quantizer{\n")
+	for _, to := range []string{"Q4_0", "Q8_0"} {
+		for _, from := range panelFloats {
+			fmt.Fprintf(&b, "\t{Layout%s, Layout%s, %s},\n", to, from.name, has(functions, "quantize"+to+"From"+from.name+"AVX2"))
+		}
+	}
+	b.WriteString("}\n\n")
+	return b.String()
+}
+
+// integersTable is the table of the kernels of package attention that multiply bytes.
+func integersTable(functions []string) string {
+	var b strings.Builder
+	for _, u := range integerUnits {
+		fmt.Fprintf(&b, "// integers%s are the kernels of %s.\nvar integers%s = integerKernels{\n", u.name, u.name, u.name)
+		for _, stem := range of(functions, u.name) {
+			fmt.Fprintf(&b, "\t%s: %s%s,\n", stem, stem, u.name)
+		}
 		b.WriteString("}\n\n")
 	}
 	return b.String()
@@ -132,7 +169,11 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			// The function of several panels is the last of its format.
 			layout, all := "panels.Layout"+strings.ToUpper(m[1]), strings.Join(tiles, ", ")
 			if strings.Contains(m[1], "_") {
-				blocks = append(blocks, fmt.Sprintf("\t\t{%s, []panels.BlockTile{%s}, %s},\n", layout, all, f))
+				rows := g.rows()
+				if both256(u) && strings.HasSuffix(m[1], "_K") {
+					rows = 16
+				}
+				blocks = append(blocks, fmt.Sprintf("\t\t{%s, %d, []panels.BlockTile{%s}, %s},\n", layout, rows, all, f))
 			} else {
 				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
 			}
@@ -142,7 +183,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			panic("asmgen: tiles without a function of several panels")
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n\trows: %d,\n", importPanels, u.name, u.name, u.name, g.rows())
+		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n", importPanels, u.name, u.name, u.name)
 		fmt.Fprintf(&b, "\tblocks: []blockFormat{\n%s\t},\n", strings.Join(blocks, ""))
 		if floats != nil {
 			fmt.Fprintf(&b, "\tfloats: []panels.FloatTiles{\n%s\t},\n", strings.Join(floats, ""))

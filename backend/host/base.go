@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/timing"
+	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -378,10 +379,19 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	default:
 		row := make([]float32, dim)
 		for ; len(src) > 0; src, dst = src[o.x.RowBytes():], dst[o.y.RowBytes():] {
-			k.Dequantize(from, row, src[:o.x.RowBytes()])
-			k.Quantize(to, dst[:o.y.RowBytes()], row)
+			convertRow(k, to, from, dst[:o.y.RowBytes()], src[:o.x.RowBytes()], row)
 		}
 	}
+}
+
+// convertRow writes a row in another format. The scratch has room for its elements; the same format needs none.
+func convertRow(k *asm.Kernels, to, from quant.Format, dst, src []byte, scratch []float32) {
+	if from == to {
+		copy(dst, src)
+		return
+	}
+	k.Dequantize(from, scratch, src)
+	k.Quantize(to, dst, scratch)
 }
 
 // ScratchBytes returns the memory that operations have taken to work in, in bytes, and keep for the next ones.

@@ -8,7 +8,6 @@ import (
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
 	"github.com/antigravity-go/antigravity/asm/internal/panels"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
-	"github.com/antigravity-go/antigravity/quant"
 )
 
 // Unit is the assembly for one set of instructions.
@@ -16,6 +15,7 @@ type Unit struct {
 	vectors *vectors.Unit
 	convert convert.Unit
 	kernels
+	integerKernels
 }
 
 // Pages returns pages in panels that a unit attends to, with products by some panels, among which is one for each format of caches.
@@ -32,14 +32,10 @@ type panelPages struct {
 // that the portable form has.
 func (p *panelPages) Attend(t *Tile) {
 	rows, longest := t.Queries.Rows, slices.Max(t.Visible[:t.Queries.Rows])
-	if longest > 0 && t.HeadDim > 0 && !p.unit.scores(t) {
-		n := (longest + panels.Rows - 1) / panels.Rows
-		t.product = panels.Product{
-			Panels: t.Keys[:n*panels.Rows*t.Format.Bytes(t.HeadDim)], Count: n, Acts: t.Queries, Out: t.Scores, Stride: TileKeys,
-		}
-		panels.Find(p.panels, t.Format).Multiply(&t.product)
+	if longest > 0 && t.HeadDim > 0 && !p.unit.scoreFloats(t) {
+		p.score(t, longest)
 	}
-	p.unit.weigh(t)
+	p.unit.weighRows(t)
 	if t.Values == nil || p.unit.addFloats(t) {
 		return
 	}
@@ -50,26 +46,5 @@ func (p *panelPages) Attend(t *Tile) {
 		p.addIntegers(t, longest)
 	default:
 		t.addWidened(longest)
-	}
-}
-
-// addIntegers adds the values of the first slots, which are integers.
-func (p *panelPages) addIntegers(t *Tile, slots int) {
-	v := valuesOf(t.Format, t.HeadDim, t.Values)
-	t.Weights.Reserve(quant.Int8x32, t.Queries.Rows, TileKeys)
-	t.product = panels.Product{Count: 2, Acts: t.Weights, Stride: t.HeadDim, Unscaled: true}
-	scales, weights := &t.scales, &t.weights
-	for b := range t.HeadDim / 32 {
-		p.unit.convert.Dequantize(quant.F16, scales[:slots], v.scales[2*b*TileKeys:][:2*slots])
-		for r, n := range t.Visible[:t.Queries.Rows] {
-			for j, p := range t.Scores[r*TileKeys:][:n] {
-				weights[j] = float32(p * scales[j])
-			}
-			clear(weights[n:])
-			p.unit.vectors.Prepare(t.Weights, r, weights[:])
-		}
-		size := len(v.quants) / (t.HeadDim / panels.Rows)
-		t.product.Panels, t.product.Out = v.quants[2*b*size:][:2*size], t.Out[b*32:]
-		panels.Find(p.panels, t.Format).Multiply(&t.product)
 	}
 }

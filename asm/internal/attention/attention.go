@@ -2,7 +2,7 @@
 // tiles. The portable forms, Attend and Merge, are the specification.
 package attention
 
-//go:generate go -C ../../asmgen run . attention headers
+//go:generate go -C ../../asmgen run . attention integers headers
 
 import (
 	"math"

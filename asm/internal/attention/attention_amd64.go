@@ -15,14 +15,15 @@ var AVX2 = Unit{
 	vectors: &vectors.AVX2,
 	convert: convert.AVX2,
 	kernels: kernels{
-		weighRows: weighAVX2,
-		mergeRows: mergeAVX2,
+		weights: weightsAVX2,
+		merge:   mergeAVX2,
 		floats: []floatKernels{
 			{quant.F32, productF32AVX2, []int{6, 4, 3, 2, 1}},
 			{quant.F16, productF16AVX2, []int{6, 4, 3, 2, 1}},
 			{quant.BF16, productBF16AVX2, []int{6, 4, 3, 2, 1}},
 		},
 	},
+	integerKernels: integersAVX2,
 }
 
 // AVX512 is the unit of AVX-512 F, BW, VL and DQ.
@@ -30,14 +31,15 @@ var AVX512 = Unit{
 	vectors: &vectors.AVX512,
 	convert: convert.AVX512,
 	kernels: kernels{
-		weighRows: weighAVX512,
-		mergeRows: mergeAVX512,
+		weights: weightsAVX512,
+		merge:   mergeAVX512,
 		floats: []floatKernels{
 			{quant.F32, productF32AVX512, []int{12, 8, 4, 3, 2, 1}},
 			{quant.F16, productF16AVX512, []int{12, 8, 4, 3, 2, 1}},
 			{quant.BF16, productBF16AVX512, []int{12, 8, 4, 3, 2, 1}},
 		},
 	},
+	integerKernels: integersAVX512,
 }
 
 // productF32AVX2 computes
@@ -67,12 +69,12 @@ func productF16AVX2(w *byte, group int, step int, groups int, steps int, x *floa
 //go:noescape
 func productBF16AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
 
-// weighAVX2 computes
+// weightsAVX2 computes
 // for each r < rows, n = visible[r], row r of scores, of 128, and results, the Maxs of Partials: the maximum of the first n
 // scores, as the portable Maximum, and of these scores the exponentials and their sum, as the portable Exponentials; both are 0 if n is 0.
 //
 //go:noescape
-func weighAVX2(scores *float32, visible *int, results *float32, rows int)
+func weightsAVX2(scores *float32, visible *int, results *float32, rows int)
 
 // mergeAVX2 computes
 // the portable Merge of each of rows Partials, of n elements, at whose Maxs dst and src are. Which zero a maximum of two zeros is, is open.
@@ -107,12 +109,12 @@ func productF16AVX512(w *byte, group int, step int, groups int, steps int, x *fl
 //go:noescape
 func productBF16AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
 
-// weighAVX512 computes
+// weightsAVX512 computes
 // for each r < rows, n = visible[r], row r of scores, of 128, and results, the Maxs of Partials: the maximum of the first n
 // scores, as the portable Maximum, and of these scores the exponentials and their sum, as the portable Exponentials; both are 0 if n is 0.
 //
 //go:noescape
-func weighAVX512(scores *float32, visible *int, results *float32, rows int)
+func weightsAVX512(scores *float32, visible *int, results *float32, rows int)
 
 // mergeAVX512 computes
 // the portable Merge of each of rows Partials, of n elements, at whose Maxs dst and src are. Which zero a maximum of two zeros is, is open.

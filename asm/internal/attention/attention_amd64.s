@@ -1766,9 +1766,9 @@ fewer1x1:
 	VZEROUPPER
 	RET
 
-// func weighAVX2(scores *float32, visible *int, results *float32, rows int)
+// func weightsAVX2(scores *float32, visible *int, results *float32, rows int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·weighAVX2(SB), NOSPLIT, $0-32
+TEXT ·weightsAVX2(SB), NOSPLIT, $0-32
 	MOVQ scores+0(FP), AX
 	MOVQ visible+8(FP), CX
 	MOVQ results+16(FP), DX
@@ -5885,9 +5885,9 @@ fewer1x1:
 	VZEROUPPER
 	RET
 
-// func weighAVX512(scores *float32, visible *int, results *float32, rows int)
+// func weightsAVX512(scores *float32, visible *int, results *float32, rows int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·weighAVX512(SB), NOSPLIT, $0-32
+TEXT ·weightsAVX512(SB), NOSPLIT, $0-32
 	MOVQ scores+0(FP), AX
 	MOVQ visible+8(FP), CX
 	MOVQ results+16(FP), DX

@@ -10,11 +10,24 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
+// AVXVNNI is AVX2 with AVX-VNNI.
+var AVXVNNI = AVX2.with(integersAVXVNNI)
+
+// AVX512VNNI is AVX512 with AVX-512 VNNI.
+var AVX512VNNI = AVX512.with(integersAVX512VNNI)
+
+// with returns the unit with other products of integers.
+func (u Unit) with(k integerKernels) Unit {
+	k.weigh = u.weigh
+	u.integerKernels = k
+	return u
+}
+
 // kernels is the assembly of this architecture. The comments of the functions that the fields are set to say what each computes.
 type kernels struct {
-	weighRows func(scores *float32, visible *int, results *float32, rows int)
-	mergeRows func(dst, src *float32, n, rows int)
-	floats    []floatKernels
+	weights func(scores *float32, visible *int, results *float32, rows int)
+	merge   func(dst, src *float32, n, rows int)
+	floats  []floatKernels
 }
 
 // The assembly knows how a Partial lies in memory.
@@ -47,8 +60,8 @@ func (k *floatKernels) together(rows int) int {
 	return 0
 }
 
-// scores computes the scores of keys of a float format, and tells whether it has assembly for it.
-func (k *kernels) scores(t *Tile) bool {
+// scoreFloats computes the scores of keys of a float format, and tells whether it has assembly for it.
+func (k *kernels) scoreFloats(t *Tile) bool {
 	f := k.of(t)
 	if f == nil {
 		return false
@@ -78,11 +91,11 @@ func start(bytes, others []byte) *byte {
 	return &bytes[0]
 }
 
-// weigh replaces scores by weights.
-func (k *kernels) weigh(t *Tile) {
+// weighRows replaces scores by weights.
+func (k *kernels) weighRows(t *Tile) {
 	if rows := t.Queries.Rows; rows > 0 {
 		scores, visible, results := t.Scores[:rows*TileKeys], t.Visible[:rows], t.Results[:rows]
-		k.weighRows(&scores[0], &visible[0], &results[0].Max, rows)
+		k.weights(&scores[0], &visible[0], &results[0].Max, rows)
 	}
 }
 
@@ -115,7 +128,7 @@ func (k *kernels) addFloats(t *Tile) bool {
 // Merge is the portable Merge.
 func (u *Unit) Merge(dst, src []Partial) {
 	if len(dst) > 0 && len(src[0].Out) > 0 {
-		u.mergeRows(&dst[0].Max, &src[:len(dst)][0].Max, len(src[0].Out), len(dst))
+		u.merge(&dst[0].Max, &src[:len(dst)][0].Max, len(src[0].Out), len(dst))
 		return
 	}
 	Merge(dst, src)

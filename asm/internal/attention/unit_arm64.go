@@ -38,11 +38,11 @@ func (k kernels) of(f quant.Format) *valueKernels {
 	return nil
 }
 
-// scores computes the scores of keys of a float format, and tells whether it has assembly for it, which it has not.
-func (u *Unit) scores(*Tile) bool { return false }
+// scoreFloats computes the scores of keys of a float format, and tells whether it has assembly for it, which it has not.
+func (u *Unit) scoreFloats(*Tile) bool { return false }
 
-// weigh replaces scores by weights.
-func (u *Unit) weigh(t *Tile) {
+// weighRows replaces scores by weights.
+func (u *Unit) weighRows(t *Tile) {
 	for r, n := range t.Visible[:t.Queries.Rows] {
 		result := &t.Results[r]
 		result.Max, result.Sum = 0, 0

@@ -8,13 +8,12 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // unitAVXVNNI are the tiles of AVXVNNI.
 var unitAVXVNNI = unit{
-	rows: 8,
 	blocks: []blockFormat{
-		{panels.LayoutQ4_0, []panels.BlockTile{{Tokens: 8, Run: q4_0AVXVNNIx8}, {Tokens: 4, Run: q4_0AVXVNNIx4}, {Tokens: 2, Run: q4_0AVXVNNIx2}, {Tokens: 1, Run: q4_0AVXVNNIx1}}, q4_0AVXVNNIx1x4},
-		{panels.LayoutQ4_1, []panels.BlockTile{{Tokens: 8, Run: q4_1AVXVNNIx8}, {Tokens: 4, Run: q4_1AVXVNNIx4}, {Tokens: 2, Run: q4_1AVXVNNIx2}, {Tokens: 1, Run: q4_1AVXVNNIx1}}, q4_1AVXVNNIx1x4},
-		{panels.LayoutQ8_0, []panels.BlockTile{{Tokens: 8, Run: q8_0AVXVNNIx8}, {Tokens: 4, Run: q8_0AVXVNNIx4}, {Tokens: 2, Run: q8_0AVXVNNIx2}, {Tokens: 1, Run: q8_0AVXVNNIx1}}, q8_0AVXVNNIx1x4},
-		{panels.LayoutQ4_K, []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, q4_KAVXVNNIx1x4},
-		{panels.LayoutQ5_K, []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, q5_KAVXVNNIx1x4},
+		{panels.LayoutQ4_0, 8, []panels.BlockTile{{Tokens: 8, Run: q4_0AVXVNNIx8}, {Tokens: 4, Run: q4_0AVXVNNIx4}, {Tokens: 2, Run: q4_0AVXVNNIx2}, {Tokens: 1, Run: q4_0AVXVNNIx1}}, q4_0AVXVNNIx1x4},
+		{panels.LayoutQ4_1, 8, []panels.BlockTile{{Tokens: 8, Run: q4_1AVXVNNIx8}, {Tokens: 4, Run: q4_1AVXVNNIx4}, {Tokens: 2, Run: q4_1AVXVNNIx2}, {Tokens: 1, Run: q4_1AVXVNNIx1}}, q4_1AVXVNNIx1x4},
+		{panels.LayoutQ8_0, 8, []panels.BlockTile{{Tokens: 8, Run: q8_0AVXVNNIx8}, {Tokens: 4, Run: q8_0AVXVNNIx4}, {Tokens: 2, Run: q8_0AVXVNNIx2}, {Tokens: 1, Run: q8_0AVXVNNIx1}}, q8_0AVXVNNIx1x4},
+		{panels.LayoutQ4_K, 8, []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, q4_KAVXVNNIx1x4},
+		{panels.LayoutQ5_K, 8, []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, q5_KAVXVNNIx1x4},
 	},
 }
 
