@@ -93,13 +93,18 @@ func attentionTable(functions []string) string {
 `)
 	for _, u := range vectorUnits {
 		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
-		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n\twidth: %d,\n\tvalues: []floatValues{\n", u.name, u.name, u.width)
+		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n", u.name, u.name)
+		fmt.Fprintf(&b, "\tkernels: kernels{\n\t\tweights: weights%s,\n\t\tmerge: merge%s,\n\t\tfloats: []floatKernels{\n", u.name, u.name)
+		var rows []string
+		for _, n := range (&unit{width: u.width}).blocks() {
+			rows = append(rows, fmt.Sprint(n.rows))
+		}
 		for _, f := range storage {
-			if values := has(functions, "values"+f.name+u.name); values != "nil" {
-				fmt.Fprintf(&b, "\t\t{quant.%s, valueKernels{%s}},\n", f.name, values)
+			if product := has(functions, "product"+f.name+u.name); product != "nil" {
+				fmt.Fprintf(&b, "\t\t\t{quant.%s, %s, []int{%s}},\n", f.name, product, strings.Join(rows, ", "))
 			}
 		}
-		fmt.Fprintf(&b, "\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
+		fmt.Fprintf(&b, "\t\t},\n\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
 	}
 	return b.String()
 }
