@@ -23,5 +23,5 @@ func amxTiers() []tier {
 	if _, _, refused := syscall.RawSyscall(syscall.SYS_ARCH_PRCTL, requestPermission, tileData, 0); refused != 0 {
 		return nil
 	}
-	return []tier{{"amx", features, func(k *Kernels) { k.replacePanels(amd64.AMX(), &attention.AVX512VNNI) }}}
+	return []tier{{"amx", features, func(k *Kernels) { k.replacePanels(amd64.AMX(), &attention.AMX) }}}
 }

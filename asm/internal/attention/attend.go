@@ -19,6 +19,7 @@ type Unit struct {
 	width   int           // HeadDim must be a multiple of it for the values of floats
 	values  []floatValues // one for each float format
 	integerKernels
+	tiles integerKernels // products of rows by rowsOfTiles; nil: there are none
 }
 
 // floatValues is the assembly that adds weighted values of a float format.
