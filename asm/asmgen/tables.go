@@ -137,7 +137,7 @@ func transposeTable(functions []string) string {
 // integersTable is the table of the kernels of package attention that multiply bytes.
 func integersTable(functions []string) string {
 	var b strings.Builder
-	for _, u := range integerUnits {
+	for _, u := range append(integerUnits, unitAMX) {
 		fmt.Fprintf(&b, "// integers%s are the kernels of %s.\nvar integers%s = integerKernels{\n", u.name, u.name, u.name)
 		for _, stem := range of(functions, u.name) {
 			fmt.Fprintf(&b, "\t%s: %s%s,\n", stem, stem, u.name)

@@ -16,6 +16,7 @@ type Unit struct {
 	convert convert.Unit
 	kernels
 	integerKernels
+	tiles integerKernels // products of rows by rowsOfTiles; nil: there are none
 }
 
 // Pages returns pages in panels that a unit attends to, with products by some panels, among which is one for each format of caches.

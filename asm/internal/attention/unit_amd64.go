@@ -16,6 +16,15 @@ var AVXVNNI = AVX2.with(integersAVXVNNI)
 // AVX512VNNI is AVX512 with AVX-512 VNNI.
 var AVX512VNNI = AVX512.with(integersAVX512VNNI)
 
+// AMX is AVX512VNNI with AMX.
+var AMX = AVX512VNNI.withTiles(integersAMX)
+
+// withTiles returns the unit with products of rows by sixteen.
+func (u Unit) withTiles(k integerKernels) Unit {
+	u.tiles = k
+	return u
+}
+
 // with returns the unit with other products of integers.
 func (u Unit) with(k integerKernels) Unit {
 	k.weigh = u.weigh
