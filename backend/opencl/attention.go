@@ -37,8 +37,8 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s",
 		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
 	const files = "common exact dot activations cache pages tile "
-	p.attend, p.weigh = pagedProgramOf(program{files + "attention", options}), pagedProgramOf(program{files + "weigh", options})
-	p.one = program{files + "attention", options + " -DCONTIGUOUS -DRUNS=1"}
+	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
+	p.one = program{files + "values attention", options + " -DCONTIGUOUS -DRUNS=1"}
 	switch s.headDim {
 	case 32, 64:
 		p.flashRows = 32
@@ -61,10 +61,16 @@ func (s attentionShape) queries(local int64) int {
 	const (
 		keys     = asm.TileKeys * (8 + 1) * 16 // pieces of a tile's keys, in tile.cl
 		rounding = 4 * asm.TileKeys
-		each     = 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
 	)
+	each := 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
+	if s.cache.Quantized() {
+		each += s.headDim + s.headDim/8                                   // its integers and their steps
+		each += min(s.headDim/32, 4) * (asm.TileKeys + 4*asm.TileKeys/32) // its weights as integers and their steps, in values.cl
+	} else {
+		each += 4 * s.headDim
+	}
 	for n := min(s.share, 8); n > 0 && s.headDim > 0 && s.headDim <= largestHead; n-- {
-		if s.share%n == 0 && int64(keys+rounding+n*(each+4*s.headDim)) <= local {
+		if s.share%n == 0 && int64(keys+rounding+n*each) <= local {
 			return n
 		}
 	}

@@ -4,56 +4,14 @@
 // A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
 #define PART (QUADS + 1)
 
-#define VALUES (QUADS < 8 ? TILE : 256 / QUADS * 4)    // of a tile, that are in local memory at a time: TILE or less, fours
-#define FETCHED ((VALUES * QUADS + GROUP - 1) / GROUP) // quads of them that a work-item loads
-#define SUMS (QUERIES * QUADS)                         // quads of results
-#define OWN ((SUMS + GROUP - 1) / GROUP)               // that a work-item computes
-
-// fetch_values begins to load the tile's values from slot first on. Slots after `last` are not read.
-static inline void fetch_values(RAW *next, const place tile, int first, int last) {
-#pragma unroll
-  for (int j = 0; j < FETCHED; j++) {
-    const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(tile.values, (size_t)min(first + i / QUADS, last) * tile.stride, i % QUADS);
-  }
-}
-
-// keep_values puts what was fetched into local memory.
-static inline void keep_values(const RAW *next, __local float4 *buffer) {
-#pragma unroll
-  for (int j = 0; j < FETCHED; j++) {
-    const int i = get_local_id(0) + j * GROUP;
-    if (i < VALUES * QUADS)
-      buffer[i] = floats_of(next[j], i % QUADS);
-  }
-}
-
-// add_values continues a chain with `count` weighted values. Weights are aligned to four.
-static inline float4 add_values(float4 sum, const __local float *weights, const __local float4 *values, int count) {
-  int j = 0;
-  for (; j + 16 <= count; j += 16) {
-#pragma unroll
-    for (int i = j; i < j + 16; i += 4) {
-      const float4 weight = *(const __local float4 *)(weights + i);
-      sum = fma((float4)(weight.x), values[i * QUADS], sum);
-      sum = fma((float4)(weight.y), values[(i + 1) * QUADS], sum);
-      sum = fma((float4)(weight.z), values[(i + 2) * QUADS], sum);
-      sum = fma((float4)(weight.w), values[(i + 3) * QUADS], sum);
-    }
-  }
-  for (; j < count; j++)
-    sum = fma((float4)(weights[j]), values[j * QUADS], sum);
-  return sum;
-}
-
 // attend lets QUERIES neighbouring query heads of one token attend to the slots of one tile. The grid is tiles × heads/QUERIES
 // × tokens of the runs, of which the first is number `begin`. Tiles that a token does not see cost it nothing. Where no token sees
-// more than one the result goes to out, else parts [tokens, heads, tiles, PART] go to parts. A value is added to by an FMA for
-// each slot that the token sees, in order.
+// more than one the result goes to out, else parts [tokens, heads, tiles, PART] go to parts.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 attend(input q, int q_at, output out, int out_at, __global float4 *parts, int begin, float scale, CACHE_ARGUMENTS, const run_list runs) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
+  VALUE_MEMORY;
   __local float weights[QUERIES * TILE] __attribute__((aligned(16)));
   __local float lanes[QUERIES * LANES_OF_SUM], total[QUERIES];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), at = begin + get_group_id(2);
@@ -65,39 +23,17 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, int be
     return;
   const size_t row = (size_t)(r.row + at - r.first) * heads + first_head; // of the queries, and of the results
   const place cached = tile_of(r, head, kv_heads, tile, CACHE_NAMES);
-  RAW next[FETCHED];
+  fetched_values next;
   float scores[QUERIES], largest[QUERIES];
-  fetch_values(next, cached, 0, last); // which are on their way while the keys are multiplied
+  fetch_values(&next, cached, 0, last); // which are on their way while the keys are multiplied
   score_tile(scores, q + q_at + row * HEAD_DIM, scale, cached, last, buffer, QUERY_NAMES);
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
     total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
-  float4 sums[OWN];
-  for (int i = 0; i < OWN; i++)
-    sums[i] = (float4)(0);
-  for (int first = 0; first < seen; first += VALUES) {
-    keep_values(next, buffer);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    fetch_values(next, cached, first + VALUES, last);
-#pragma unroll
-    for (int i = 0; i < OWN; i++) {
-      const int own = id + i * GROUP;
-      if (own < SUMS)
-        sums[i] = add_values(sums[i], weights + own / QUADS * TILE + first, buffer + own % QUADS, min(VALUES, seen - first));
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
-  for (int i = 0; i < OWN; i++) {
-    const int own = id + i * GROUP, g = own / QUADS;
-    if (own < SUMS) {
-      if (tiles == 1)
-        STORE4(sums[i] / total[g], out + out_at, row * QUADS + own);
-      else
-        parts[(size_t)g * tiles * PART + own % QUADS] = sums[i];
-    }
-  }
+  const sums_at sums = tiles == 1 ? (sums_at){(__global float4 *)(out + out_at) + row * QUADS, QUADS, 1} : (sums_at){parts, (size_t)tiles * PART, 0};
+  add_values(&next, cached, seen, weights, total, buffer, sums, VALUE_NAMES);
   if (tiles > 1 && id == 0)
     for (int g = 0; g < QUERIES; g++)
       parts[(size_t)g * tiles * PART + QUADS] = (float4)(largest[g], total[g], 0, 0);
