@@ -142,6 +142,9 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 		if strings.HasPrefix(format, "q") {
 			p.files = "common exact norm formats dot activations blocks product team_blocks " + kernel
 			p.options += t.dot
+			if kernel == "norm_store" {
+				p.files = strings.Replace(p.files, "formats", "pages store formats", 1)
+			}
 		}
 		t.programs[key] = p
 	}
