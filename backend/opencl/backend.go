@@ -67,6 +67,7 @@ type Backend struct {
 	pending  int      // kernels enqueued since the last flush
 	tuning   tuning
 	waiting  waitingProduct
+	fresh    freshlyRounded // mem is nil where the latest command has left nothing
 }
 
 // New opens a device.
@@ -94,7 +95,10 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	}
 	b.composed = backend.Composed(b)
 	b.memory.backend = b
-	context.Before = b.settle
+	context.Before = func() error {
+		b.fresh.mem = nil
+		return b.settle()
+	}
 	b.slabs = map[pageShape]*slabs{}
 	b.programs.init(device, context, o)
 	b.tuning.init(device, &b.programs.cache)
@@ -183,6 +187,7 @@ const flushEvery = 16
 
 // enqueued counts what was enqueued and passes an error of it on.
 func (b *Backend) enqueued(what string, err error) error {
+	b.fresh.mem = nil
 	if err != nil {
 		return b.fail(what, err)
 	}

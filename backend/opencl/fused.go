@@ -229,7 +229,7 @@ func (b *Backend) normSwiGLU(by teams, x, gain, normed operand, eps float32, t *
 	shape := productShape{kernel: "norm_swiglu", format: t.w[0].format.name, n: n, k: k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
-		size = b.tune(shape, b.tuning.try, func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
+		size = b.tune(shape, rounding32(b.tuning.try, &t.w[0]), func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
 	}
 	return b.swiGLU(size, x, gain, eps, t, n, m, k)
 }
@@ -241,8 +241,22 @@ func (b *Backend) swiGLU(size teams, x, gain operand, eps float32, t *terms, n, 
 		return err
 	}
 	t.weights(kernel, 2)
+	a := activations{m: m, k: n}
+	rounds := size.rounds(t.w[0].lanes) && n%roundedBlock == 0
+	if rounds {
+		err = b.place(&a, roundedBlock)
+	} else {
+		a.mem = t.out[0].mem // some buffer, which is not written to for this
+	}
+	if err != nil {
+		return err
+	}
 	t.w[0].dims(kernel, k)
 	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
-	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4))
-	return b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.Group, 1, 1}))
+	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4)).Mem(a.mem).Int(a.stepsAt / 4).Int(a.sumsAt / 2)
+	err = b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.Group, 1, 1}))
+	if err == nil && rounds {
+		b.fresh = freshlyRounded{t.out[0], a}
+	}
+	return err
 }
