@@ -155,6 +155,7 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.closed = true
+	b.waiting = waitingProduct{} // which nobody sees any more
 	err := b.context.Finish()
 	if err == nil { // else the device may still be reading there
 		b.staging.release()

@@ -122,7 +122,7 @@ func (b *Backend) normMultiplyBy(by teams, x, gain, normed operand, eps float32,
 		if err := b.settle(); err != nil {
 			return err
 		}
-		b.waiting = p
+		b.waiting, b.fresh.mem = p, nil
 		return nil
 	}
 	return b.normMatvec(size, x, gain, eps, t, m, k)
