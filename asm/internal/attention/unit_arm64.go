@@ -20,6 +20,7 @@ var NEON = Unit{
 		{quant.F32, valueKernels{valuesF32NEONx4, valuesF32NEONx1}},
 		{quant.BF16, valueKernels{valuesBF16NEONx4, valuesBF16NEONx1}},
 	},
+	integerKernels: integersNEON,
 }
 
 // kernels is the assembly of this architecture that adds weighted values, for each float format.
