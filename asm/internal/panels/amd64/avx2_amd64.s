@@ -4,688 +4,670 @@
 
 #include "textflag.h"
 
-// func q4_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0AVX2x8(SB), $256-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	VMOVUPS      Y0, 128(SP)
-	VMOVUPS      Y0, 160(SP)
-	VMOVUPS      Y0, 192(SP)
-	VMOVUPS      Y0, 224(SP)
+TEXT ·q4_0ManyAVX2(SB), $21568-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Y12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	MOVL         $0x08080808, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000280, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 320(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 448(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 576(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 608(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000280, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VPBROADCASTD (SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y8
-	VMOVUPS      Y8, 128(SP)
-	VPBROADCASTD (SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y8
-	VMOVUPS      Y8, 160(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y8
-	VMOVUPS      Y8, 224(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      160(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      224(SP), Y0
-	VMOVUPS      Y0, (SI)
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VPMADDUBSW  (AX), Y0, Y8
+	VPMADDUBSW  32(AX), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(AX), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(AX), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(AX), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  160(AX), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  192(AX), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  224(AX), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y12, Y8, Y8
+	VPADDD      256(AX), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPMADDUBSW  320(AX), Y0, Y10
+	VPMADDUBSW  352(AX), Y1, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  384(AX), Y2, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  416(AX), Y3, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  448(AX), Y4, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  480(AX), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  512(AX), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  544(AX), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      576(AX), Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      608(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000280, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0AVX2x4(SB), $128-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
+TEXT ·q4_0FewAVX2(SB), $20872-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 256(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         320(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VPSLLD       $0x03, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPSUBD       Y0, Y1, Y0
+	VMOVDQU      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	MOVL         $0x00010001, R13
-	VMOVD        R13, X12
-	VPBROADCASTD X12, Y12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-
-block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VPBROADCASTD (SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	VZEROUPPER
-	RET
-
-// func q4_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0AVX2x2(SB), $64-80
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	MOVL         $0x00010001, R13
-	VMOVD        R13, X12
-	VPBROADCASTD X12, Y12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 320(R12), SI
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	VMOVDQU     256(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VCVTPH2PS   (R11), Y10
+	VPMADDUBSW  (SI), Y0, Y8
+	VPMADDUBSW  32(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  160(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  192(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  224(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      256(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPMADDUBSW  320(SI), Y0, Y8
+	VPMADDUBSW  352(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  384(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  416(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  448(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  480(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  512(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  544(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      576(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPMADDUBSW  640(SI), Y0, Y8
+	VPMADDUBSW  672(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  704(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  736(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  768(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  800(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  832(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  864(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      896(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPMADDUBSW  960(SI), Y0, Y8
+	VPMADDUBSW  992(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1024(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1056(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1088(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1120(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1152(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1184(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      1216(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPMADDUBSW  1280(SI), Y0, Y8
+	VPMADDUBSW  1312(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1344(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1376(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1408(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1440(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1472(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1504(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      1536(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPMADDUBSW  1600(SI), Y0, Y8
+	VPMADDUBSW  1632(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1664(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1696(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1728(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1760(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1792(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1824(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      1856(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPMADDUBSW  1920(SI), Y0, Y8
+	VPMADDUBSW  1952(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1984(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2016(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2048(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2080(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2112(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2144(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      2176(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPMADDUBSW  2240(SI), Y0, Y8
+	VPMADDUBSW  2272(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2304(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2336(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2368(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2400(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2432(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2464(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VPADDD      2496(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET
 
@@ -1235,744 +1217,709 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1AVX2x8(SB), $256-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	VMOVUPS      Y0, 128(SP)
-	VMOVUPS      Y0, 160(SP)
-	VMOVUPS      Y0, 192(SP)
-	VMOVUPS      Y0, 224(SP)
+TEXT ·q4_1ManyAVX2(SB), $12352-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Y12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	MOVL         $0x08080808, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x000002c0, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VCVTPH2PS    32(R11), Y0
+	VMOVUPS      Y0, 320(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 448(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 576(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 608(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 640(DI)
+	VCVTPH2PS    48(R11), Y0
+	VMOVUPS      Y0, 672(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x40, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x000002c0, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	MOVQ    sums+56(FP), R9
+	LEAQ    1024(R12), AX
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VPBROADCASTD (SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*2), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y8
-	VMOVUPS      Y8, 128(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y8
-	VMOVUPS      Y8, 128(SP)
-	VPBROADCASTD (SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y8
-	VMOVUPS      Y8, 160(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*2), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y8
-	VMOVUPS      Y8, 160(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y8
-	VMOVUPS      Y8, 224(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y8
-	VMOVUPS      Y8, 224(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x40, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      160(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      224(SP), Y0
-	VMOVUPS      Y0, (SI)
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	VPBROADCASTD (R9), Y14
+	VCVTDQ2PS    Y14, Y15
+	VPSLLD       $0x03, Y14, Y14
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VPMADDUBSW  (AX), Y0, Y8
+	VPMADDUBSW  32(AX), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(AX), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(AX), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(AX), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  160(AX), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  192(AX), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  224(AX), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y12, Y8, Y8
+	VPADDD      256(AX), Y8, Y8
+	VPADDD      Y14, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMULPS      320(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPMADDUBSW  352(AX), Y0, Y10
+	VPMADDUBSW  384(AX), Y1, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  416(AX), Y2, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  448(AX), Y3, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  480(AX), Y4, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  512(AX), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  544(AX), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  576(AX), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      608(AX), Y10, Y10
+	VPADDD      Y14, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      640(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMULPS      672(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x000002c0, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	ADDQ        $0x04, R9
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        DX, sums+56(FP)
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1AVX2x4(SB), $128-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
+TEXT ·q4_1FewAVX2(SB), $20872-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 256(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         320(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	MOVL         $0x00010001, R13
-	VMOVD        R13, X12
-	VPBROADCASTD X12, Y12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-
-block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VPBROADCASTD (SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*2), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x40, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	VZEROUPPER
-	RET
-
-// func q4_1AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1AVX2x2(SB), $64-80
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	MOVL         $0x00010001, R13
-	VMOVD        R13, X12
-	VPBROADCASTD X12, Y12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VMOVUPS Y8, 96(R12)
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 96(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 320(R12), SI
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y0, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y8, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x40, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	VMOVDQU     256(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VCVTPH2PS   (R11), Y10
+	VCVTPH2PS   32(R11), Y12
+	VPMADDUBSW  (SI), Y0, Y8
+	VPMADDUBSW  32(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  160(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  192(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  224(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVUPS     256(SI), Y8
+	VMULPS      288(SI), Y12, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPMADDUBSW  320(SI), Y0, Y8
+	VPMADDUBSW  352(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  384(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  416(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  448(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  480(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  512(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  544(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	VMOVUPS     576(SI), Y8
+	VMULPS      608(SI), Y12, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPMADDUBSW  640(SI), Y0, Y8
+	VPMADDUBSW  672(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  704(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  736(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  768(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  800(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  832(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  864(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	VMOVUPS     896(SI), Y8
+	VMULPS      928(SI), Y12, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPMADDUBSW  960(SI), Y0, Y8
+	VPMADDUBSW  992(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1024(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1056(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1088(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1120(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1152(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1184(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	VMOVUPS     1216(SI), Y8
+	VMULPS      1248(SI), Y12, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPMADDUBSW  1280(SI), Y0, Y8
+	VPMADDUBSW  1312(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1344(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1376(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1408(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1440(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1472(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1504(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	VMOVUPS     1536(SI), Y8
+	VMULPS      1568(SI), Y12, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPMADDUBSW  1600(SI), Y0, Y8
+	VPMADDUBSW  1632(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1664(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1696(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1728(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1760(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1792(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1824(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	VMOVUPS     1856(SI), Y8
+	VMULPS      1888(SI), Y12, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPMADDUBSW  1920(SI), Y0, Y8
+	VPMADDUBSW  1952(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1984(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2016(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2048(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2080(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2112(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2144(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	VMOVUPS     2176(SI), Y8
+	VMULPS      2208(SI), Y12, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPMADDUBSW  2240(SI), Y0, Y8
+	VPMADDUBSW  2272(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2304(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2336(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2368(SI), Y4, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2400(SI), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2432(SI), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2464(SI), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	VMOVUPS     2496(SI), Y8
+	VMULPS      2528(SI), Y12, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x40, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS 96(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET
 
@@ -2557,844 +2504,910 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0AVX2x8(SB), $256-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	VMOVUPS      Y0, 128(SP)
-	VMOVUPS      Y0, 160(SP)
-	VMOVUPS      Y0, 192(SP)
-	VMOVUPS      Y0, 224(SP)
+TEXT ·q8_0ManyAVX2(SB), $19520-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Y12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	MOVL         $0x08080808, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000480, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000200, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   320(R10)(R9*1)
+	PREFETCHT1   384(R10)(R9*1)
+	PREFETCHT1   448(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     (R10), Y0, Y0
+	VPABSB       (R10), Y1
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      Y1, 256(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     64(R10), Y0, Y0
+	VPABSB       64(R10), Y1
+	VMOVDQU      Y0, 32(DI)
+	VMOVDQU      Y1, 288(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     128(R10), Y0, Y0
+	VPABSB       128(R10), Y1
+	VMOVDQU      Y0, 64(DI)
+	VMOVDQU      Y1, 320(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     192(R10), Y0, Y0
+	VPABSB       192(R10), Y1
+	VMOVDQU      Y0, 96(DI)
+	VMOVDQU      Y1, 352(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     256(R10), Y0, Y0
+	VPABSB       256(R10), Y1
+	VMOVDQU      Y0, 128(DI)
+	VMOVDQU      Y1, 384(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     320(R10), Y0, Y0
+	VPABSB       320(R10), Y1
+	VMOVDQU      Y0, 160(DI)
+	VMOVDQU      Y1, 416(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     384(R10), Y0, Y0
+	VPABSB       384(R10), Y1
+	VMOVDQU      Y0, 192(DI)
+	VMOVDQU      Y1, 448(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     448(R10), Y0, Y0
+	VPABSB       448(R10), Y1
+	VMOVDQU      Y0, 224(DI)
+	VMOVDQU      Y1, 480(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VMOVDQU      Y2, 512(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 544(DI)
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     32(R10), Y0, Y0
+	VPABSB       32(R10), Y1
+	VMOVDQU      Y0, 576(DI)
+	VMOVDQU      Y1, 832(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     96(R10), Y0, Y0
+	VPABSB       96(R10), Y1
+	VMOVDQU      Y0, 608(DI)
+	VMOVDQU      Y1, 864(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     160(R10), Y0, Y0
+	VPABSB       160(R10), Y1
+	VMOVDQU      Y0, 640(DI)
+	VMOVDQU      Y1, 896(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     224(R10), Y0, Y0
+	VPABSB       224(R10), Y1
+	VMOVDQU      Y0, 672(DI)
+	VMOVDQU      Y1, 928(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     288(R10), Y0, Y0
+	VPABSB       288(R10), Y1
+	VMOVDQU      Y0, 704(DI)
+	VMOVDQU      Y1, 960(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     352(R10), Y0, Y0
+	VPABSB       352(R10), Y1
+	VMOVDQU      Y0, 736(DI)
+	VMOVDQU      Y1, 992(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     416(R10), Y0, Y0
+	VPABSB       416(R10), Y1
+	VMOVDQU      Y0, 768(DI)
+	VMOVDQU      Y1, 1024(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     480(R10), Y0, Y0
+	VPABSB       480(R10), Y1
+	VMOVDQU      Y0, 800(DI)
+	VMOVDQU      Y1, 1056(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VMOVDQU      Y2, 1088(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 1120(DI)
+	ADDQ         $0x00000200, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000480, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VMOVDQU (DI), Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	VPABSB       (AX), Y0
-	VPABSB       64(AX), Y1
-	VPABSB       128(AX), Y2
-	VPABSB       192(AX), Y3
-	VPABSB       256(AX), Y4
-	VPABSB       320(AX), Y5
-	VPABSB       384(AX), Y6
-	VPABSB       448(AX), Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VPBROADCASTD (SI)(R8*2), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VPBROADCASTD (SI)(R8*1), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y8
-	VMOVUPS      Y8, 128(SP)
-	VPBROADCASTD (SI)(R8*2), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y8
-	VMOVUPS      Y8, 160(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VPBROADCASTD (SI)(R8*1), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y8
-	VMOVUPS      Y8, 224(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      160(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      224(SP), Y0
-	VMOVUPS      Y0, (SI)
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU     512(AX), Y8
+	VPXOR       (AX), Y0, Y9
+	VMOVDQU     256(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       32(AX), Y1, Y9
+	VMOVDQU     288(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       64(AX), Y2, Y9
+	VMOVDQU     320(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       96(AX), Y3, Y9
+	VMOVDQU     352(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       128(AX), Y4, Y9
+	VMOVDQU     384(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       160(AX), Y5, Y9
+	VMOVDQU     416(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       192(AX), Y6, Y9
+	VMOVDQU     448(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       224(AX), Y7, Y9
+	VMOVDQU     480(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      544(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VMOVDQU     1088(AX), Y10
+	VPXOR       576(AX), Y0, Y9
+	VMOVDQU     832(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       608(AX), Y1, Y9
+	VMOVDQU     864(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       640(AX), Y2, Y9
+	VMOVDQU     896(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       672(AX), Y3, Y9
+	VMOVDQU     928(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       704(AX), Y4, Y9
+	VMOVDQU     960(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       736(AX), Y5, Y9
+	VMOVDQU     992(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       768(AX), Y6, Y9
+	VMOVDQU     1024(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       800(AX), Y7, Y9
+	VMOVDQU     1056(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      1120(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000480, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0AVX2x4(SB), $128-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
+TEXT ·q8_0FewAVX2(SB), $20872-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 256(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         320(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	MOVL         $0x00010001, R13
-	VMOVD        R13, X12
-	VPBROADCASTD X12, Y12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-
-block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	VPABSB       (AX), Y0
-	VPABSB       64(AX), Y1
-	VPABSB       128(AX), Y2
-	VPABSB       192(AX), Y3
-	VPABSB       256(AX), Y4
-	VPABSB       320(AX), Y5
-	VPABSB       384(AX), Y6
-	VPABSB       448(AX), Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VPBROADCASTD (SI)(R8*2), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*2), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*2), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*2), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*2), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*2), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*2), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*2), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPBROADCASTD (SI), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	VZEROUPPER
-	RET
-
-// func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0AVX2x2(SB), $64-80
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	MOVL         $0x00010001, R13
-	VMOVD        R13, X12
-	VPBROADCASTD X12, Y12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 320(R12), SI
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	VPABSB       (AX), Y0
-	VPABSB       64(AX), Y1
-	VPABSB       128(AX), Y2
-	VPABSB       192(AX), Y3
-	VPABSB       256(AX), Y4
-	VPABSB       320(AX), Y5
-	VPABSB       384(AX), Y6
-	VPABSB       448(AX), Y7
-	VCVTPH2PS    (BX), Y11
-	VPBROADCASTD (SI), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (SI)(R8*1), Y8
-	VPSIGNB      (AX), Y8, Y8
-	VPMADDUBSW   Y8, Y0, Y8
-	VPMADDWD     Y12, Y8, Y8
-	VPBROADCASTD 4(SI)(R8*1), Y9
-	VPSIGNB      64(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y1, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 8(SI)(R8*1), Y9
-	VPSIGNB      128(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y2, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 12(SI)(R8*1), Y9
-	VPSIGNB      192(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y3, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 16(SI)(R8*1), Y9
-	VPSIGNB      256(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y4, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 20(SI)(R8*1), Y9
-	VPSIGNB      320(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y5, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 24(SI)(R8*1), Y9
-	VPSIGNB      384(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VPBROADCASTD 28(SI)(R8*1), Y9
-	VPSIGNB      448(AX), Y9, Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPMADDWD     Y12, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  128(R10)(R9*1)
+	PREFETCHT0  192(R10)(R9*1)
+	VPABSB      (R10), Y0
+	VPABSB      64(R10), Y1
+	VPABSB      128(R10), Y2
+	VPABSB      192(R10), Y3
+	VPABSB      256(R10), Y4
+	VPABSB      320(R10), Y5
+	VPABSB      384(R10), Y6
+	VPABSB      448(R10), Y7
+	VCVTPH2PS   (R11), Y10
+	VMOVDQU     (SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     32(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     64(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     96(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     128(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     160(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     192(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     224(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVDQU     320(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     352(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     384(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     416(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     448(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     480(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     512(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     544(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VMOVDQU     640(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     672(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     704(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     736(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     768(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     800(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     832(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     864(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VMOVDQU     960(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     992(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1024(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1056(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1088(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1120(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1152(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1184(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VMOVDQU     1280(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1312(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1344(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1376(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1408(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1440(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1472(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1504(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VMOVDQU     1600(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1632(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1664(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1696(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1728(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1760(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1792(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1824(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VMOVDQU     1920(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1952(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1984(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2016(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2048(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2080(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2112(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2144(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VMOVDQU     2240(SI), Y8
+	VPSIGNB     (R10), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2272(SI), Y9
+	VPSIGNB     64(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2304(SI), Y9
+	VPSIGNB     128(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2336(SI), Y9
+	VPSIGNB     192(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2368(SI), Y9
+	VPSIGNB     256(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2400(SI), Y9
+	VPSIGNB     320(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2432(SI), Y9
+	VPSIGNB     384(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2464(SI), Y9
+	VPSIGNB     448(R10), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+
+tokensDone:
+	ADDQ    $0x00000200, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x000000e0, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET
 
