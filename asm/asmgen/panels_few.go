@@ -12,15 +12,21 @@ import (
 // on AMD's processors takes a vector pipe, is made once for all panels of the call. How many tokens there are is known only when a
 // kernel runs: it leaves the tokens' instructions behind the last one.
 //
-// Cycles for a token's block of eight rows as llvm-mca models them (LLVM 14, all memory in the first-level cache) on znver3, and in
-// brackets those of the tiles that were here before: for 2 tokens 8.7 (11.1), for 4 7.7 (9.9), for 3, 5, 6 and 7, which those cut into
-// two or three tiles, 8.7 (11.8), 7.6 (10.5), 7.4 (10.3), 7.2 (10.5). Writing the activations takes another 10 for each token's block
-// and call: with 8 panels 0.6. Tried, and no faster: two chains of sums, or a tree.
+// Cycles for a token's block of eight rows as llvm-mca models them for znver3 (LLVM 14, all memory in the first-level cache), and in
+// brackets those of the tiles that were here before, which cut three tokens into two and one:
+//
+//	tokens  2           3           4           5           6           7           8          12
+//	Q4_0    8.7 (11.1)  8.7 (11.5)  7.7 (9.8)   7.5 (10.4)  7.4 (10.3)  7.0 (10.6)  6.9 (9.0)  6.7 (9.3)
+//	Q8_0   10.8 (14.0) 10.7 (14.4) 10.2 (12.7)  9.7 (13.2)  9.8 (13.2)  9.8 (13.4)  9.8 (12.0) 9.6 (12.3)
+//
+// Writing the activations takes 10 cycles for each token's block and call: with 8 panels 0.6 for eight rows, with 2 panels 2.5, as much
+// as is won. Sapphire Rapids, 8 panels, weights from memory: with AVX2 1.0 to 1.5 times as fast, with AVX-VNNI 1.1 to 1.5 times. Tried,
+// and no faster on the model: two chains of sums, or a tree; more sums in registers than four.
 
 // fewTokens is how many tokens a call takes at most. fewTokenBlocks is how many blocks of tokens it writes to its stack: what leaves
 // room for weights in a first-level cache of 32 KB.
 const (
-	fewTokens      = 8
+	fewTokens      = 12
 	fewTokenBlocks = 64
 )
 

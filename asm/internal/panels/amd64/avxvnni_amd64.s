@@ -321,13 +321,13 @@ panel:
 
 // func q4_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0FewAVXVNNI(SB), $20872-104
+TEXT ·q4_0FewAVXVNNI(SB), $21000-104
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
-	VMOVDQU      Y8, 256(R12)
+	VMOVDQU      Y8, 384(R12)
 	MOVQ         q+40(FP), AX
 	MOVQ         d+48(FP), BX
 	MOVQ         sums+56(FP), R9
@@ -336,7 +336,7 @@ TEXT ·q4_0FewAVXVNNI(SB), $20872-104
 	MOVQ         blocks+32(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
-	LEAQ         320(R12), DI
+	LEAQ         448(R12), DI
 
 token:
 	XORL R10, R10
@@ -411,6 +411,10 @@ rows:
 	VMOVUPS Y8, 160(R12)
 	VMOVUPS Y8, 192(R12)
 	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
 	JMP     begun
 
 goOn:
@@ -446,17 +450,37 @@ goOn:
 	VMOVUPS (R10), Y8
 	VMOVUPS Y8, 224(R12)
 	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
 
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ blocks+32(FP), CX
-	LEAQ 320(R12), SI
+	LEAQ 448(R12), SI
 
 block:
 	PREFETCHT0 (R10)(R9*1)
 	PREFETCHT0 64(R10)(R9*1)
-	VMOVDQU    256(R12), Y8
+	VMOVDQU    384(R12), Y8
 	VMOVDQU    (R10), Y0
 	VPSRLW     $0x04, Y0, Y4
 	VPAND      Y8, Y0, Y0
@@ -841,6 +865,194 @@ block:
 	VMULPS      2528(SI), Y10, Y9
 	VFMADD213PS 224(R12), Y9, Y8
 	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2816(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     3136(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3456(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3776(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
 
 tokensDone:
 	ADDQ    $0x00000100, R10
@@ -878,6 +1090,26 @@ tokensDone:
 	CMPQ    DX, $0x07
 	JEQ     stored
 	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
 	VMOVUPS Y8, (R10)
 	ADDQ    R8, R10
 
@@ -1031,6 +1263,7 @@ block:
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
 	PREFETCHT0   2240(AX)
+	PREFETCHT0   256(BX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1167,6 +1400,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*1)
 	PREFETCHT0   2176(AX)(R8*1)
 	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   256(BX)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1303,6 +1537,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*2)
 	PREFETCHT0   2176(AX)(R8*2)
 	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   256(BX)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1439,6 +1674,7 @@ block:
 	PREFETCHT0   2112(AX)(R9*1)
 	PREFETCHT0   2176(AX)(R9*1)
 	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   256(BX)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1931,13 +2167,13 @@ panel:
 
 // func q4_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1FewAVXVNNI(SB), $20872-104
+TEXT ·q4_1FewAVXVNNI(SB), $21000-104
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
-	VMOVDQU      Y8, 256(R12)
+	VMOVDQU      Y8, 384(R12)
 	MOVQ         q+40(FP), AX
 	MOVQ         d+48(FP), BX
 	MOVQ         sums+56(FP), R9
@@ -1946,7 +2182,7 @@ TEXT ·q4_1FewAVXVNNI(SB), $20872-104
 	MOVQ         blocks+32(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
-	LEAQ         320(R12), DI
+	LEAQ         448(R12), DI
 
 token:
 	XORL R10, R10
@@ -2019,6 +2255,10 @@ rows:
 	VMOVUPS Y8, 160(R12)
 	VMOVUPS Y8, 192(R12)
 	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
 	JMP     begun
 
 goOn:
@@ -2055,17 +2295,37 @@ goOn:
 	VMOVUPS (R10), Y8
 	VMOVUPS Y8, 224(R12)
 	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
 
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ blocks+32(FP), CX
-	LEAQ 320(R12), SI
+	LEAQ 448(R12), SI
 
 block:
 	PREFETCHT0 (R10)(R9*1)
 	PREFETCHT0 64(R10)(R9*1)
-	VMOVDQU    256(R12), Y8
+	VMOVDQU    384(R12), Y8
 	VMOVDQU    (R10), Y0
 	VPSRLW     $0x04, Y0, Y4
 	VPAND      Y8, Y0, Y0
@@ -2480,6 +2740,210 @@ block:
 	VMULPS      2528(SI), Y11, Y9
 	VFMADD213PS 224(R12), Y9, Y8
 	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	VMOVUPS     2816(SI), Y8
+	VMULPS      2848(SI), Y11, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	VMOVUPS     3136(SI), Y8
+	VMULPS      3168(SI), Y11, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	VMOVUPS     3456(SI), Y8
+	VMULPS      3488(SI), Y11, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+	VMOVUPS     3776(SI), Y8
+	VMULPS      3808(SI), Y11, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
 
 tokensDone:
 	ADDQ    $0x00000100, R10
@@ -2518,6 +2982,26 @@ tokensDone:
 	CMPQ    DX, $0x07
 	JEQ     stored
 	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
 	VMOVUPS Y8, (R10)
 	ADDQ    R8, R10
 
@@ -2674,6 +3158,7 @@ block:
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
 	PREFETCHT0   2240(AX)
+	PREFETCHT0   512(BX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2818,6 +3303,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*1)
 	PREFETCHT0   2176(AX)(R8*1)
 	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   512(BX)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2962,6 +3448,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*2)
 	PREFETCHT0   2176(AX)(R8*2)
 	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   512(BX)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3106,6 +3593,7 @@ block:
 	PREFETCHT0   2112(AX)(R9*1)
 	PREFETCHT0   2176(AX)(R9*1)
 	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   512(BX)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3576,13 +4064,13 @@ panel:
 
 // func q8_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0FewAVXVNNI(SB), $20872-104
+TEXT ·q8_0FewAVXVNNI(SB), $21000-104
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
-	VMOVDQU      Y8, 256(R12)
+	VMOVDQU      Y8, 384(R12)
 	MOVQ         q+40(FP), AX
 	MOVQ         d+48(FP), BX
 	MOVQ         sums+56(FP), R9
@@ -3591,7 +4079,7 @@ TEXT ·q8_0FewAVXVNNI(SB), $20872-104
 	MOVQ         blocks+32(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
-	LEAQ         320(R12), DI
+	LEAQ         448(R12), DI
 
 token:
 	XORL R10, R10
@@ -3666,6 +4154,10 @@ rows:
 	VMOVUPS Y8, 160(R12)
 	VMOVUPS Y8, 192(R12)
 	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
 	JMP     begun
 
 goOn:
@@ -3701,12 +4193,32 @@ goOn:
 	VMOVUPS (R10), Y8
 	VMOVUPS Y8, 224(R12)
 	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
 
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ blocks+32(FP), CX
-	LEAQ 320(R12), SI
+	LEAQ 448(R12), SI
 
 block:
 	PREFETCHT0 (R10)(R9*1)
@@ -4092,6 +4604,194 @@ block:
 	VMULPS      2528(SI), Y10, Y9
 	VFMADD213PS 224(R12), Y9, Y8
 	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2816(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     3136(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3456(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3776(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
 
 tokensDone:
 	ADDQ    $0x00000200, R10
@@ -4129,6 +4829,26 @@ tokensDone:
 	CMPQ    DX, $0x07
 	JEQ     stored
 	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
 	VMOVUPS Y8, (R10)
 	ADDQ    R8, R10
 
@@ -4288,6 +5008,7 @@ block:
 	PREFETCHT0   2368(AX)
 	PREFETCHT0   2432(AX)
 	PREFETCHT0   2496(AX)
+	PREFETCHT0   128(BX)
 	VPXOR        (AX), Y14, Y0
 	VPXOR        64(AX), Y14, Y1
 	VPXOR        128(AX), Y14, Y2
@@ -4412,6 +5133,7 @@ block:
 	PREFETCHT0   2368(AX)(R8*1)
 	PREFETCHT0   2432(AX)(R8*1)
 	PREFETCHT0   2496(AX)(R8*1)
+	PREFETCHT0   128(BX)(R8*1)
 	VPXOR        (AX)(R8*1), Y14, Y0
 	VPXOR        64(AX)(R8*1), Y14, Y1
 	VPXOR        128(AX)(R8*1), Y14, Y2
@@ -4536,6 +5258,7 @@ block:
 	PREFETCHT0   2368(AX)(R8*2)
 	PREFETCHT0   2432(AX)(R8*2)
 	PREFETCHT0   2496(AX)(R8*2)
+	PREFETCHT0   128(BX)(R8*2)
 	VPXOR        (AX)(R8*2), Y14, Y0
 	VPXOR        64(AX)(R8*2), Y14, Y1
 	VPXOR        128(AX)(R8*2), Y14, Y2
@@ -4660,6 +5383,7 @@ block:
 	PREFETCHT0   2368(AX)(R9*1)
 	PREFETCHT0   2432(AX)(R9*1)
 	PREFETCHT0   2496(AX)(R9*1)
+	PREFETCHT0   128(BX)(R9*1)
 	VPXOR        (AX)(R9*1), Y14, Y0
 	VPXOR        64(AX)(R9*1), Y14, Y1
 	VPXOR        128(AX)(R9*1), Y14, Y2

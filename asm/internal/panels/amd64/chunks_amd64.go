@@ -18,7 +18,7 @@ type chunks struct {
 
 // The limits of calls. Both kinds take some tens of microseconds at most.
 const (
-	fewTokens      = 8
+	fewTokens      = 12
 	fewTokenBlocks = 64
 	fewBlocks      = 16 // more would leave no room for weights in the first-level cache
 	fewPanels      = 64
