@@ -3,22 +3,25 @@ package asm
 import (
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// Kernels is the set of kernels of one tier of processors. Every method has the meaning, and gives the bits, of its portable
-// form; slices must have the lengths that the method's comment says, which the callers have checked. A set never changes, and
-// may be used by any number of goroutines.
+// Kernels is the set of kernels of one tier of processors. Every method that computes something has the meaning, and gives the
+// bits, of its portable form; slices must have the lengths that the method's comment says, which the callers have checked. A set
+// never changes, and may be used by any number of goroutines.
 type Kernels struct {
 	tier       string
 	vectors    vectors.Kernels
 	quantize   func(f quant.Format, dst []byte, src []float32)
 	dequantize func(f quant.Format, dst []float32, src []byte)
-	attend     func(t *AttentionTile)
+	pages      Pages
 	merge      func(dst, src *Partial)
 	panels     []*Panels
+	integers   limits.Chain
+	floats     limits.Chain
 }
 
 // portable is the tier in portable Go.
@@ -27,8 +30,10 @@ var portable = Kernels{
 	vectors:    vectors.Portable(),
 	quantize:   convert.Quantize,
 	dequantize: convert.Dequantize,
-	attend:     attention.Attend,
+	pages:      attention.InRows{},
 	merge:      attention.Merge,
+	integers:   limits.IntegersPortable,
+	floats:     limits.FloatsPortable,
 }
 
 // Portable returns the kernels in portable Go: the reference for all others.
@@ -68,8 +73,8 @@ func (k *Kernels) Quantize(f quant.Format, dst []byte, src []float32) { k.quanti
 // Dequantize reads src, whole blocks, into dst: see quant.Format.Dequantize.
 func (k *Kernels) Dequantize(f quant.Format, dst []float32, src []byte) { k.dequantize(f, dst, src) }
 
-// Attend computes the attention of some query rows to one tile of keys.
-func (k *Kernels) Attend(t *AttentionTile) { k.attend(t) }
+// Pages returns how the tier keeps keys and values in pages, and attends to them.
+func (k *Kernels) Pages() Pages { return k.pages }
 
 // Merge joins the result of the next tile to that of the tiles before.
 func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
@@ -77,22 +82,41 @@ func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
 func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
 
+// MultiplyIntegers multiplies and adds 8-bit integers for some ten microseconds, by the instructions with which the tier's products
+// do, and returns how many multiply-adds it did: always the same number. Nothing is loaded, converted or stored meanwhile, and
+// the result is thrown away: the time it takes tells what the processor can do at most.
+func (k *Kernels) MultiplyIntegers() (macs int) { return k.integers.Run() }
+
+// MultiplyFloats is MultiplyIntegers for fused multiply-adds of float32.
+func (k *Kernels) MultiplyFloats() (macs int) { return k.floats.Run() }
+
 // The data that the kernels work on, and its sizes. The comments repeat the fields and methods, which documentation tools do not
 // show for types of internal packages.
 type (
+	// Pages is how keys and values of TileKeys slots lie in the halves of a page, and the kernels that attend to them. Its methods:
+	//
+	//	Store(side Side, f quant.Format, headDim int, half []byte, first int, rows []byte) // writes slots from the first on
+	//	Load(side Side, f quant.Format, headDim int, rows, half []byte, first int)         // reads them
+	//	Attend(t *AttentionTile)                                                          // computes a tile
+	//
+	// Goroutines may store to a half at the same time if no two store to the same SharedSlots slots.
+	Pages = attention.Pages
+	// PageSide is a half of a page: PageKeys or PageValues.
+	PageSide = attention.Side
 	// AttentionTile is the attention of some query rows to the slots of one tile, at most TileKeys, for one KV head. Its fields:
 	//
-	//	Format  quant.Format      // of keys and values
-	//	K, V    []byte            // slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:]; V nil: weights only
-	//	Stride  int               // bytes from one slot to the next
-	//	HeadDim int               // elements of a key
-	//	Queries *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
-	//	Visible []int             // row r sees the first Visible[r] slots
-	//	Results []Partial         // one for each row: written
-	//	Next    []byte            // keys of the tile that comes next: a hint, or nil
-	//	Scores  []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written
-	//	Value   []float32         // scratch [HeadDim]
-	//	Panel   []float32         // scratch [PanelKeys·HeadDim]
+	//	Format       quant.Format      // of keys and values
+	//	Keys, Values []byte            // the halves of a page; Values nil: weights only
+	//	HeadDim      int               // elements of a key
+	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
+	//	Visible      []int             // row r sees the first Visible[r] slots
+	//	Results      []Partial         // one for each row: written
+	//	Out          []float32         // [rows, HeadDim]: Results[r].Out is row r of it
+	//	Scores       []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written
+	//	Weights      *quant.Activation // scratch: room for [rows, TileKeys] in the form Int8x32
+	//	Wide         []float32         // scratch [WideSlots, HeadDim]
+	//
+	// Release() forgets the keys and values.
 	AttentionTile = attention.Tile
 	// Partial is a row's attention to some of the slots. Finish(dst) divides Out by Sum and writes it to dst [HeadDim]. Its
 	// fields:
@@ -104,6 +128,7 @@ type (
 	// as many bytes as the format has for them. It has no fields for users. Its methods:
 	//
 	//	Pack(dst, src []byte, rowBytes, k int)        // writes one panel of PanelRows rows of k elements, one every rowBytes bytes
+	//	Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch []byte) bool // is Pack for rows of floats, if it returns true
 	//	Unpack(dst []float32, panel []byte, r, k int) // writes row r of a panel as floats
 	//	Multiply(product *PanelProduct)               // computes a product
 	Panels = panels.Panels
@@ -118,6 +143,10 @@ type (
 	//	Acts   *quant.Activation // its K is the rows' length
 	//	Out    []float32
 	//	Stride int               // elements of Out from one row of the activation to the next
+	//
+	//	Unscaled bool // the panels, of Q8_0 or Q4_0 and rows of at most 128 elements, are quants without scales, which are 1
+	//
+	// PanelBytes(layout) and Planes(layout, i) are for kernels.
 	PanelProduct = panels.Product
 )
 
@@ -126,10 +155,18 @@ const (
 	Lanes = vectors.Lanes
 	// TileKeys is the number of cache slots of one tile of attention.
 	TileKeys = attention.TileKeys
-	// PanelKeys is how many keys an AttentionTile's Panel has room for.
-	PanelKeys = attention.PanelKeys
+	// WideSlots is how many values an AttentionTile's Wide has room for.
+	WideSlots = attention.WideSlots
+	// SharedSlots is how many neighbouring slots of a page may share bytes.
+	SharedSlots = attention.SharedSlots
+	// PageKeys is the half of a page with the keys.
+	PageKeys = attention.Keys
+	// PageValues is the half of a page with the values.
+	PageValues = attention.Values
 	// PanelRows is how many rows of weights a panel interleaves.
 	PanelRows = panels.Rows
+	// PanelScratch is the bytes that Panels.Quantize works in.
+	PanelScratch = panels.ScratchBytes
 )
 
 // QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.

@@ -60,6 +60,7 @@ func TestAliasesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	aliases := map[string]reflect.Type{
+		"Pages": reflect.TypeFor[asm.Pages](), "PageSide": reflect.TypeFor[asm.PageSide](),
 		"AttentionTile": reflect.TypeFor[asm.AttentionTile](), "Partial": reflect.TypeFor[asm.Partial](),
 		"Panels": reflect.TypeFor[asm.Panels](), "PanelProduct": reflect.TypeFor[asm.PanelProduct](),
 	}
@@ -76,10 +77,15 @@ func TestAliasesAreDocumented(t *testing.T) {
 		}
 		found++
 		var names []string
-		for field := range alias.Fields() {
-			names = append(names, field.Name)
+		if alias.Kind() == reflect.Struct {
+			for field := range alias.Fields() {
+				names = append(names, field.Name)
+			}
 		}
-		for method := range reflect.PointerTo(alias).Methods() {
+		if alias.Kind() != reflect.Interface {
+			alias = reflect.PointerTo(alias)
+		}
+		for method := range alias.Methods() {
 			names = append(names, method.Name)
 		}
 		for _, name := range names {

@@ -2,15 +2,19 @@
 
 package asm
 
-import "github.com/antigravity-go/antigravity/asm/internal/panels"
+import (
+	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+)
 
-// replacePanels sets the panels of some formats; of others they stay those of the tier below, whose list does not change.
-func (k *Kernels) replacePanels(replacements []*Panels) {
+// replacePanels sets the panels of some formats; of others they stay those of the tier below, whose list does not change. Attention by a
+// unit multiplies with them too.
+func (k *Kernels) replacePanels(replacements []*Panels, unit *attention.Unit) {
 	list := replacements
 	for _, p := range k.panels {
 		if panels.Find(replacements, p.Format()) == nil {
 			list = append(list, p)
 		}
 	}
-	k.panels = list
+	k.panels, k.pages = list, unit.Pages(list)
 }

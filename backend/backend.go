@@ -3,7 +3,8 @@
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute
 // them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser and
-// Selector; callers obtain them through Prepare, Fused and Selecting, which fall back on the plain operations.
+// Selector; callers obtain them through Prepare, Fused and Selecting, which fall back on the plain operations. Converter saves who
+// loads a file a copy, and needs no such function.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
 // first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and tells how
@@ -82,6 +83,14 @@ type Preparer interface {
 	// itself; where it is not, w is no longer needed. A large table may take seconds: the context is looked at every few
 	// megabytes, and when it has ended, the error wraps the context's and nothing stays allocated.
 	Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error)
+}
+
+// Converter is a Preparer that takes weights as files have them, and so needs no converted copy of a whole table.
+type Converter interface {
+	Preparer
+	// PrepareAs is Prepare for weights w [N, K] whose elements become those of type d, as Cast converts them, and whose row i is
+	// row order(i) of w; a nil order changes nothing. The order may be asked from several goroutines at once.
+	PrepareAs(ctx context.Context, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error)
 }
 
 // Fuser offers the phases of a transformer layer as single operations, so that a device can share a quantised activation

@@ -483,6 +483,10 @@ func (clumsy) Name() string { return "clumsy" }
 
 func (clumsy) Prepare(context.Context, *tensor.Tensor) (*tensor.Tensor, error) { panic("dropped it") }
 
+func (clumsy) PrepareAs(context.Context, *tensor.Tensor, tensor.DType, func(int) int) (*tensor.Tensor, error) {
+	panic("dropped it")
+}
+
 // ggufOf returns a valid file.
 func ggufOf(s *mutantShape) []byte {
 	d := newMutantDoc(s, rand.New(rand.NewPCG(3, 3)))

@@ -15,6 +15,8 @@ import (
 type weightSource interface {
 	// find returns a tensor as the file has it, without reading its data. Its shape is the file's.
 	find(t *checkpoint.Tensor) (storedTensor, error)
+	// tokenizer reads the tokenizer that comes with the weights, nil where none does. It needs nothing that Close takes away.
+	tokenizer() (*Tokenizer, error)
 	// file names, for messages, the file that lists the tensors.
 	file() string
 	// Close closes the files, after which the data of tensors must not be used.
@@ -64,6 +66,19 @@ func (s *storedTensor) host(memory tensor.Memory) (t *tensor.Tensor, view bool, 
 		t, err = s.halved(memory)
 		return t, false, err
 	}
+	return s.asStored(memory)
+}
+
+// order returns where the file has a row, nil where its order is Hugging Face's.
+func (s *storedTensor) order() func(row int) int {
+	if s.pairs == 0 {
+		return nil
+	}
+	return func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
+}
+
+// asStored returns the tensor with its rows in the file's order: a view of the file where alignment allows that, else a copy.
+func (s *storedTensor) asStored(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
 	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
 		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
 		return t, true, err

@@ -57,11 +57,26 @@ func (b *BlockQ4_1) Dequantize(dst *[32]float32) { _ = Q4_1.Dequantize(dst[:], b
 // Dequantize writes the 32 elements.
 func (b *BlockQ8_0) Dequantize(dst *[32]float32) { _ = Q8_0.Dequantize(dst[:], bytesOf(b)) }
 
-func unpackQ4_0(b []byte, u *unpacked) {
-	u.d, u.m = half(b), 0
-	for i, v := range b[2:bytesQ4_0] {
-		u.q[i], u.q[i+16] = int8(v&15)-8, int8(v>>4)-8
+// Integers reads one block of Q8_0 or Q4_0, whose element i is scale·q[i]. Of other formats it reads nothing: not all of them are
+// integers with one scale.
+func (f Format) Integers(q *[32]int8, block []byte) (scale float32) {
+	switch f {
+	case Q8_0:
+		for i, v := range block[2:bytesQ8_0] {
+			q[i] = int8(v)
+		}
+	case Q4_0:
+		for i, v := range block[2:bytesQ4_0] {
+			q[i], q[i+16] = int8(v&15)-8, int8(v>>4)-8
+		}
+	default:
+		return 0
 	}
+	return half(block)
+}
+
+func unpackQ4_0(b []byte, u *unpacked) {
+	u.d, u.m = Q4_0.Integers((*[32]int8)(u.q[:]), b), 0
 }
 
 func unpackQ4_1(b []byte, u *unpacked) {
@@ -72,10 +87,7 @@ func unpackQ4_1(b []byte, u *unpacked) {
 }
 
 func unpackQ8_0(b []byte, u *unpacked) {
-	u.d, u.m = half(b), 0
-	for i, v := range b[2:bytesQ8_0] {
-		u.q[i] = int8(v)
-	}
+	u.d, u.m = Q8_0.Integers((*[32]int8)(u.q[:]), b), 0
 }
 
 // quantizeQ4_0 scales so that the element of the largest magnitude, sign included, becomes −8. x/d + 8.5 is one fused

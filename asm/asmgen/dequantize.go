@@ -15,17 +15,15 @@ type blockFormat struct {
 	minimum bool
 	// integers reads register i of a block's numbers, 32 bits each.
 	integers func(u *unit, m Mem, i int, v reg.VecVirtual)
-	// words reads register i of a block's numbers, 16 bits each; nil where keys are not read so.
-	words func(u *unit, m Mem, i int, v reg.VecVirtual)
 }
 
 var blockFormats = []blockFormat{
-	{"Q8_0", 34, 2, false, (*unit).bytesTo32, (*unit).bytesTo16},
+	{"Q8_0", 34, 2, false, (*unit).bytesTo32},
 	{"Q4_0", 18, 2, false, func(u *unit, m Mem, i int, v reg.VecVirtual) {
 		u.nibblesTo32(m, i, v)
 		u.VPADDD(u.bits(0xfffffff8), v, v)
-	}, (*unit).nibblesTo16},
-	{"Q4_1", 20, 4, true, (*unit).nibblesTo32, nil},
+	}},
+	{"Q4_1", 20, 4, true, (*unit).nibblesTo32},
 }
 
 // convert generates what reads and writes storage formats.
@@ -106,8 +104,6 @@ func (u *unit) dequantizeBlocks(f blockFormat) {
 
 func (u *unit) bytesTo32(m Mem, i int, v reg.VecVirtual) { u.VPMOVSXBD(m.Offset(i*u.width), v) }
 
-func (u *unit) bytesTo16(m Mem, i int, v reg.VecVirtual) { u.VPMOVSXBW(m.Offset(i*2*u.width), v) }
-
 func (u *unit) nibblesTo32(m Mem, i int, v reg.VecVirtual) {
 	u.VPMOVZXBD(m.Offset(i*u.width%16), v)
 	if i*u.width >= 16 {
@@ -119,23 +115,4 @@ func (u *unit) nibblesTo32(m Mem, i int, v reg.VecVirtual) {
 	} else {
 		u.VPAND(u.bits(15), v, v)
 	}
-}
-
-// nibblesTo16 subtracts 8, too.
-func (u *unit) nibblesTo16(m Mem, i int, v reg.VecVirtual) {
-	if u.width == 16 {
-		twice := u.YMM()
-		u.VBROADCASTI32X4(m, twice)
-		u.VPMOVZXBW(twice, v)
-		u.VPSRLVW(u.upperHalf(4), v, v)
-		u.VPANDD(u.bits(0x000f000f), v, v)
-	} else {
-		u.VPMOVZXBW(m, v)
-		if i == 1 {
-			u.VPSRLW(Imm(4), v, v)
-		} else {
-			u.VPAND(u.bits(0x000f000f), v, v)
-		}
-	}
-	u.VPADDW(u.bits(0xfff8fff8), v, v)
 }

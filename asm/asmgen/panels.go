@@ -57,6 +57,7 @@ type tile struct {
 	panelUnit
 	tokens int
 	panels int         // 1; a tile for one token may take more, and so read memory in several places at once
+	both   bool        // of a single panel it takes all rows, also where they are more than a registerful
 	part   int         // which registerful of rows, of those of all panels, code is being generated for
 	spill  bool        // the tokens' sums are in memory: there are too few registers
 	sums   operand.Mem // where
@@ -134,7 +135,7 @@ func (g *tile) width() int {
 	return 32
 }
 
-// rows returns how many rows of weights a tile has.
+// rows returns how many rows of weights a register has.
 func (g *tile) rows() int { return g.width() / 4 }
 
 // clearSums sets the sums to zero: one for each token, or for each part.
@@ -165,9 +166,9 @@ func (g *tile) addProduct(i int, a, b reg.VecPhysical) {
 // halves returns how many vectors the rows of a panel take.
 func (g *tile) halves() int { return 16 / g.rows() }
 
-// parts returns how many vectors of rows the tile has. Of a single panel it has one: the callers see to the other.
+// parts returns how many vectors of rows the tile has. Of a single panel it may have one only: the callers see to the other.
 func (g *tile) parts() int {
-	if g.panels == 1 {
+	if g.panels == 1 && !g.both {
 		return 1
 	}
 	return g.panels * g.halves()
@@ -193,18 +194,16 @@ func (g *tile) storeSums() {
 	if g.panels == 1 {
 		g.Load(g.Param("stride"), stride)
 	}
-	for t := range g.tokens * g.parts() {
-		sum := g.vec(0)
-		if !g.spill {
-			sum = g.sum(t)
-		} else {
-			g.VMOVUPS(g.sums.Offset(g.width()*t), sum)
+	for t := range g.tokens {
+		for part := range g.parts() {
+			i, sum := t*g.parts()+part, g.vec(0)
+			if !g.spill {
+				sum = g.sum(i)
+			} else {
+				g.VMOVUPS(g.sums.Offset(g.width()*i), sum)
+			}
+			g.VMOVUPS(sum, operand.Mem{Base: out, Disp: g.width() * part})
 		}
-		if g.panels > 1 {
-			g.VMOVUPS(sum, operand.Mem{Base: out, Disp: g.width() * t})
-			continue
-		}
-		g.VMOVUPS(sum, operand.Mem{Base: out})
 		if t+1 < g.tokens {
 			g.LEAQ(operand.Mem{Base: out, Index: stride, Scale: 4}, out)
 		}
@@ -320,7 +319,7 @@ func (g *tile) scaleBy(m operand.Mem, x, dst reg.VecPhysical) {
 
 // begin starts the function of a format.
 func (g *tile) begin(format, loop string) {
-	rows := fmt.Sprintf("%d rows of weights", g.rows())
+	rows := fmt.Sprintf("%d rows of weights", g.rows()*g.parts())
 	name, form := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens), "panels.BlockKernel"
 	signature := "func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)"
 	if g.panels > 1 {
@@ -389,11 +388,20 @@ func generatePanels(c *build.Context, u panelUnit) {
 		if u == unitAVXVNNI && !f.decode {
 			continue // that adds nothing
 		}
-		table := runTable(c, u, f)
-		for _, tokens := range tokensOf(u) {
-			generate256(c, u, f, shared, table, 1, tokens)
+		if both256(u) {
+			for tokens := 8; tokens > 1; tokens-- {
+				generateNarrow256(c, u, f, shared, tokens)
+			}
+		} else {
+			table := runTable(c, u, f)
+			for _, tokens := range tokensOf(u) {
+				if tokens > 1 {
+					generate256(c, u, f, shared, table, tokens)
+				}
+			}
 		}
-		generate256(c, u, f, shared, table, panelsOfSingle, 1)
+		generateSingle256(c, u, f, shared, 1)
+		generateSingle256(c, u, f, shared, panelsOfSingle)
 	}
 }
 

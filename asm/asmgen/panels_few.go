@@ -343,7 +343,7 @@ func (g *tileFew) dotVNNI(t int) {
 		g.zero(g.t0)
 	}
 	for j := range 8 {
-		multiplyUnsignedMemory(g.Context, g.act(t, 32*j), g.vec(j), g.t0)
+		multiplyUnsignedFrom(g.Context, g.act(t, 32*j), g.vec(j), g.t0)
 	}
 }
 

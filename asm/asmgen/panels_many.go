@@ -305,7 +305,7 @@ func (g *tileMany) addPanel() {
 		}
 		for j := range 8 {
 			for half, dot := range []reg.VecPhysical{g.t0, g.t2} {
-				multiplyUnsignedMemory(g.Context, at(half, 32*j), g.vec(j), dot)
+				multiplyUnsignedFrom(g.Context, at(half, 32*j), g.vec(j), dot)
 			}
 		}
 	}

@@ -46,8 +46,8 @@ func (v vex) registers(r, vvvv, rm int) []byte {
 	return append(v.begin(r, 0, rm, vvvv), byte(0xc0|r&7<<3|rm&7))
 }
 
-// memory returns the instruction with registers in ModRM.reg and VEX.vvvv, and an address: base + index + disp, or, without an
-// index, base + disp, where the base is neither RSP nor R12.
+// memory returns the instruction with registers in ModRM.reg and VEX.vvvv and an address: base + index + disp, or, without an index,
+// base + disp, where the base is neither RSP nor R12.
 func (v vex) memory(r, vvvv int, m operand.Mem) []byte {
 	base, code := number(m.Base), []byte(nil)
 	if m.Index == nil {
@@ -137,8 +137,8 @@ func multiplyUnsigned(c *build.Context, signed, unsigned, sum reg.VecPhysical) {
 	vpdpbusd.spell(c, vpdpbusd.registers(n(sum), n(unsigned), n(signed)), name(sum), name(unsigned), name(signed))
 }
 
-// multiplyUnsignedMemory is multiplyUnsigned with signed bytes from memory.
-func multiplyUnsignedMemory(c *build.Context, signed operand.Mem, unsigned, sum reg.VecPhysical) {
+// multiplyUnsignedFrom is multiplyUnsigned with the signed bytes in memory.
+func multiplyUnsignedFrom(c *build.Context, signed operand.Mem, unsigned, sum reg.VecPhysical) {
 	n := func(r reg.VecPhysical) int { return int(r.PhysicalIndex()) }
 	name := func(r reg.VecPhysical) string { return fmt.Sprintf("ymm%d", n(r)) }
 	vpdpbusd.spell(c, vpdpbusd.memory(n(sum), n(unsigned), signed), name(sum), name(unsigned), "ymmword ptr "+address(signed))

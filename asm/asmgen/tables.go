@@ -93,27 +93,49 @@ func attentionTable(functions []string) string {
 `)
 	for _, u := range vectorUnits {
 		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
-		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: &convert.%s,\n\twidth: %d,\n", u.name, u.name, u.width)
-		for _, stem := range []string{"scores", "scores32", "widen16", "valuesF32"} {
-			fmt.Fprintf(&b, "\t%s: %s,\n", stem, has(functions, stem+u.name))
+		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n\twidth: %d,\n\tvalues: []floatValues{\n", u.name, u.name, u.width)
+		for _, f := range storage {
+			if values := has(functions, "values"+f.name+u.name); values != "nil" {
+				fmt.Fprintf(&b, "\t\t{quant.%s, valueKernels{%s}},\n", f.name, values)
+			}
 		}
-		for _, blocks := range []bool{false, true} {
-			kind := "float"
-			if blocks {
-				kind = "block"
+		fmt.Fprintf(&b, "\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
+	}
+	return b.String()
+}
+
+// transposeTable has the functions that pack weights, by the bytes of their units, and those that quantise them, by their formats.
+func transposeTable(functions []string) string {
+	var b strings.Builder
+	for _, table := range []struct{ doc, name, stem, parameters string }{
+		{"transposes are transposition.portable for fields of whole chunks of each row", "transposes", "transpose", "dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int"},
+		{"columns are transposition.portable for fields of one unit", "columns", "column", "dst, src *byte, rowBytes, blocks, srcStep, dstStep int"},
+	} {
+		fmt.Fprintf(&b, "// %s, by the bytes of a unit.\nvar %s = [...]func(%s){\n", table.doc, table.name, table.parameters)
+		for _, unit := range []string{"1", "2", "4"} {
+			if f := has(functions, table.stem+unit+"AVX2"); f != "nil" {
+				fmt.Fprintf(&b, "\t%s: %s,\n", unit, f)
 			}
-			fmt.Fprintf(&b, "\t%ss: []%sReader{\n", kind, kind)
-			for _, f := range storage {
-				transpose, values := has(functions, "transpose"+f.name+u.name), has(functions, "values"+f.name+u.name)
-				switch {
-				case f.blocks != blocks || transpose == "nil":
-				case blocks:
-					fmt.Fprintf(&b, "\t\t{quant.%s, %s},\n", f.name, transpose)
-				default:
-					fmt.Fprintf(&b, "\t\t{quant.%s, %s, %s},\n", f.name, transpose, values)
-				}
-			}
-			b.WriteString("\t},\n")
+		}
+		b.WriteString("}\n\n")
+	}
+	b.WriteString("// quantizers quantise panels of floats.\nvar quantizers = []quantizer{\n")
+	for _, to := range []string{"Q4_0", "Q8_0"} {
+		for _, from := range panelFloats {
+			fmt.Fprintf(&b, "\t{Layout%s, Layout%s, %s},\n", to, from.name, has(functions, "quantize"+to+"From"+from.name+"AVX2"))
+		}
+	}
+	b.WriteString("}\n\n")
+	return b.String()
+}
+
+// integersTable is the table of the kernels of package attention that multiply bytes.
+func integersTable(functions []string) string {
+	var b strings.Builder
+	for _, u := range integerUnits {
+		fmt.Fprintf(&b, "// integers%s are the kernels of %s.\nvar integers%s = integerKernels{\n", u.name, u.name, u.name)
+		for _, stem := range of(functions, u.name) {
+			fmt.Fprintf(&b, "\t%s: %s%s,\n", stem, stem, u.name)
 		}
 		b.WriteString("}\n\n")
 	}
@@ -145,7 +167,11 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			// The function of several panels is the last of its format.
 			layout, all := "panels.Layout"+strings.ToUpper(m[1]), strings.Join(tiles, ", ")
 			if strings.Contains(m[1], "_") {
-				blocks = append(blocks, fmt.Sprintf("\t\t{layout: %s, tiles: []panels.BlockTile{%s}, single: %s%s},\n", layout, all, f, chunksOf(u, m[1], functions)))
+				rows := g.rows()
+				if both256(u) && strings.HasSuffix(m[1], "_K") {
+					rows = 16
+				}
+				blocks = append(blocks, fmt.Sprintf("\t\t{layout: %s, rows: %d, tiles: []panels.BlockTile{%s}, single: %s%s},\n", layout, rows, all, f, chunksOf(u, m[1], functions)))
 			} else {
 				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
 			}
@@ -155,7 +181,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			panic("asmgen: tiles without a function of several panels")
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n\trows: %d,\n", importPanels, u.name, u.name, u.name, g.rows())
+		fmt.Fprintf(&b, "%s// unit%s are the tiles of %s.\nvar unit%s = unit{\n", importPanels, u.name, u.name, u.name)
 		fmt.Fprintf(&b, "\tblocks: []blockFormat{\n%s\t},\n", strings.Join(blocks, ""))
 		if floats != nil {
 			fmt.Fprintf(&b, "\tfloats: []panels.FloatTiles{\n%s\t},\n", strings.Join(floats, ""))

@@ -314,6 +314,12 @@ func (u *unit) prepare(name string, block, group int) {
 func (u *unit) reciprocal(x reg.Register) reg.VecVirtual {
 	r, v := u.vector(), u.vector()
 	u.VBROADCASTSS(x, v)
+	u.invert(v, r)
+	return r
+}
+
+// invert sets r to 1/v in each lane, and to 0 where it is infinite. It uses v up.
+func (u *unit) invert(v, r reg.VecVirtual) {
 	u.VMOVUPS(u.float(1), r)
 	u.VDIVPS(v, r, r)
 	u.VANDPS(u.bits(math.MaxInt32), r, v)
@@ -326,7 +332,6 @@ func (u *unit) reciprocal(x reg.Register) reg.VecVirtual {
 		u.VCMPPS(less, infinity, v, v)
 		u.VANDPS(r, v, r)
 	}
-	return r
 }
 
 // round replaces floats by integers, halves to even, and NaN by 0.

@@ -37,7 +37,7 @@ func New(threads int) *Backend {
 // newBackend starts a backend with the kernels of a tier.
 func newBackend(kernels *asm.Kernels, o backend.Options) *Backend {
 	pool := parallel.NewRecorded(o.Threads, o.Record)
-	return &Backend{Fused: host.Fused{Base: host.NewBase(kernels, pool)}, kernels: kernels, pool: pool}
+	return &Backend{Fused: host.NewFused(kernels, pool), kernels: kernels, pool: pool}
 }
 
 // Name returns "cpu".
@@ -67,14 +67,20 @@ func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) { return ho
 // Prepare returns weights ready for products: packed into panels where the kernels have a layout of their own for the type,
 // and else a host tensor as it is, without a copy. The context is looked at while it packs.
 func (b *Backend) Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
+	return b.PrepareAs(ctx, w, w.DType(), nil)
+}
+
+// PrepareAs is Prepare for weights that change their type and the order of their rows on the way, panel by panel: see
+// backend.Converter.
+func (b *Backend) PrepareAs(ctx context.Context, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error) {
 	if w.Device() == nil || w.Device() == tensor.Device(b) {
-		return b.Pack(ctx, b, w)
+		return b.Pack(ctx, b, w, d, order)
 	}
 	rows, err := b.CopyFrom(w)
 	if err != nil {
 		return nil, err
 	}
-	packed, err := b.Pack(ctx, b, rows)
+	packed, err := b.Pack(ctx, b, rows, d, order)
 	if err != nil || packed != rows {
 		rows.Free()
 	}

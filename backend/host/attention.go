@@ -65,9 +65,12 @@ const (
 // blockTokens returns the tokens of a block, for a number of query heads that share a KV head.
 func blockTokens(group int) int { return max(min(tokensPerBlock, rowsPerBlock/max(group, 1)), 1) }
 
+// weightFloats is what a row's weights take in the form Int8x32: bytes, and for each 32 of them a scale and a sum.
+const weightFloats = asm.TileKeys/4 + 2*asm.TileKeys/32
+
 // laneFloats returns the numbers of scratch memory that a lane takes for rows of headDim elements.
 func laneFloats(rows, headDim int) int {
-	return rows*(3*headDim+asm.TileKeys) + (1+asm.PanelKeys)*headDim
+	return rows*(3*headDim+asm.TileKeys+weightFloats) + asm.WideSlots*headDim
 }
 
 // AttentionScratch returns about how many bytes of scratch memory an attention takes on a number of workers, for chunks of
@@ -90,6 +93,7 @@ type attention struct {
 	dtype tensor.DType // of the keys and values; where these differ, the first run's
 	backend.AttentionDims
 	kernels *asm.Kernels
+	layout  asm.Pages
 	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
 	group   int           // query heads that share a KV head
 	q, out  []float32
@@ -109,12 +113,12 @@ type attended struct {
 	tokens    int // of the run
 	row       int // the first of them among all rows
 	headBytes int // of a key, or a value, of one head
-	stride    int // bytes from one slot to the next
 
 	heads []backend.HeadSlots // in pages
 
-	slots int    // contiguous: how many are in use
-	k, v  []byte // contiguous: [slots, kvHeads, headBytes]
+	slots  int    // contiguous: how many are in use
+	k, v   []byte // contiguous: [slots, kvHeads, headBytes]
+	stride int    // contiguous: bytes from one slot to the next
 }
 
 // len returns how many slots of a head are in use.
@@ -128,13 +132,23 @@ func (s *attended) len(head int) int {
 // tiles returns in how many tiles the slots of a head lie.
 func (s *attended) tiles(head int) int { return (s.len(head) + asm.TileKeys - 1) / asm.TileKeys }
 
-// tile returns the keys and values of one tile of a head: those of its first slot, and what follows at distances of stride.
-func (s *attended) tile(head, tile int) (k, v []byte) {
+// halves returns the page of one tile of a head. Slots that are contiguous are brought into a page of the lane's.
+func (a *attention) halves(l *lane, s *attended, head, tile int) (keys, values []byte) {
 	if s.heads != nil {
 		return pageData(&s.heads[head].Pages[tile], s.headBytes)
 	}
-	at := tile*asm.TileKeys*s.stride + head*s.headBytes
-	return s.k[at:], s.v[at:]
+	half := asm.TileKeys * s.headBytes
+	if len(l.page) < 2*half {
+		l.page = make([]byte, 2*half)
+	}
+	keys, values = l.page[:half], l.page[half:2*half]
+	first := tile * asm.TileKeys
+	for slot := first; slot < min(first+asm.TileKeys, s.slots); slot++ {
+		at := slot*s.stride + head*s.headBytes
+		a.layout.Store(asm.PageKeys, s.format, a.HeadDim, keys, slot-first, s.k[at:][:s.headBytes])
+		a.layout.Store(asm.PageValues, s.format, a.HeadDim, values, slot-first, s.v[at:][:s.headBytes])
+	}
+	return keys, values
 }
 
 // piece is the attention of tokens [first, last) of a run to tiles [lo, hi) of a head: all that they see, unless there is a joint.
@@ -158,13 +172,16 @@ type lane struct {
 	results []asm.Partial // of one tile
 	total   []asm.Partial // of the tiles so far
 	scaled  []float32     // a query divided by √headDim, for each row
+	outs    []float32     // of results, [rows, headDim]
+	weights quant.Activation
 	memory  []float32
+	page    []byte // of contiguous slots
 }
 
 // begin prepares for an attention of mapped queries.
 func (a *attention) begin(b *Base, name string, dtype tensor.DType, d backend.AttentionDims, q *tensor.Tensor) {
 	a.name, a.dtype = name, dtype
-	a.AttentionDims, a.kernels, a.held = d, b.kernels, &b.held
+	a.AttentionDims, a.kernels, a.layout, a.held = d, b.kernels, b.pages, &b.held
 	a.q, a.group = floats(q), d.Heads/max(d.KVHeads, 1)
 }
 
@@ -174,9 +191,8 @@ func (a *attention) add(r *backend.Run) {
 	if n := len(a.runs); n > 0 {
 		row = a.runs[n-1].row + a.runs[n-1].tokens
 	}
-	bytes := r.Slots.SlotBytes()
 	a.runs = append(a.runs, attended{
-		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: bytes, stride: bytes,
+		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(),
 	})
 }
 
@@ -186,8 +202,7 @@ func (a *attention) reset() {
 	clear(a.runs)
 	a.runs, a.pieces, a.joints = a.runs[:0], a.pieces[:0], a.joints[:0]
 	for i := range a.lanes {
-		tile := &a.lanes[i].tile
-		tile.K, tile.V, tile.Next = nil, nil, nil
+		a.lanes[i].tile.Release()
 	}
 }
 
@@ -307,16 +322,14 @@ func (a *attention) Do(worker, number int) {
 	}
 	for t := int(p.lo); t < int(p.hi); t++ {
 		results := l.results
+		l.tile.Out = l.outs
 		if partials != nil {
-			results = partials[t*rows:][:rows]
+			results, l.tile.Out = partials[t*rows:][:rows], values[t*rows*a.HeadDim:][:rows*a.HeadDim]
 			for r := range results {
-				results[r].Out = values[(t*rows+r)*a.HeadDim:][:a.HeadDim]
+				results[r].Out = l.tile.Out[r*a.HeadDim:][:a.HeadDim]
 			}
 		}
-		if l.tile.Next = nil; t+1 < int(p.hi) {
-			l.tile.Next, _ = s.tile(head, t+1)
-		}
-		k, v := s.tile(head, t)
+		k, v := a.halves(l, s, head, t)
 		a.tile(l, s, head, t, first, k, v, results)
 		if partials != nil {
 			continue
@@ -358,8 +371,8 @@ func (a *attention) load(l *lane, s *attended, head, first, rows int) {
 	if grown := cap(l.queries.Q) - had; grown != 0 { // the scales and sums are few beside the elements
 		a.held.Add(int64(grown))
 	}
-	l.queries.X, l.tile.Queries, l.tile.Next = l.scaled, &l.queries, nil
-	l.tile.Format, l.tile.HeadDim, l.tile.Stride = s.format, a.HeadDim, s.stride
+	l.queries.X, l.tile.Queries = l.scaled, &l.queries
+	l.tile.Format, l.tile.HeadDim = s.format, a.HeadDim
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
 		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
@@ -376,8 +389,8 @@ func (a *attention) tile(l *lane, s *attended, head, tile, first int, k, v []byt
 	for r := range l.tile.Visible {
 		l.tile.Visible[r] = min(max(seen+r/a.group, 0), asm.TileKeys)
 	}
-	l.tile.K, l.tile.V, l.tile.Results = k, v, results
-	a.kernels.Attend(&l.tile)
+	l.tile.Keys, l.tile.Values, l.tile.Results = k, v, results
+	a.layout.Attend(&l.tile)
 }
 
 // reserve makes room for rows of headDim elements, and counts it.
@@ -386,7 +399,7 @@ func (l *lane) reserve(rows, headDim int, held *atomic.Int64) {
 	if len(l.memory) >= need && len(l.results) == rows && len(l.results[0].Out) == headDim {
 		return
 	}
-	if len(l.memory) < need {
+	if len(l.memory) < need { // some of it is the weights'
 		held.Add(4 * int64(need-len(l.memory)))
 		l.memory = make([]float32, need)
 	}
@@ -405,9 +418,10 @@ func (l *lane) reserve(rows, headDim int, held *atomic.Int64) {
 	held.Add(int64(2 * partialBytes * (cap(l.results) - had)))
 	l.tile.Visible = l.tile.Visible[:rows]
 	l.results, l.total = l.results[:rows], l.total[:rows]
-	l.scaled, l.tile.Scores, l.tile.Value = take(rows*headDim), take(rows*asm.TileKeys), take(headDim)
-	l.tile.Panel = take(asm.PanelKeys * headDim)
+	l.scaled, l.tile.Scores, l.tile.Wide, l.outs = take(rows*headDim), take(rows*asm.TileKeys), take(asm.WideSlots*headDim), take(rows*headDim)
+	l.weights.Reserve(quant.Int8x32, rows, asm.TileKeys)
+	l.tile.Weights = &l.weights
 	for r := range rows {
-		l.results[r].Out, l.total[r].Out = take(headDim), take(headDim)
+		l.results[r].Out, l.total[r].Out = l.outs[r*headDim:][:headDim], take(headDim)
 	}
 }

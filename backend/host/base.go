@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/timing"
+	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -31,6 +32,7 @@ type Runner interface {
 // Results do not depend on the kernels nor on the runner: see package asm.
 type Base struct {
 	kernels *asm.Kernels
+	pages   asm.Pages // how keys and values lie in pages
 	runner  Runner
 
 	rows        pool[rowOp, *rowOp]
@@ -44,7 +46,8 @@ type Base struct {
 }
 
 // NewBase makes a Base of a tier's kernels and a runner; nil stands for the portable kernels, and for computing on the
-// caller's goroutine.
+// caller's goroutine. In its pages keys and values lie one after another, whatever the kernels: a device that embeds it may lay them out
+// so too, and leave to it what it does not do itself.
 func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	if kernels == nil {
 		kernels = asm.Portable()
@@ -52,7 +55,7 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	if runner == nil {
 		runner = serial{}
 	}
-	return &Base{kernels: kernels, runner: runner}
+	return &Base{kernels: kernels, pages: asm.Portable().Pages(), runner: runner}
 }
 
 // serial is the Runner without threads.
@@ -376,10 +379,19 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	default:
 		row := make([]float32, dim)
 		for ; len(src) > 0; src, dst = src[o.x.RowBytes():], dst[o.y.RowBytes():] {
-			k.Dequantize(from, row, src[:o.x.RowBytes()])
-			k.Quantize(to, dst[:o.y.RowBytes()], row)
+			convertRow(k, to, from, dst[:o.y.RowBytes()], src[:o.x.RowBytes()], row)
 		}
 	}
+}
+
+// convertRow writes a row in another format. The scratch has room for its elements; the same format needs none.
+func convertRow(k *asm.Kernels, to, from quant.Format, dst, src []byte, scratch []float32) {
+	if from == to {
+		copy(dst, src)
+		return
+	}
+	k.Dequantize(from, scratch, src)
+	k.Quantize(to, dst, scratch)
 }
 
 // ScratchBytes returns the memory that operations have taken to work in, in bytes, and keep for the next ones.

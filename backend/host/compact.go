@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/timing"
 )
@@ -21,19 +22,24 @@ func (b *Base) Compact(s *backend.Slots, keep [][]int32) error {
 	}
 	task := b.compactions.get()
 	defer b.compactions.put(task)
-	*task = compaction{s, keep, s.SlotBytes()}
+	task.slots, task.keep, task.layout = s, keep, b.pages
+	for len(task.scratch) < b.runner.Size() {
+		task.scratch = append(task.scratch, nil)
+	}
 	return b.runner.Run(task, len(keep))
 }
 
 // compaction is a Compact as a task. A piece is a head.
 type compaction struct {
-	slots     *backend.Slots
-	keep      [][]int32
-	slotBytes int
+	slots  *backend.Slots
+	keep   [][]int32
+	layout asm.Pages
+
+	scratch [][]byte // for each worker, slots on their way
 }
 
 // reset forgets the operation.
-func (c *compaction) reset() { *c = compaction{} }
+func (c *compaction) reset() { c.slots, c.keep = nil, nil }
 
 // Phase says what the operation is.
 func (c *compaction) Phase() timing.Phase {
@@ -41,8 +47,12 @@ func (c *compaction) Phase() timing.Phase {
 }
 
 // Do moves one head's slots: neighbours that stay neighbours, of one page both before and after, at once.
-func (c *compaction) Do(_, head int) {
-	keep, pages := c.keep[head], c.slots.Heads[head].Pages
+func (c *compaction) Do(worker, head int) {
+	keep, pages, bytes := c.keep[head], c.slots.Heads[head].Pages, c.slots.SlotBytes()
+	if len(c.scratch[worker]) < backend.PageSlots*bytes {
+		c.scratch[worker] = make([]byte, backend.PageSlots*bytes)
+	}
+	format, dim := c.slots.DType.Format(), c.slots.HeadDim
 	for i, n := 0, 1; i < len(keep); i += n {
 		slot := int(keep[i])
 		n = 1
@@ -52,10 +62,13 @@ func (c *compaction) Do(_, head int) {
 		if slot == i {
 			continue
 		}
-		fromKeys, fromValues := pageData(&pages[slot/backend.PageSlots], c.slotBytes)
-		toKeys, toValues := pageData(&pages[i/backend.PageSlots], c.slotBytes)
-		from, to, bytes := slot%backend.PageSlots*c.slotBytes, i%backend.PageSlots*c.slotBytes, n*c.slotBytes
-		copy(toKeys[to:to+bytes], fromKeys[from:])
-		copy(toValues[to:to+bytes], fromValues[from:])
+		var from, to [2][]byte
+		from[asm.PageKeys], from[asm.PageValues] = pageData(&pages[slot/backend.PageSlots], bytes)
+		to[asm.PageKeys], to[asm.PageValues] = pageData(&pages[i/backend.PageSlots], bytes)
+		for side := range from {
+			rows := c.scratch[worker][:n*bytes]
+			c.layout.Load(asm.PageSide(side), format, dim, rows, from[side], slot%backend.PageSlots)
+			c.layout.Store(asm.PageSide(side), format, dim, to[side], i%backend.PageSlots, rows)
+		}
 	}
 }

@@ -6,9 +6,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Fused is Base with the fused operations and panels of weights: for backends whose tensors are host memory, which is always
-// mapped.
+// Fused is Base with the fused operations, panels of weights, and pages in the layout that the kernels like: for backends whose tensors
+// are host memory, which is always mapped.
 type Fused struct{ *Base }
+
+// NewFused makes a Fused, as NewBase makes a Base.
+func NewFused(kernels *asm.Kernels, runner Runner) Fused {
+	b := NewBase(kernels, runner)
+	b.pages = b.kernels.Pages()
+	return Fused{b}
+}
 
 // NormMatMul normalises x and multiplies with several weights.
 func (b Fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {

@@ -185,7 +185,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	q, cache := s.floats(1, 4, 32), s.as(tensor.F16, 5, 2, 32)
 	k, angles, slot := s.floats(1, 2, 32), s.floats(1, 32), s.as(tensor.F16, 1, 2, 32)
-	runs, fixed := []backend.Run{{Tokens: 1, Slots: s.slots(tensor.F16, 32, 3, 3)}}, []backend.Run{{Tokens: 1, Slots: s.slots(tensor.F16, 32, 3, 3)}}
+	runs, fixed := []backend.Run{{Tokens: 1, Slots: s.slots(host.NewReference(), tensor.F16, 32, 3, 3)}}, []backend.Run{{Tokens: 1, Slots: s.slots(host.NewReference(), tensor.F16, 32, 3, 3)}}
 	shape := tensor.ShapeOf(2, 2, backend.PageSlots, 32)
 	slab, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, make([]byte, 2*shape.NumElements()), nil, true), shape)
 	if err != nil {

@@ -2,7 +2,9 @@ package host
 
 import (
 	"slices"
+	"unsafe"
 
+	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -111,25 +113,33 @@ func (b *Base) moveSlots(op string, s *backend.Slots, head, first int, keys, val
 		for row := 0; row < n; row += count {
 			slot := (first + row) % backend.PageSlots
 			count = min(n-row, backend.PageSlots-slot)
-			var sides [2][]byte
-			sides[0], sides[1] = pageData(&s.Heads[head].Pages[(first+row)/backend.PageSlots], s.SlotBytes())
-			b.convert(t, row, count, s.DType, sides[side][slot*s.SlotBytes():][:count*s.SlotBytes()], write)
+			var halves [2][]byte
+			halves[asm.PageKeys], halves[asm.PageValues] = pageData(&s.Heads[head].Pages[(first+row)/backend.PageSlots], s.SlotBytes())
+			part := t.Data()[row*t.RowBytes():][:count*t.RowBytes()]
+			b.convert(s, asm.PageSide(side), halves[side], slot, part, t.DType(), write)
 		}
 	}
 	return nil
 }
 
-// convert copies slots of type d to rows [row, row+n) of t, or the other way where it writes.
-func (b *Base) convert(t *tensor.Tensor, row, n int, d tensor.DType, slots []byte, write bool) {
-	dim, bytes := t.Shape().Dim(1), t.RowBytes()
-	switch {
-	case t.DType() == d && write:
-		copy(slots, t.Data()[row*bytes:])
-	case t.DType() == d:
-		copy(t.Data()[row*bytes:], slots)
-	case write:
-		b.kernels.Quantize(d.Format(), slots, floats(t)[row*dim:(row+n)*dim])
-	default:
-		b.kernels.Dequantize(d.Format(), floats(t)[row*dim:(row+n)*dim], slots)
+// convert copies slots of half a page, from the first one on, to rows of a type, or the other way where it writes.
+func (b *Base) convert(s *backend.Slots, side asm.PageSide, half []byte, first int, rows []byte, d tensor.DType, write bool) {
+	format := s.DType.Format()
+	if d == s.DType {
+		if write {
+			b.pages.Store(side, format, s.HeadDim, half, first, rows)
+		} else {
+			b.pages.Load(side, format, s.HeadDim, rows, half, first)
+		}
+		return
+	}
+	values := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(rows))), len(rows)/4)
+	slots := make([]byte, format.Bytes(len(values)))
+	if write {
+		b.kernels.Quantize(format, slots, values)
+		b.pages.Store(side, format, s.HeadDim, half, first, slots)
+	} else {
+		b.pages.Load(side, format, s.HeadDim, slots, half, first)
+		b.kernels.Dequantize(format, values, slots)
 	}
 }

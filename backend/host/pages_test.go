@@ -16,8 +16,9 @@ import (
 
 var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 
-// slots makes a cache with random keys and values, whose heads have the given numbers of slots in use, in pages that lie in disorder.
-func (s source) slots(d tensor.DType, dim int, used ...int) *backend.Slots {
+// slots makes a cache of a backend's with random keys and values, whose heads have the given numbers of slots in use, in pages that lie
+// in disorder.
+func (s source) slots(b backend.Backend, d tensor.DType, dim int, used ...int) *backend.Slots {
 	s.t.Helper()
 	pages := 0
 	for _, n := range used {
@@ -26,38 +27,63 @@ func (s source) slots(d tensor.DType, dim int, used ...int) *backend.Slots {
 	slab := s.as(d, max(pages, 1), 2, backend.PageSlots, dim)
 	order := s.Perm(pages)
 	result := &backend.Slots{DType: d, HeadDim: dim, Version: 1}
-	for _, n := range used {
+	for head, n := range used {
 		h := backend.HeadSlots{Len: n}
-		for ; n > 0; n -= backend.PageSlots {
+		for left := n; left > 0; left -= backend.PageSlots {
 			h.Pages, order = append(h.Pages, backend.Page{Slab: slab, Index: order[0]}), order[1:]
 		}
 		result.Heads = append(result.Heads, h)
+		if n > 0 {
+			if err := b.WriteSlots(result, head, 0, s.as(d, n, dim), s.as(d, n, dim)); err != nil {
+				s.t.Fatal(err)
+			}
+		}
 	}
 	return result
 }
 
-// read returns the keys and values of a head in the cache's type.
-func (s source) read(c *backend.Slots, head int) (keys, values []byte) {
+// moved returns a copy of a backend's cache as another backend lays it out.
+func (s source) moved(from, to backend.Backend, c *backend.Slots) *backend.Slots {
+	s.t.Helper()
+	used := make([]int, len(c.Heads))
+	for head := range c.Heads {
+		used[head] = c.Heads[head].Len
+	}
+	result := s.slots(to, c.DType, c.HeadDim, used...)
+	for head, n := range used {
+		if n == 0 {
+			continue
+		}
+		k, v := s.as(c.DType, n, c.HeadDim), s.as(c.DType, n, c.HeadDim)
+		if err := errors.Join(from.ReadSlots(c, head, 0, k, v), to.WriteSlots(result, head, 0, k, v)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return result
+}
+
+// read returns the keys and values of a head of a backend's cache in the cache's type.
+func (s source) read(b backend.Backend, c *backend.Slots, head int) (keys, values []byte) {
 	s.t.Helper()
 	n := c.Heads[head].Len
 	if n == 0 {
 		return nil, nil
 	}
 	k, v := s.as(c.DType, n, c.HeadDim), s.as(c.DType, n, c.HeadDim)
-	if err := host.NewReference().ReadSlots(c, head, 0, k, v); err != nil {
+	if err := b.ReadSlots(c, head, 0, k, v); err != nil {
 		s.t.Fatal(err)
 	}
 	defer runtime.KeepAlive([2]*tensor.Tensor{k, v})
 	return slices.Clone(k.Data()), slices.Clone(v.Data())
 }
 
-// contiguous returns the keys and values [slots, kvHeads, dim] of a cache whose heads have the same number of slots.
-func (s source) contiguous(c *backend.Slots) (keys, values *tensor.Tensor) {
+// contiguous returns the keys and values [slots, kvHeads, dim] of a backend's cache whose heads have the same number of slots.
+func (s source) contiguous(b backend.Backend, c *backend.Slots) (keys, values *tensor.Tensor) {
 	s.t.Helper()
 	n, heads := c.Heads[0].Len, len(c.Heads)
 	keys, values = s.as(c.DType, n, heads, c.HeadDim), s.as(c.DType, n, heads, c.HeadDim)
 	for head := range heads {
-		k, v := s.read(c, head)
+		k, v := s.read(b, c, head)
 		row := len(k) / n
 		for slot := range n {
 			copy(keys.Data()[(slot*heads+head)*row:], k[slot*row:][:row])
@@ -82,12 +108,12 @@ func TestAttendIsAttentionGen(t *testing.T) {
 			var runs []backend.Run
 			for _, r := range shape {
 				rows += r[0]
-				runs = append(runs, backend.Run{Tokens: r[0], Slots: s.slots(d, dim, slices.Repeat([]int{r[1]}, kvHeads)...)})
+				runs = append(runs, backend.Run{Tokens: r[0], Slots: s.slots(reference, d, dim, slices.Repeat([]int{r[1]}, kvHeads)...)})
 			}
 			q, want := s.floats(rows, heads, dim), s.floats(rows, heads, dim)
 			row := 0
 			for _, r := range runs {
-				k, v := s.contiguous(r.Slots)
+				k, v := s.contiguous(reference, r.Slots)
 				for i := range r.Tokens {
 					query, err := q.Slice(row, row+1)
 					if err != nil {
@@ -108,8 +134,11 @@ func TestAttendIsAttentionGen(t *testing.T) {
 				if workers > 0 {
 					b = cpu.New(workers)
 				}
-				out := s.floats(rows, heads, dim)
-				if err := b.Attend(q, out, runs); err != nil {
+				out, own := s.floats(rows, heads, dim), slices.Clone(runs)
+				for i := range own {
+					own[i].Slots = s.moved(reference, b, own[i].Slots)
+				}
+				if err := b.Attend(q, out, own); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(values(t, out), values(t, want)) {
@@ -131,7 +160,7 @@ func TestPagesDoNotAllocate(t *testing.T) {
 		q, k, v, table, out := s.floats(rows, heads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, dim), s.floats(rows, heads, dim)
 		var runs []backend.Run
 		for i, n := range shape {
-			runs = append(runs, backend.Run{Tokens: 1, Slots: s.slots(cacheTypes[i], dim, n, n)})
+			runs = append(runs, backend.Run{Tokens: 1, Slots: s.slots(b, cacheTypes[i], dim, n, n)})
 		}
 		step := func() {
 			if err := errors.Join(b.RoPEStore(q, k, v, table, runs), b.Attend(q, out, runs)); err != nil {
@@ -156,10 +185,10 @@ func TestRoPEStoreIsRoPEAndCast(t *testing.T) {
 			rows := 0
 			for _, r := range [][3]int{{1, 1, 300}, {200, 210, 250}, {3, 128, 3}} { // tokens, and slots of the two heads
 				rows += r[0]
-				c := s.slots(d, dim, r[1], r[2])
+				c := s.slots(b, d, dim, r[1], r[2])
 				runs = append(runs, backend.Run{Tokens: r[0], Slots: c})
 				for head := range kvHeads {
-					k, v := s.read(c, head)
+					k, v := s.read(b, c, head)
 					before = append(before, [2][]byte{k, v})
 				}
 			}
@@ -184,7 +213,7 @@ func TestRoPEStoreIsRoPEAndCast(t *testing.T) {
 			first := 0
 			for i, r := range runs {
 				for head := range kvHeads {
-					gotK, gotV := s.read(r.Slots, head)
+					gotK, gotV := s.read(b, r.Slots, head)
 					bytes := r.Slots.SlotBytes()
 					want := before[i*kvHeads+head]
 					at := (r.Slots.Heads[head].Len - r.Tokens) * bytes
@@ -207,21 +236,21 @@ func TestCompact(t *testing.T) {
 	s := newSource(t)
 	for _, d := range cacheTypes {
 		for _, b := range []backend.Backend{host.NewReference(), cpu.New(2)} {
-			c := s.slots(d, 64, 300, 9, 200)
+			c := s.slots(b, d, 64, 300, 9, 200)
 			keep := [][]int32{nil, {0, 1, 5, 8}, {}}
 			for i := int32(0); i < 300; i += 1 + i/100 {
 				keep[0] = append(keep[0], i)
 			}
 			var before [3][2][]byte
 			for head := range keep {
-				before[head][0], before[head][1] = s.read(c, head)
+				before[head][0], before[head][1] = s.read(b, c, head)
 			}
 			if err := b.Compact(c, keep); err != nil {
 				t.Fatal(err)
 			}
 			for head, list := range keep {
 				c.Heads[head].Len = len(list)
-				k, v := s.read(c, head)
+				k, v := s.read(b, c, head)
 				for i, slot := range list {
 					bytes := c.SlotBytes()
 					from, to := int(slot)*bytes, i*bytes
@@ -239,7 +268,7 @@ func TestCompact(t *testing.T) {
 func TestCompactLeavesWhatStays(t *testing.T) {
 	s, b := newSource(t), cpu.New(1)
 	defer b.Close()
-	c := s.slots(tensor.F16, 64, 300)
+	c := s.slots(b, tensor.F16, 64, 300)
 	readOnly := c.Heads[0].Pages[0].Slab
 	memory, err := tensor.Wrap(nil, tensor.WrapBytes(tensor.F16, slices.Clone(readOnly.Data()), nil, true), readOnly.Shape())
 	if err != nil {
@@ -273,7 +302,7 @@ func BenchmarkAttend(b *testing.B) {
 			q, out := s.floats(c.runs*c.tokens, 32, 64), s.floats(c.runs*c.tokens, 32, 64)
 			var runs []backend.Run
 			for range c.runs {
-				runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s.slots(tensor.F16, 64, slices.Repeat([]int{c.slots}, 8)...)})
+				runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s.slots(device, tensor.F16, 64, slices.Repeat([]int{c.slots}, 8)...)})
 			}
 			for b.Loop() {
 				if err := device.Attend(q, out, runs); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/timing"
+	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -66,55 +67,120 @@ func needWholePanels(w *tensor.Tensor, rows, cols int) error {
 	return nil
 }
 
-// Pack copies weights [N, K] into panels, in a device's memory, several panels at a time. Weights that the kernels have no
-// panels for, or whose rows do not fill them, are returned as they are. The context is looked at every few megabytes.
-func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor) (*tensor.Tensor, error) {
-	format := w.DType().Format()
-	if w.Shape().NDim() != 2 || w.Shape().Dim(0)%asm.PanelRows != 0 || w.Size() == 0 || panelsOf(w) != nil {
+// Pack copies weights [N, K] into panels, in a device's memory, as elements of type d, several panels at a time. Row i of the result is
+// row order(i) of w; a nil order changes nothing. What the kernels have no panels for, or whose rows do not fill them, stays in
+// rows: w itself where neither type nor order change. The context is looked at every few megabytes.
+func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error) {
+	same := order == nil && d == w.DType()
+	if same && (w.Shape().NDim() != 2 || panelsOf(w) != nil || w.Size() == 0) {
 		return w, nil
 	}
-	panels := b.kernels.PanelsFor(format)
-	if panels == nil {
+	if err := backend.CheckPrepareAs(w, d); err != nil {
+		return nil, err
+	}
+	if panelsOf(w) != nil {
+		return nil, fmt.Errorf("host: pack %v as %v: %w", w, d, errPacked)
+	}
+	rows, k := w.Shape().Dim(0), w.Shape().Dim(1)
+	t := packTask{kernels: b.kernels, from: w.DType().Format(), to: d.Format(), src: w.Data(), order: order, rows: rows, k: k}
+	if rows%asm.PanelRows == 0 {
+		t.panels = b.kernels.PanelsFor(t.to)
+	}
+	if same && t.panels == nil {
 		return w, nil
 	}
-	buffer, err := device.Memory().Alloc(w.Size(), w.DType())
+	t.scratch = make([]packScratch, b.runner.Size())
+	buffer, err := device.Memory().Alloc(rows*t.to.Bytes(k), d)
 	if err != nil {
 		return nil, err
 	}
-	mmap.AdviseHuge(buffer.Bytes()) // a decoded token reads all of them: every address translation counts
-	t := packTask{panels, buffer.Bytes(), w.Data(), w.RowBytes(), w.Shape().Dim(1)}
-	size := asm.PanelRows * t.rowBytes
-	step := max(packAtOnce/size, 1)
-	for left := w.Shape().Dim(0) / asm.PanelRows; left > 0; left -= step {
-		n := min(step, left)
+	t.dst = buffer.Bytes()
+	mmap.AdviseHuge(t.dst) // a decoded token reads all of them: every address translation counts
+	panels, step := (rows+asm.PanelRows-1)/asm.PanelRows, max(packAtOnce/(asm.PanelRows*t.from.Bytes(k)), 1)
+	for ; t.first < panels; t.first += step {
 		err := ctx.Err()
 		if err == nil {
-			err = b.runner.Run(&t, n)
+			err = b.runner.Run(&t, min(step, panels-t.first))
 		}
 		if err != nil {
 			buffer.Free()
-			return nil, fmt.Errorf("host: pack %v: %w", w, err)
+			return nil, fmt.Errorf("host: pack %v as %v: %w", w, d, err)
 		}
-		t.dst, t.src = t.dst[n*size:], t.src[n*size:]
 	}
-	return tensor.Wrap(device, &panelBuffer{buffer, panels}, w.Shape())
+	if t.panels == nil {
+		return tensor.Wrap(device, buffer, w.Shape())
+	}
+	return tensor.Wrap(device, &panelBuffer{buffer, t.panels}, w.Shape())
 }
 
 // packAtOnce is how many bytes are packed between two looks at the context: some milliseconds, on a slow machine tens.
 const packAtOnce = 8 << 20
 
-// packTask packs a panel a piece.
+// packTask packs a panel a piece. Rows that have to be converted, or that do not follow each other, are packed from memory that stays
+// in the processor's caches.
 type packTask struct {
-	panels      *asm.Panels
-	dst, src    []byte
-	rowBytes, k int
+	kernels  *asm.Kernels
+	panels   *asm.Panels // nil: the rows stay rows
+	from, to quant.Format
+	dst, src []byte
+	order    func(row int) int // nil: as they are
+	rows, k  int
+	first    int           // the first piece's panel
+	scratch  []packScratch // of each worker, made when it is needed
+}
+
+// packScratch is what one worker converts in.
+type packScratch struct {
+	floats []float32 // of a row
+	rows   []byte    // of a panel
+	panel  []byte    // for Panels.Quantize
 }
 
 // Phase says what the task is.
 func (t *packTask) Phase() timing.Phase { return timing.Phase{Operation: "Prepare", Cols: t.k} }
 
 // Do packs one panel.
-func (t *packTask) Do(_, panel int) {
-	size := asm.PanelRows * t.rowBytes
-	t.panels.Pack(t.dst[panel*size:(panel+1)*size], t.src[panel*size:(panel+1)*size], t.rowBytes, t.k)
+func (t *packTask) Do(worker, piece int) {
+	from, to := t.from.Bytes(t.k), t.to.Bytes(t.k)
+	lo := (t.first + piece) * asm.PanelRows
+	hi := min(lo+asm.PanelRows, t.rows)
+	dst := t.dst[lo*to : hi*to]
+	if t.panels == nil {
+		t.convert(dst, lo, hi, &t.scratch[worker])
+		return
+	}
+	s := &t.scratch[worker]
+	if t.order == nil {
+		src := t.src[lo*from : hi*from]
+		if t.from == t.to {
+			t.panels.Pack(dst, src, to, t.k)
+			return
+		}
+		if s.panel == nil {
+			s.panel = make([]byte, asm.PanelScratch)
+		}
+		if t.panels.Quantize(dst, src, t.from, from, t.k, s.panel) {
+			return
+		}
+	}
+	if s.rows == nil {
+		s.rows = make([]byte, asm.PanelRows*to)
+	}
+	t.convert(s.rows, lo, hi, s)
+	t.panels.Pack(dst, s.rows, to, t.k)
+}
+
+// convert writes rows [lo, hi) of the result to dst.
+func (t *packTask) convert(dst []byte, lo, hi int, s *packScratch) {
+	from, to := t.from.Bytes(t.k), t.to.Bytes(t.k)
+	if s.floats == nil && t.from != t.to {
+		s.floats = make([]float32, t.k)
+	}
+	for row := lo; row < hi; row, dst = row+1, dst[to:] {
+		at := row
+		if t.order != nil {
+			at = t.order(row)
+		}
+		convertRow(t.kernels, t.to, t.from, dst[:to], t.src[at*from:(at+1)*from], s.floats)
+	}
 }

@@ -7,17 +7,25 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// rotation is the task of RoPEStore: a piece is some of the rows, so that who rotated a key converts it.
+// rotation is the task of RoPEStore. A part is some of a run's tokens with one KV head and its queries, so that who rotated a key stores
+// it; parts end where slots do not share bytes of a page. A piece is some of the parts.
 type rotation struct {
 	q, k, v, table *tensor.Tensor // table is nil where nothing is rotated
 	runs           []backend.Run
 
-	kernels      *asm.Kernels
-	rows, pieces int
+	kernels *asm.Kernels
+	layout  asm.Pages
+	pieces  int
+
+	parts   []rotated
+	scratch [][]byte // for each worker, the slots of a part on their way to the page
 }
 
-// reset forgets the operation.
-func (r *rotation) reset() { *r = rotation{} }
+// rotated is a part: tokens [lo, hi) of a run, whose first row is given, with one KV head.
+type rotated struct{ run, row, head, lo, hi int32 }
+
+// reset forgets the operation, and keeps the scratch.
+func (r *rotation) reset() { *r = rotation{parts: r.parts[:0], scratch: r.scratch} }
 
 // Phase says what the operation is.
 func (r *rotation) Phase() timing.Phase {
@@ -28,42 +36,69 @@ func (r *rotation) Phase() timing.Phase {
 	return p
 }
 
-// Do rotates and stores the rows of one piece.
-func (r *rotation) Do(_, piece int) {
-	lo, hi := piece*r.rows/r.pieces, (piece+1)*r.rows/r.pieces
-	if r.table != nil {
-		ropeRows(r.kernels, &rowOp{x: r.q, y: r.table}, lo, hi)
-		ropeRows(r.kernels, &rowOp{x: r.k, y: r.table}, lo, hi)
-	}
-	first := 0 // row of the run
+// plan cuts the operation into parts.
+func (r *rotation) plan() {
+	row := 0
 	for i := range r.runs {
 		run := &r.runs[i]
-		for row := max(lo, first); row < min(hi, first+run.Tokens); row++ {
-			r.store(run.Slots, row, run.Tokens-(row-first))
+		for head := range run.Slots.Heads {
+			first := run.Slots.Heads[head].Len - run.Tokens // slot of the run's first token
+			for lo := 0; lo < run.Tokens; {
+				hi := min(lo+asm.SharedSlots-(first+lo)%asm.SharedSlots, run.Tokens)
+				r.parts = append(r.parts, rotated{int32(i), int32(row), int32(head), int32(lo), int32(hi)})
+				lo = hi
+			}
 		}
-		first += run.Tokens
+		row += run.Tokens
 	}
 }
 
-// store converts a row's keys and values to the slots that are the given number before the end of each head.
-func (r *rotation) store(s *backend.Slots, row, back int) {
-	format, bytes, d := s.DType.Format(), s.SlotBytes(), s.HeadDim
-	width := len(s.Heads) * d
-	k, v := floats(r.k)[row*width:][:width], floats(r.v)[row*width:][:width]
-	for i := range s.Heads {
-		h := &s.Heads[i]
-		slot := h.Len - back
-		keys, values := pageData(&h.Pages[slot/backend.PageSlots], bytes)
-		at := slot % backend.PageSlots * bytes
-		r.kernels.Quantize(format, keys[at:at+bytes], k[i*d:][:d])
-		r.kernels.Quantize(format, values[at:at+bytes], v[i*d:][:d])
+// Do rotates and stores the parts of one piece.
+func (r *rotation) Do(worker, piece int) {
+	for _, p := range r.parts[piece*len(r.parts)/r.pieces : (piece+1)*len(r.parts)/r.pieces] {
+		if r.table != nil {
+			r.rotate(r.k, p, 1)
+			r.rotate(r.q, p, r.q.Shape().Dim(1)/r.k.Shape().Dim(1))
+		}
+		r.store(worker, p)
+	}
+}
+
+// rotate rotates the vectors of a part, which has some of x for each KV head.
+func (r *rotation) rotate(x *tensor.Tensor, p rotated, each int) {
+	heads, d := x.Shape().Dim(1), x.Shape().Dim(2)
+	for row := int(p.row + p.lo); row < int(p.row+p.hi); row++ {
+		angles := floats(r.table)[row*d:][:d]
+		vectors := floats(x)[(row*heads+int(p.head)*each)*d:][:each*d]
+		for ; len(vectors) > 0; vectors = vectors[d:] {
+			r.kernels.RoPE(vectors[:d], angles[:d/2], angles[d/2:])
+		}
+	}
+}
+
+// store converts the keys and values of a part and stores them in their slots, which are of one page.
+func (r *rotation) store(worker int, p rotated) {
+	s, tokens := r.runs[p.run].Slots, r.runs[p.run].Tokens
+	format, bytes, d, h := s.DType.Format(), s.SlotBytes(), s.HeadDim, &s.Heads[p.head]
+	if len(r.scratch[worker]) < asm.SharedSlots*bytes {
+		r.scratch[worker] = make([]byte, asm.SharedSlots*bytes)
+	}
+	slot := h.Len - tokens + int(p.lo)
+	var halves [2][]byte
+	halves[asm.PageKeys], halves[asm.PageValues] = pageData(&h.Pages[slot/backend.PageSlots], bytes)
+	for side, x := range [2][]float32{floats(r.k), floats(r.v)} {
+		rows := r.scratch[worker][:int(p.hi-p.lo)*bytes]
+		for i := range int(p.hi - p.lo) {
+			at := ((int(p.row+p.lo)+i)*len(s.Heads) + int(p.head)) * d
+			r.kernels.Quantize(format, rows[i*bytes:][:bytes], x[at:][:d])
+		}
+		r.layout.Store(asm.PageSide(side), format, d, halves[side], slot%backend.PageSlots, rows)
 	}
 }
 
 // RoPEStore rotates queries and keys, and stores keys and values, in one pass over the rows.
 func (b *Base) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
-	d, err := backend.CheckRoPEStore(q, k, v, table, runs)
-	if err != nil {
+	if _, err := backend.CheckRoPEStore(q, k, v, table, runs); err != nil {
 		return err
 	}
 	var maps mapped
@@ -83,9 +118,13 @@ func (b *Base) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) erro
 			return err
 		}
 	}
-	task := b.rotations.get()
-	defer b.rotations.put(task)
-	pieces := max(min(d.Tokens, b.runner.Size(), elements/elementsPerPiece), 1)
-	*task = rotation{q, k, v, table, runs, b.kernels, d.Tokens, pieces}
-	return b.runner.Run(task, pieces)
+	t := b.rotations.get()
+	defer b.rotations.put(t)
+	t.q, t.k, t.v, t.table, t.runs, t.kernels, t.layout = q, k, v, table, runs, b.kernels, b.pages
+	t.plan()
+	for len(t.scratch) < b.runner.Size() {
+		t.scratch = append(t.scratch, nil)
+	}
+	t.pieces = max(min(len(t.parts), 4*b.runner.Size(), elements/elementsPerPiece), 1)
+	return b.runner.Run(t, t.pieces)
 }

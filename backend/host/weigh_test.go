@@ -58,14 +58,16 @@ func TestWeigh(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%+v", d, c), func(t *testing.T) {
 				used := slices.Repeat([]int{c.n}, c.kvHeads)
 				used[0] = max(c.tokens, c.n-20) // heads may have different numbers of slots
-				q, run := s.floats(c.tokens, c.heads, c.dim), backend.Run{Tokens: c.tokens, Slots: s.slots(d, c.dim, used...)}
-				want := weights(t, q, run.Slots)
+				reference := host.NewReference()
+				q, slots := s.floats(c.tokens, c.heads, c.dim), s.slots(reference, d, c.dim, used...)
+				want := weights(t, q, slots)
 				var first []float32
-				for _, b := range []backend.Backend{host.NewReference(), cpu.New(1), cpu.New(3)} {
+				for _, b := range []backend.Backend{reference, cpu.New(1), cpu.New(3)} {
 					sums, err := tensor.FromFloats(slices.Repeat([]float32{1}, c.kvHeads*(c.n+2)), c.kvHeads, c.n+2)
 					if err != nil {
 						t.Fatal(err)
 					}
+					run := backend.Run{Tokens: c.tokens, Slots: s.moved(reference, b, slots)}
 					if err := b.AccumulateAttention(q, sums, run); err != nil {
 						t.Fatal(err)
 					}
@@ -102,9 +104,9 @@ func TestWeigh(t *testing.T) {
 func TestWeighByChunks(t *testing.T) {
 	s := newSource(t)
 	const tokens, heads, kvHeads, dim = 200, 4, 2, 64
-	q, c := s.floats(tokens, heads, dim), s.slots(tensor.F16, dim, tokens, tokens)
 	b := cpu.New(2)
 	defer b.Close()
+	q, c := s.floats(tokens, heads, dim), s.slots(b, tensor.F16, dim, tokens, tokens)
 	var want []float32
 	for _, chunk := range []int{tokens, 1, 7, 64} {
 		sums, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(kvHeads, tokens))
@@ -139,7 +141,7 @@ func BenchmarkWeigh(b *testing.B) {
 	defer device.Close()
 	for _, tokens := range []int{1, 32, 256} {
 		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
-			q, run := s.floats(tokens, 32, 64), backend.Run{Tokens: tokens, Slots: s.slots(tensor.F16, 64, slices.Repeat([]int{4096}, 8)...)}
+			q, run := s.floats(tokens, 32, 64), backend.Run{Tokens: tokens, Slots: s.slots(device, tensor.F16, 64, slices.Repeat([]int{4096}, 8)...)}
 			sums, _ := tensor.New(nil, tensor.F32, tensor.ShapeOf(8, 4096))
 			for b.Loop() {
 				if err := device.AccumulateAttention(q, sums, run); err != nil {

@@ -89,11 +89,7 @@ func (b *Backend) multiplyBy(what string, by teams, x operand, w *weights, p *pa
 
 // weight passes rows [lo, hi) of a part to a product's kernel.
 func weight(k *cl.Kernel, w *weights, p *part, lo, hi int) {
-	scales := p.scales
-	if !w.split() {
-		scales = p.quants // which is not read
-	}
-	k.Mem(p.quants).Mem(scales).Int(lo - p.row + w.skipped(p)).Int(hi - lo)
+	k.Mem(p.mem).Int(p.scalesAt).Int(lo - p.row + w.skipped(p)).Int(hi - lo)
 }
 
 // skipped returns how many rows lie before a plain part's first.
@@ -139,7 +135,7 @@ func (b *Backend) matvec(what string, t teams, x operand, w *weights, p *part, l
 // as the scratch memory may have.
 func (b *Backend) multiplyMany(what string, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
 	if w.dtype == tensor.F32 && k == w.k {
-		panel := operand{p.quants, p.at + (lo-p.row)*w.rowBytes, true}
+		panel := operand{p.mem, p.at + (lo-p.row)*w.rowBytes, true}
 		return b.gemm(what, x, panel, out, m, hi-lo, k, width, add)
 	}
 	perPanel := max(1, int(min(maxPanel, b.maxAlloc)/int64(4*k)))
@@ -208,7 +204,7 @@ func (b *Backend) multiplyRounded(what string, by teams, a activations, w *weigh
 		return err
 	}
 	a.pass(kernel)
-	kernel.Mem(p.quants).Mem(p.scales).Int(lo - p.row).Int(w.stride).Mem(out.mem).Int(out.elements(4))
+	kernel.Mem(p.mem).Int(p.scalesAt).Int(lo - p.row).Int(w.stride).Mem(out.mem).Int(out.elements(4))
 	kernel.Int(a.m).Int(hi - lo).Int(a.k).Int(width).Int(flag(add))
 	return b.enqueued(what, kernel.Run([3]int{groups(hi-lo, gemmTile), groups(a.m, gemmTile), 1}, [3]int{128, 1, 1}))
 }

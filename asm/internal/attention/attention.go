@@ -2,11 +2,12 @@
 // tiles. The portable forms, Attend and Merge, are the specification.
 package attention
 
-//go:generate go -C ../../asmgen run . attention headers
+//go:generate go -C ../../asmgen run . attention integers headers
 
 import (
 	"math"
 
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/quant"
@@ -16,29 +17,35 @@ import (
 // does not depend on how a prompt was cut into chunks nor on how many threads share the tiles.
 const TileKeys = 128
 
-// PanelKeys is how many keys a Tile's Panel has room for.
-const PanelKeys = 32
-
 // Tile is the attention of some query rows to the slots of one tile, for one KV head.
 //
 // Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots.
-// Slot j's key and value are HeadDim elements at K[j·Stride:] and V[j·Stride:]. Without values, V nil, only the weights of the
-// keys are wanted: Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there in any
-// case, and Results[r].Max and Sum.
+// Keys and Values are the halves of a page, in the layout of the Pages that attend to it. Without values, Values nil, only the
+// weights of the keys are wanted: Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there
+// in any case, and Results[r].Max and Sum.
 type Tile struct {
-	Format  quant.Format
-	K, V    []byte
-	Stride  int
-	HeadDim int
-	Queries *quant.Activation
-	Visible []int
-	Results []Partial // one for each row: written
-	Next    []byte    // keys of the tile that will be asked for next, with the same Stride: a hint, nil where there is none
+	Format       quant.Format
+	Keys, Values []byte
+	HeadDim      int
+	Queries      *quant.Activation
+	Visible      []int
+	Results      []Partial // one for each row: written
+	Out          []float32 // [Queries.Rows, HeadDim]: Results[r].Out is row r of it
 
-	Scores []float32 // [Queries.Rows, TileKeys]: the weights of the keys, written
-	Value  []float32 // scratch, HeadDim
-	Panel  []float32 // scratch, PanelKeys·HeadDim: keys or values as a tier's kernels like them
+	Scores  []float32         // [Queries.Rows, TileKeys]: the weights of the keys, written
+	Weights *quant.Activation // scratch: room for [Queries.Rows, TileKeys] in the form Int8x32
+	Wide    []float32         // scratch [WideSlots, HeadDim]: values as floats
+
+	// Scratch of the kernels, here because what is handed to assembly through a table would be allocated anew each time.
+	product         panels.Product
+	scales, weights [TileKeys]float32
 }
+
+// Release forgets what the tile's fields point to, but for the scratch memory that is the caller's.
+func (t *Tile) Release() { t.Keys, t.Values, t.product = nil, nil, panels.Product{} }
+
+// WideSlots is how many values a Tile's Wide has room for.
+const WideSlots = 32
 
 // Partial is a row's attention to some of the slots: the largest score, Σ exp(score-Max), and Σ exp(score-Max)·value. Sum is
 // 0 when there were no slots.
@@ -47,28 +54,85 @@ type Partial struct {
 	Out      []float32 // [HeadDim]
 }
 
-// Attend computes a tile: scores by Format.Dot, their maximum, exponentials and their sum in lanes, and the weighted sum of
-// the values, slot by slot in order, each step one FMA.
+// Attend computes a tile of a page in rows: scores by Format.Dot, their maximum, exponentials and their sum in lanes, and the
+// weighted sum of the values.
+//
+// Values of a float format are added slot by slot in order, each step one FMA. Those of Q8_0 and Q4_0, integers with a scale for each
+// block of 32 elements, are added in integers (the idea is SageAttention's, arXiv 2410.02367). For each block b of the head, the row's
+// weights times the scales of the slots' blocks b (rounded to float32; 0 for slots that the row does not see) are brought into the
+// form Int8x32: for each group of 32 neighbouring slots g a scale d[g] and integers w[g][j], see quant.Activation.Prepare. Then
+//
+//	out[i] = fma(d[g], Σ_j w[g][j]·v[j][i], out[i])
+//
+// for the elements i of block b, in order of g, where v are the values' integers: the sum is exact, whoever makes it in which order. Other
+// formats of blocks are widened to floats.
 func Attend(t *Tile) {
+	rows, size := t.Queries.Rows, t.Format.Bytes(t.HeadDim)
 	longest := 0
-	for r := range t.Queries.Rows {
+	for r := range rows {
 		n, p := t.Visible[r], &t.Results[r]
 		scores := t.Scores[r*TileKeys:][:n]
 		query := t.Queries.Row(r)
-		t.Format.DotRows(scores, 0, t.K, t.Stride, n, &query)
+		t.Format.DotRows(scores, 0, t.Keys, size, n, &query)
 		p.Max = vectors.Maximum(scores)
 		p.Sum = vectors.Exponentials(scores, p.Max)
-		clear(p.Out)
 		longest = max(longest, n)
 	}
-	if t.V == nil {
-		return
+	switch {
+	case t.Values == nil:
+	case InIntegers(t.Format):
+		clear(t.Out[:rows*t.HeadDim])
+		for b := range t.HeadDim / 32 {
+			t.addBlock(b, longest)
+		}
+	default:
+		clear(t.Out[:rows*t.HeadDim])
+		t.addWidened(longest)
 	}
-	for j := range longest {
-		_ = t.Format.Dequantize(t.Value, t.V[j*t.Stride:][:t.Format.Bytes(t.HeadDim)])
+}
+
+// addWidened adds the weighted values of the first slots, which lie one after another, to the rows' results, each widened to floats.
+func (t *Tile) addWidened(slots int) {
+	value, size := t.Wide[:t.HeadDim], t.Format.Bytes(t.HeadDim)
+	for j := range slots {
+		_ = t.Format.Dequantize(value, t.Values[j*size:][:size])
 		for r := range t.Queries.Rows {
 			if j < t.Visible[r] {
-				vectors.Axpy(t.Results[r].Out, t.Scores[r*TileKeys+j], t.Value)
+				vectors.Axpy(t.Out[r*t.HeadDim:][:t.HeadDim], t.Scores[r*TileKeys+j], value)
+			}
+		}
+	}
+}
+
+// InIntegers tells whether values of a format are added in integers.
+func InIntegers(f quant.Format) bool { return f == quant.Q8_0 || f == quant.Q4_0 }
+
+// addBlock adds block b of the values of the first slots to the rows' results, in integers. The page is in rows.
+func (t *Tile) addBlock(b, slots int) {
+	var values [TileKeys][32]int8
+	scales, weights := &t.scales, &t.weights
+	size, block := t.Format.Bytes(t.HeadDim), t.Format.BlockBytes()
+	for j := range slots {
+		scales[j] = t.Format.Integers(&values[j], t.Values[j*size+b*block:][:block])
+	}
+	t.Weights.Reserve(quant.Int8x32, t.Queries.Rows, TileKeys)
+	for r := range t.Queries.Rows {
+		n := t.Visible[r]
+		clear(weights[n:])
+		for j, p := range t.Scores[r*TileKeys:][:n] {
+			weights[j] = float32(p * scales[j])
+		}
+		t.Weights.Prepare(r, weights[:])
+		row, out := t.Weights.Row(r), t.Out[r*t.HeadDim+b*32:][:32]
+		for first := 0; first < n; first += 32 {
+			var sums [32]int32
+			for j, w := range row.Q[first:][:min(32, n-first)] {
+				for i, v := range values[first+j] {
+					sums[i] += int32(w) * int32(v)
+				}
+			}
+			for i, sum := range sums {
+				out[i] = exact.FMA(row.D[first/32], float32(sum), out[i])
 			}
 		}
 	}

@@ -12,63 +12,29 @@ import (
 
 // AVX2 is the unit of AVX2, FMA and F16C.
 var AVX2 = Unit{
-	vectors:   &vectors.AVX2,
-	convert:   &convert.AVX2,
-	width:     8,
-	scores:    scoresAVX2,
-	scores32:  scores32AVX2,
-	widen16:   widen16AVX2,
-	valuesF32: valuesF32AVX2,
-	floats: []floatReader{
-		{quant.F32, transposeF32AVX2, valuesF32AVX2},
-		{quant.F16, transposeF16AVX2, valuesF16AVX2},
-		{quant.BF16, transposeBF16AVX2, valuesBF16AVX2},
+	vectors: &vectors.AVX2,
+	convert: convert.AVX2,
+	width:   8,
+	values: []floatValues{
+		{quant.F32, valueKernels{valuesF32AVX2}},
+		{quant.F16, valueKernels{valuesF16AVX2}},
+		{quant.BF16, valueKernels{valuesBF16AVX2}},
 	},
-	blocks: []blockReader{
-		{quant.Q8_0, transposeQ8_0AVX2},
-		{quant.Q4_0, transposeQ4_0AVX2},
-	},
+	integerKernels: integersAVX2,
 }
 
 // AVX512 is the unit of AVX-512 F, BW, VL and DQ.
 var AVX512 = Unit{
-	vectors:   &vectors.AVX512,
-	convert:   &convert.AVX512,
-	width:     16,
-	scores:    scoresAVX512,
-	scores32:  scores32AVX512,
-	widen16:   widen16AVX512,
-	valuesF32: valuesF32AVX512,
-	floats: []floatReader{
-		{quant.F32, transposeF32AVX512, valuesF32AVX512},
-		{quant.F16, transposeF16AVX512, valuesF16AVX512},
-		{quant.BF16, transposeBF16AVX512, valuesBF16AVX512},
+	vectors: &vectors.AVX512,
+	convert: convert.AVX512,
+	width:   16,
+	values: []floatValues{
+		{quant.F32, valueKernels{valuesF32AVX512}},
+		{quant.F16, valueKernels{valuesF16AVX512}},
+		{quant.BF16, valueKernels{valuesBF16AVX512}},
 	},
-	blocks: []blockReader{
-		{quant.Q8_0, transposeQ8_0AVX512},
-		{quant.Q4_0, transposeQ4_0AVX512},
-	},
+	integerKernels: integersAVX512,
 }
-
-// prefetch computes
-// nothing: it asks the cache for the given number of bytes at each p[j·stride:], j < n. Any address will do.
-//
-//go:noescape
-func prefetch(p *byte, stride int, n int, bytes int)
-
-// scoresAVX2 computes
-// out[r·TileKeys + j] = Σ panel[i·16 + j]·q[r·headDim + i] for j < 16, r < rows ≤ 4, in order of i < headDim,
-// each step one fma.
-//
-//go:noescape
-func scoresAVX2(out *float32, panel *float32, q *float32, headDim int, rows int)
-
-// transposeF32AVX2 computes
-// panel[i·16 + j] = element i of the key at k[j·stride:] for j < 8, i < headDim. From n on, n > 0, the
-// last key is repeated. headDim is a multiple of 8.
-//
-//go:noescape
-func transposeF32AVX2(panel *float32, k *byte, stride int, n int, headDim int)
 
 // valuesF32AVX2 computes
 // outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
@@ -77,26 +43,12 @@ func transposeF32AVX2(panel *float32, k *byte, stride int, n int, headDim int)
 //go:noescape
 func valuesF32AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
 
-// transposeF16AVX2 computes
-// panel[i·16 + j] = element i of the key at k[j·stride:] for j < 8, i < headDim. From n on, n > 0, the
-// last key is repeated. headDim is a multiple of 8.
-//
-//go:noescape
-func transposeF16AVX2(panel *float32, k *byte, stride int, n int, headDim int)
-
 // valuesF16AVX2 computes
 // outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
 // j < n, n > 0. headDim is a multiple of 8.
 //
 //go:noescape
 func valuesF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-
-// transposeBF16AVX2 computes
-// panel[i·16 + j] = element i of the key at k[j·stride:] for j < 8, i < headDim. From n on, n > 0, the
-// last key is repeated. headDim is a multiple of 8.
-//
-//go:noescape
-func transposeBF16AVX2(panel *float32, k *byte, stride int, n int, headDim int)
 
 // valuesBF16AVX2 computes
 // outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
@@ -105,60 +57,12 @@ func transposeBF16AVX2(panel *float32, k *byte, stride int, n int, headDim int)
 //go:noescape
 func valuesBF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
 
-// transposeQ8_0AVX2 computes
-// panel[i·16 + j] = numbers 2i and 2i+1 of the key at k[j·stride:], 16 bits each, and scales[b·16 + j] = the
-// scale of its block b, for j < 8, i < headDim/2. From n on, n > 0, the last key is repeated.
-//
-//go:noescape
-func transposeQ8_0AVX2(panel *int32, scales *float32, k *byte, stride int, n int, headDim int)
-
-// transposeQ4_0AVX2 computes
-// panel[i·16 + j] = numbers 2i and 2i+1 of the key at k[j·stride:], 16 bits each, and scales[b·16 + j] = the
-// scale of its block b, for j < 8, i < headDim/2. From n on, n > 0, the last key is repeated.
-//
-//go:noescape
-func transposeQ4_0AVX2(panel *int32, scales *float32, k *byte, stride int, n int, headDim int)
-
-// widen16AVX2 computes
-// dst[i] = src[i] for i < n, a multiple of 32.
-//
-//go:noescape
-func widen16AVX2(dst *int16, src *int8, n int)
-
-// scores32AVX2 computes
-// out[r·TileKeys + j] for j < 16, r < rows ≤ 4: the products of a panel's keys with queries of 16 bits, whose
-// scales are d, block by block in order, each fma(scale·d, float32(Σ of the block), sum).
-//
-//go:noescape
-func scores32AVX2(out *float32, panel *int32, scales *float32, q *int16, d *float32, headDim int, rows int)
-
-// scoresAVX512 computes
-// out[r·TileKeys + j] = Σ panel[i·32 + j]·q[r·headDim + i] for j < 32, r < rows ≤ 4 or = 8, in order of i < headDim,
-// each step one fma.
-//
-//go:noescape
-func scoresAVX512(out *float32, panel *float32, q *float32, headDim int, rows int)
-
-// transposeF32AVX512 computes
-// panel[i·32 + j] = element i of the key at k[j·stride:] for j < 16, i < headDim. From n on, n > 0, the
-// last key is repeated. headDim is a multiple of 16.
-//
-//go:noescape
-func transposeF32AVX512(panel *float32, k *byte, stride int, n int, headDim int)
-
 // valuesF32AVX512 computes
 // outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
 // j < n, n > 0. headDim is a multiple of 16.
 //
 //go:noescape
 func valuesF32AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-
-// transposeF16AVX512 computes
-// panel[i·32 + j] = element i of the key at k[j·stride:] for j < 16, i < headDim. From n on, n > 0, the
-// last key is repeated. headDim is a multiple of 16.
-//
-//go:noescape
-func transposeF16AVX512(panel *float32, k *byte, stride int, n int, headDim int)
 
 // valuesF16AVX512 computes
 // outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
@@ -167,43 +71,9 @@ func transposeF16AVX512(panel *float32, k *byte, stride int, n int, headDim int)
 //go:noescape
 func valuesF16AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
 
-// transposeBF16AVX512 computes
-// panel[i·32 + j] = element i of the key at k[j·stride:] for j < 16, i < headDim. From n on, n > 0, the
-// last key is repeated. headDim is a multiple of 16.
-//
-//go:noescape
-func transposeBF16AVX512(panel *float32, k *byte, stride int, n int, headDim int)
-
 // valuesBF16AVX512 computes
 // outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
 // j < n, n > 0. headDim is a multiple of 16.
 //
 //go:noescape
 func valuesBF16AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-
-// transposeQ8_0AVX512 computes
-// panel[i·32 + j] = numbers 2i and 2i+1 of the key at k[j·stride:], 16 bits each, and scales[b·32 + j] = the
-// scale of its block b, for j < 16, i < headDim/2. From n on, n > 0, the last key is repeated.
-//
-//go:noescape
-func transposeQ8_0AVX512(panel *int32, scales *float32, k *byte, stride int, n int, headDim int)
-
-// transposeQ4_0AVX512 computes
-// panel[i·32 + j] = numbers 2i and 2i+1 of the key at k[j·stride:], 16 bits each, and scales[b·32 + j] = the
-// scale of its block b, for j < 16, i < headDim/2. From n on, n > 0, the last key is repeated.
-//
-//go:noescape
-func transposeQ4_0AVX512(panel *int32, scales *float32, k *byte, stride int, n int, headDim int)
-
-// widen16AVX512 computes
-// dst[i] = src[i] for i < n, a multiple of 32.
-//
-//go:noescape
-func widen16AVX512(dst *int16, src *int8, n int)
-
-// scores32AVX512 computes
-// out[r·TileKeys + j] for j < 32, r < rows ≤ 4: the products of a panel's keys with queries of 16 bits, whose
-// scales are d, block by block in order, each fma(scale·d, float32(Σ of the block), sum).
-//
-//go:noescape
-func scores32AVX512(out *float32, panel *int32, scales *float32, q *int16, d *float32, headDim int, rows int)

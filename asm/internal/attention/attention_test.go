@@ -17,26 +17,26 @@ type tileCase struct {
 	format   quant.Format
 	headDim  int
 	visible  []int // of each row
-	padding  int   // bytes between slots
 	elements func(r *rand.Rand, i int) float32
 	seed     uint64
 }
 
-// tile returns the tile, its keys and values just before a protected page.
+// tile returns the tile of a page that is just before a protected page and has slots beyond those that rows see, of which some hold
+// nothing but garbage.
 func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 	t.Helper()
 	r := rand.New(rand.NewPCG(c.seed, 1))
-	longest, rows := 1, len(c.visible)
+	longest, rows := 0, len(c.visible)
 	for _, n := range c.visible {
 		longest = max(longest, n)
 	}
 	size := c.format.Bytes(c.headDim)
 	tile := &attention.Tile{
-		Format: c.format, Stride: size + c.padding, HeadDim: c.headDim, Visible: c.visible,
-		Queries: &quant.Activation{}, Results: make([]attention.Partial, rows),
-		Scores: asmtest.FencedFloats(t, rows*attention.TileKeys), Value: make([]float32, c.headDim), Panel: asmtest.FencedFloats(t, attention.PanelKeys*c.headDim),
+		Format: c.format, HeadDim: c.headDim, Visible: c.visible, Queries: &quant.Activation{}, Results: make([]attention.Partial, rows),
+		Out: asmtest.FencedFloats(t, rows*c.headDim), Scores: asmtest.FencedFloats(t, rows*attention.TileKeys),
+		Weights: &quant.Activation{}, Wide: asmtest.FencedFloats(t, attention.WideSlots*c.headDim),
 	}
-	tile.K, tile.V = asmtest.Fenced(t, (longest-1)*tile.Stride+size), asmtest.Fenced(t, (longest-1)*tile.Stride+size)
+	tile.Weights.Reserve(quant.Int8x32, rows, attention.TileKeys)
 	vector := func() []float32 {
 		x := make([]float32, c.headDim)
 		for i := range x {
@@ -44,12 +44,18 @@ func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 		}
 		return x
 	}
-	for _, cache := range [][]byte{tile.K, tile.V} {
+	for side, half := range []*[]byte{&tile.Keys, &tile.Values} {
+		*half = asmtest.Fenced(t, attention.TileKeys*size)
+		for i := range *half {
+			(*half)[i] = 0xff // scales that are no numbers
+		}
+		rows := make([]byte, longest*size)
 		for j := range longest {
-			if err := c.format.Quantize(cache[j*tile.Stride:][:size], vector()); err != nil {
+			if err := c.format.Quantize(rows[j*size:][:size], vector()); err != nil {
 				t.Fatal(err)
 			}
 		}
+		k.Pages().Store(attention.Side(side), c.format, c.headDim, *half, 0, rows)
 	}
 	tile.Queries.Reserve(c.format.ActivationForm(), rows, c.headDim)
 	tile.Queries.X = asmtest.FencedFloats(t, rows*c.headDim)
@@ -59,7 +65,7 @@ func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 			x[i] = v / 8
 		}
 		k.Prepare(tile.Queries, row, x)
-		tile.Results[row].Out = asmtest.FencedFloats(t, c.headDim)
+		tile.Results[row].Out = tile.Out[row*c.headDim:][:c.headDim]
 	}
 	return tile
 }
@@ -71,7 +77,7 @@ func (c tileCase) check(t *testing.T) {
 	attention.Attend(want)
 	for _, k := range asm.Tiers()[1:] {
 		got := c.tile(t, k)
-		k.Attend(got)
+		k.Pages().Attend(got)
 		for r := range want.Results {
 			g, w := &got.Results[r], &want.Results[r]
 			row := fmt.Sprintf("%s, row %d: ", k.Tier(), r)
@@ -83,8 +89,8 @@ func (c tileCase) check(t *testing.T) {
 			asmtest.SameFloats(t, row+"weights", got.Scores[r*attention.TileKeys:][:c.visible[r]], want.Scores[r*attention.TileKeys:][:c.visible[r]])
 		}
 		only := c.tile(t, k)
-		only.V = nil
-		k.Attend(only)
+		only.Values = nil
+		k.Pages().Attend(only)
 		for r := range want.Results {
 			row := fmt.Sprintf("%s without values, row %d: ", k.Tier(), r)
 			asmtest.SameFloats(t, row+"sum", []float32{only.Results[r].Sum}, []float32{want.Results[r].Sum})
@@ -115,14 +121,14 @@ func TestAttend(t *testing.T) {
 					{1}, {0}, {7, 7}, {17, 0, 3}, {128, 128, 128, 128}, {31, 32, 33, 34, 35}, {128, 1, 64, 100, 127, 0, 16},
 					mask(12, 4, 5), mask(7, 3, 130), mask(9, 1, 65),
 				} {
-					tileCase{f, headDim, visible, 2 * i, asmtest.Fills[0].At, uint64(i)}.check(t)
+					tileCase{f, headDim, visible, asmtest.Fills[0].At, uint64(i)}.check(t)
 				}
 			})
 		}
 		for _, fill := range asmtest.Fills {
 			t.Run(f.String()+"/"+fill.Name, func(t *testing.T) {
 				for seed := range uint64(4) {
-					tileCase{f, 64, []int{5, 40, 40, 41, 77}, 3, fill.At, seed}.check(t)
+					tileCase{f, 64, []int{5, 40, 40, 41, 77}, fill.At, seed}.check(t)
 				}
 			})
 		}
@@ -136,7 +142,6 @@ func FuzzAttend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format, size, rows, seen, fill uint8, seed uint64) {
 		c := tileCase{format: cacheFormats[int(format)%len(cacheFormats)], seed: seed, elements: asmtest.Fills[int(fill)%len(asmtest.Fills)].At}
 		c.headDim = (1 + int(size)%16) * max(8, c.format.BlockLen())
-		c.padding = int(seed % 7)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 1 + rows%12 {
 			c.visible = append(c.visible, r.IntN(min(int(seen), attention.TileKeys)+1))
@@ -148,8 +153,8 @@ func FuzzAttend(f *testing.F) {
 func TestAttendDoesNotAllocate(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for _, f := range cacheFormats {
-			tile := tileCase{f, 64, mask(8, 4, 70), 0, asmtest.Fills[0].At, 1}.tile(t, k)
-			if n := testing.AllocsPerRun(5, func() { k.Attend(tile) }); n != 0 {
+			tile := tileCase{f, 64, mask(8, 4, 70), asmtest.Fills[0].At, 1}.tile(t, k)
+			if n := testing.AllocsPerRun(5, func() { k.Pages().Attend(tile) }); n != 0 {
 				t.Errorf("%s: %v allocations for %s, want none", k.Tier(), n, f)
 			}
 		}
@@ -162,10 +167,10 @@ func BenchmarkAttend(b *testing.B) {
 		for _, rows := range []int{1, 3, 4, 64} {
 			for _, k := range asm.Tiers() {
 				b.Run(fmt.Sprintf("%s/%dx%d/%s", f, rows, attention.TileKeys, k.Tier()), func(b *testing.B) {
-					tile := tileCase{f, headDim, mask(rows, rows, attention.TileKeys), 0, asmtest.Fills[0].At, 1}.tile(b, k)
+					tile := tileCase{f, headDim, mask(rows, rows, attention.TileKeys), asmtest.Fills[0].At, 1}.tile(b, k)
 					b.SetBytes(int64(2 * attention.TileKeys * f.Bytes(headDim)))
 					for b.Loop() {
-						k.Attend(tile)
+						k.Pages().Attend(tile)
 					}
 					b.ReportMetric(float64(2*rows*attention.TileKeys*headDim)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 				})
@@ -174,29 +179,66 @@ func BenchmarkAttend(b *testing.B) {
 	}
 }
 
-// BenchmarkAttendMemory walks a long context, 8 KV heads of 64 elements in F16, with 4 query rows: a decode step's tiles.
+// BenchmarkAttendMemory walks the pages of a long context, with heads of 64 elements and 4 query rows: a decode step's tiles.
 func BenchmarkAttendMemory(b *testing.B) {
-	const heads, headDim, slots = 8, 64, 1 << 16
-	for _, k := range asm.Tiers()[1:] {
-		b.Run(k.Tier(), func(b *testing.B) {
-			tile := tileCase{quant.F16, headDim, mask(4, 4, attention.TileKeys), 0, asmtest.Fills[0].At, 1}.tile(b, k)
-			tile.Stride = heads * quant.F16.Bytes(headDim)
-			keys, values := make([]byte, slots*tile.Stride), make([]byte, slots*tile.Stride)
-			for i := range keys {
-				keys[i], values[i] = byte(i)&0x3f, byte(i)&0x3f
-			}
-			b.SetBytes(int64(2 * attention.TileKeys * quant.F16.Bytes(headDim)))
-			piece := 0
-			for b.Loop() {
-				at := piece/heads%(slots/attention.TileKeys)*attention.TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
-				tile.K, tile.V = keys[at:], values[at:]
-				piece++
-				at = piece/heads%(slots/attention.TileKeys)*attention.TileKeys*tile.Stride + piece%heads*quant.F16.Bytes(headDim)
-				tile.Next = keys[at:]
-				k.Attend(tile)
-			}
-		})
+	const headDim, pages = 64, 1 << 12
+	for _, f := range []quant.Format{quant.F16, quant.Q8_0, quant.Q4_0} {
+		for _, k := range asm.Tiers()[1:] {
+			b.Run(f.String()+"/"+k.Tier(), func(b *testing.B) {
+				tile := tileCase{f, headDim, mask(4, 4, attention.TileKeys), asmtest.Fills[0].At, 1}.tile(b, k)
+				half := len(tile.Keys)
+				memory := slices.Concat(slices.Repeat([][]byte{tile.Keys, tile.Values}, pages)...)
+				b.SetBytes(int64(2 * half))
+				for page := 0; b.Loop(); page = (page + 1) % pages {
+					tile.Keys, tile.Values = memory[2*page*half:][:half], memory[(2*page+1)*half:][:half]
+					k.Pages().Attend(tile)
+				}
+			})
+		}
 	}
+}
+
+// TestStoreAndLoad holds what each tier loads against what was stored, in another order than the slots', with slots stored again, and
+// with the neighbours of what is stored unharmed.
+func TestStoreAndLoad(t *testing.T) {
+	for _, k := range asm.Tiers() {
+		for _, f := range cacheFormats {
+			for _, headDim := range []int{32, 64, 96} {
+				r := rand.New(rand.NewPCG(uint64(headDim), 3))
+				size := f.Bytes(headDim)
+				for _, side := range []attention.Side{attention.Keys, attention.Values} {
+					half, want := asmtest.Fenced(t, attention.TileKeys*size), make([]byte, attention.TileKeys*size)
+					for range 200 {
+						first := r.IntN(attention.TileKeys)
+						n := 1 + r.IntN(attention.TileKeys-first)
+						rows := want[first*size:][:n*size]
+						for i := range rows {
+							rows[i] = byte(r.Uint32())
+						}
+						k.Pages().Store(side, f, headDim, half, first, rows)
+					}
+					k.Pages().Store(side, f, headDim, half, 0, want[:size])
+					for _, first := range []int{0, 5, 127} {
+						got := make([]byte, len(want)-first*size)
+						k.Pages().Load(side, f, headDim, got, half, first)
+						if i := mismatch(got, want[first*size:]); i >= 0 && first == 0 {
+							t.Fatalf("%s, %s, heads of %d: byte %d of side %d, from slot %d, is %d, want %d", k.Tier(), f, headDim, i, side, first, got[i], want[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// mismatch returns the first index where two slices differ, -1 where they are equal.
+func mismatch(a, b []byte) int {
+	for i := range a {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 // TestMerge joins the results of tiles, either of which may be of no slots.

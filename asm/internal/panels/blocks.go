@@ -27,9 +27,8 @@ func (b BlockTiles) Panels() *Panels {
 
 // Multiply multiplies the panels from first up to last with the rows of activations from token on.
 func (b *BlockTiles) Multiply(p *Product, first, last, token int) {
-	size := b.Layout.Bytes(p.Acts.K)
 	for i := first; i < last; i++ {
-		planes := b.Layout.Cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
+		planes := p.Planes(b.Layout, i)
 		for row := 0; row < Rows; row += b.Rows {
 			b.multiplyRows(p, b.Layout.RowsOf(planes, row), i*Rows+row, token)
 		}

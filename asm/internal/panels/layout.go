@@ -66,31 +66,38 @@ func (l *Layout) RowsOf(planes [3][]byte, r int) (first [3]*byte) {
 // Bytes returns the size of a panel of rows of k elements.
 func (l *Layout) Bytes(k int) int { return Rows * l.Format.Bytes(k) }
 
-// pack is Panels.Pack.
+// pack is Panels.Pack. It goes through the rows in steps that stay in the first-level cache, since each field reads them anew.
 func (l *Layout) pack(dst, src []byte, rowBytes, k int) {
 	if l.Format.ActivationForm() == quant.Float {
 		l.packFloats(dst, src, rowBytes, k)
 		return
 	}
 	planes := l.Cut(dst, k)
-	for b := range k / l.Format.BlockLen() {
+	blocks, size := k/l.Format.BlockLen(), l.Format.BlockBytes()
+	step := max(stepBytes/size, 1)
+	for b := 0; b < blocks; b += step {
+		var at [3]int // where a block's field begins in each plane
 		for _, f := range l.fields {
-			to := planes[f.plane][:f.bytes*Rows]
-			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
-			f.transpose(to, src[b*l.Format.BlockBytes()+f.at:], rowBytes)
+			to := l.PlaneBytes[f.plane]
+			transposition{
+				dst: planes[f.plane][b*to+at[f.plane]:], src: src[b*size+f.at:],
+				rowBytes: rowBytes, blocks: min(step, blocks-b), srcStep: size, dstStep: to,
+			}.run(f.unit, f.bytes)
+			at[f.plane] += f.bytes * Rows
 		}
 	}
 }
 
-// packFloats packs all rows a part at a time, which stays in the first-level cache.
+// packFloats packs rows as if each were some large blocks.
 func (l *Layout) packFloats(dst, src []byte, rowBytes, k int) {
-	const part = 256
-	f, all := l.fields[0], l.Format.Bytes(k)
-	for at := 0; at < all; at += part {
-		f.bytes = min(part, all-at)
-		f.transpose(dst[at*Rows:(at+f.bytes)*Rows], src[at:], rowBytes)
+	all := l.Format.Bytes(k)
+	for at := 0; at < all; at += stepBytes {
+		transposition{dst: dst[at*Rows:], src: src[at:], rowBytes: rowBytes, blocks: 1}.run(l.fields[0].unit, min(stepBytes, all-at))
 	}
 }
+
+// stepBytes is how many bytes of each row are packed before the next.
+const stepBytes = 1 << 10
 
 // unpack is Panels.Unpack.
 func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
@@ -107,25 +114,26 @@ func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
 	}
 }
 
-// transpose copies a field of all rows of a block: unit i of row r becomes unit i·Rows + r.
-func (f field) transpose(dst, src []byte, rowBytes int) {
-	for r := range Rows {
-		row, to := src[r*rowBytes:][:f.bytes], dst[r*f.unit:]
-		switch f.unit {
-		case 4:
-			for ; len(row) >= 4; row = row[4:] {
-				binary.LittleEndian.PutUint32(to, binary.LittleEndian.Uint32(row))
-				to = to[min(4*Rows, len(to)):]
-			}
-		case 2:
-			for ; len(row) >= 2; row = row[2:] {
-				binary.LittleEndian.PutUint16(to, binary.LittleEndian.Uint16(row))
-				to = to[min(2*Rows, len(to)):]
-			}
-		case 1:
-			for i, v := range row {
-				to[i*Rows] = v
-			}
+// StoreRow replaces row r of a panel by a row as the format has it.
+func (l *Layout) StoreRow(panel []byte, r int, row []byte) { l.walkRow(panel, r, row, field.scatter) }
+
+// LoadRow is the reverse of StoreRow.
+func (l *Layout) LoadRow(row, panel []byte, r int) { l.walkRow(panel, r, row, field.gather) }
+
+// walkRow calls do for each field of each block of row r, as the format has it and as it is in the panel.
+func (l *Layout) walkRow(panel []byte, r int, row []byte, do func(f field, row, panel []byte)) {
+	size := l.Format.BlockBytes()
+	if l.Format.ActivationForm() == quant.Float { // the row is one field
+		f := l.fields[0]
+		f.bytes = len(row)
+		do(f, row, panel[r*f.unit:])
+		return
+	}
+	planes := l.Cut(panel, len(row)/size*l.Format.BlockLen())
+	for ; len(row) > 0; row = row[size:] {
+		for _, f := range l.fields {
+			do(f, row[f.at:f.at+f.bytes], planes[f.plane][r*f.unit:])
+			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
 		}
 	}
 }
@@ -134,5 +142,23 @@ func (f field) transpose(dst, src []byte, rowBytes int) {
 func (f field) gather(dst, src []byte) {
 	for i := 0; i < len(dst); i += f.unit {
 		copy(dst[i:i+f.unit], src[i*Rows:])
+	}
+}
+
+// scatter is the reverse of gather.
+func (f field) scatter(src, dst []byte) {
+	switch f.unit {
+	case 4:
+		for i := 0; i < len(src); i += 4 {
+			binary.LittleEndian.PutUint32(dst[i*Rows:], binary.LittleEndian.Uint32(src[i:]))
+		}
+	case 2:
+		for i := 0; i < len(src); i += 2 {
+			binary.LittleEndian.PutUint16(dst[i*Rows:], binary.LittleEndian.Uint16(src[i:]))
+		}
+	case 1:
+		for i, v := range src {
+			dst[i*Rows] = v
+		}
 	}
 }

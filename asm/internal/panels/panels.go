@@ -8,6 +8,8 @@
 // upper bits, the other bits, in lines of their own.
 package panels
 
+//go:generate go -C ../../asmgen run . transpose
+
 import "github.com/antigravity-go/antigravity/quant"
 
 // Rows is how many rows of weights a panel interleaves: a product keeps each in a lane of its own, so that the lanes never
@@ -49,6 +51,38 @@ type Product struct {
 	Acts   *quant.Activation // its K is the rows' length
 	Out    []float32
 	Stride int
+	// Unscaled says that the panels, of Q8_0 or Q4_0 and with rows of at most MostUnscaled elements, are quants without scales, which are 1.
+	Unscaled bool
+}
+
+// MostUnscaled is the greatest K of a Product with Unscaled.
+const MostUnscaled = 128
+
+// ones are the scales of panels that have none. A kernel of several panels looks for the next panel's scales as far behind those of the
+// first as the panels are apart.
+var ones = func() (scales [Together * MostUnscaled * Rows]byte) {
+	for i := 0; i < len(scales); i += 2 {
+		scales[i+1] = 0x3c // 1 as binary16 is 0x3c00
+	}
+	return scales
+}()
+
+// PanelBytes returns the size of a panel.
+func (p *Product) PanelBytes(l *Layout) int {
+	if p.Unscaled {
+		return p.Acts.K / l.Format.BlockLen() * l.PlaneBytes[0]
+	}
+	return l.Bytes(p.Acts.K)
+}
+
+// Planes returns the planes of panel i.
+func (p *Product) Planes(l *Layout, i int) [3][]byte {
+	size := p.PanelBytes(l)
+	panel := p.Panels[i*size : (i+1)*size]
+	if p.Unscaled {
+		return [3][]byte{panel, ones[:], nil}
+	}
+	return l.Cut(panel, p.Acts.K)
 }
 
 // Find returns the panels of a format among several, nil where there are none.

@@ -31,7 +31,7 @@ type Unit struct {
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
 		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, RoPE: u.ropeHead,
-		RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.prepare,
+		RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
 
@@ -121,8 +121,8 @@ func (u *Unit) Axpby(dst, x []float32, a, b float32) {
 	u.axpby(&dst[0], &x[0], len(x), a, b)
 }
 
-// prepare is Activation.Prepare.
-func (u *Unit) prepare(a *quant.Activation, t int, x []float32) {
+// Prepare is Activation.Prepare.
+func (u *Unit) Prepare(a *quant.Activation, t int, x []float32) {
 	prepare := u.prepare32
 	if a.Form == quant.Int8x256 {
 		prepare = u.prepare256

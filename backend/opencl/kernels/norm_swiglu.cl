@@ -4,7 +4,7 @@ KERNEL norm_swiglu(WEIGHT_ARGUMENTS(0), WEIGHT_ARGUMENTS(1), int k, int stride, 
   TEAM_MEMORY;
   const int block = get_group_id(0) * ROWS_OF_GROUP, m = get_group_id(1);
   __global const uint4 *quants[SETS] = {quants0, quants1};
-  __global const ushort *scales[SETS] = {scales0, scales1};
+  __global const ushort *scales[SETS] = {SCALES_OF(quants0, scales0_at), SCALES_OF(quants1, scales1_at)};
   const int first[SETS] = {first0 + block, first1 + block}, end[SETS] = {first0 + rows0, first1 + rows1};
   x += x_at + (size_t)m * (k / 4);
   team_sums(quants, scales, first, end, k, stride, x, gain + gain_at, 1, eps, TEAM_MEMORY_NAMES);

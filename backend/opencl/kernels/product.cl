@@ -13,7 +13,8 @@
 #define TEAMS (GROUP / LANES)
 #define ROWS_OF_GROUP (TEAMS * ROWS)
 
-#define WEIGHT_ARGUMENTS(i) __global const uint4 *quants##i, __global const ushort *scales##i, int first##i, int rows##i
+// A weight is one buffer: its quants and, from piece number scales##i##_at on, its scales.
+#define WEIGHT_ARGUMENTS(i) __global const uint4 *quants##i, int scales##i##_at, int first##i, int rows##i
 
 // ROW returns row i, of the team's rows of all sets: the last one in place of those beyond.
 #define ROW(i) ((size_t)min(first[(i) / ROWS] + (int)get_local_id(0) / LANES * ROWS + (i) % ROWS, end[(i) / ROWS] - 1))

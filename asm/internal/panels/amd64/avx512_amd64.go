@@ -8,14 +8,13 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // unitAVX512 are the tiles of AVX512.
 var unitAVX512 = unit{
-	rows: 16,
 	blocks: []blockFormat{
-		{layout: panels.LayoutQ4_0, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512x12}, {Tokens: 8, Run: q4_0AVX512x8}, {Tokens: 4, Run: q4_0AVX512x4}, {Tokens: 2, Run: q4_0AVX512x2}, {Tokens: 1, Run: q4_0AVX512x1}}, single: q4_0AVX512x1x4},
-		{layout: panels.LayoutQ4_1, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512x12}, {Tokens: 8, Run: q4_1AVX512x8}, {Tokens: 4, Run: q4_1AVX512x4}, {Tokens: 2, Run: q4_1AVX512x2}, {Tokens: 1, Run: q4_1AVX512x1}}, single: q4_1AVX512x1x4},
-		{layout: panels.LayoutQ8_0, tiles: []panels.BlockTile{{Tokens: 8, Run: q8_0AVX512x8}, {Tokens: 4, Run: q8_0AVX512x4}, {Tokens: 2, Run: q8_0AVX512x2}, {Tokens: 1, Run: q8_0AVX512x1}}, single: q8_0AVX512x1x4},
-		{layout: panels.LayoutQ4_K, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512x12}, {Tokens: 8, Run: q4_KAVX512x8}, {Tokens: 4, Run: q4_KAVX512x4}, {Tokens: 2, Run: q4_KAVX512x2}, {Tokens: 1, Run: q4_KAVX512x1}}, single: q4_KAVX512x1x4},
-		{layout: panels.LayoutQ5_K, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512x12}, {Tokens: 8, Run: q5_KAVX512x8}, {Tokens: 4, Run: q5_KAVX512x4}, {Tokens: 2, Run: q5_KAVX512x2}, {Tokens: 1, Run: q5_KAVX512x1}}, single: q5_KAVX512x1x4},
-		{layout: panels.LayoutQ6_K, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512x12}, {Tokens: 8, Run: q6_KAVX512x8}, {Tokens: 4, Run: q6_KAVX512x4}, {Tokens: 2, Run: q6_KAVX512x2}, {Tokens: 1, Run: q6_KAVX512x1}}, single: q6_KAVX512x1x4},
+		{layout: panels.LayoutQ4_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512x12}, {Tokens: 8, Run: q4_0AVX512x8}, {Tokens: 4, Run: q4_0AVX512x4}, {Tokens: 2, Run: q4_0AVX512x2}, {Tokens: 1, Run: q4_0AVX512x1}}, single: q4_0AVX512x1x4},
+		{layout: panels.LayoutQ4_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512x12}, {Tokens: 8, Run: q4_1AVX512x8}, {Tokens: 4, Run: q4_1AVX512x4}, {Tokens: 2, Run: q4_1AVX512x2}, {Tokens: 1, Run: q4_1AVX512x1}}, single: q4_1AVX512x1x4},
+		{layout: panels.LayoutQ8_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q8_0AVX512x8}, {Tokens: 4, Run: q8_0AVX512x4}, {Tokens: 2, Run: q8_0AVX512x2}, {Tokens: 1, Run: q8_0AVX512x1}}, single: q8_0AVX512x1x4},
+		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512x12}, {Tokens: 8, Run: q4_KAVX512x8}, {Tokens: 4, Run: q4_KAVX512x4}, {Tokens: 2, Run: q4_KAVX512x2}, {Tokens: 1, Run: q4_KAVX512x1}}, single: q4_KAVX512x1x4},
+		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512x12}, {Tokens: 8, Run: q5_KAVX512x8}, {Tokens: 4, Run: q5_KAVX512x4}, {Tokens: 2, Run: q5_KAVX512x2}, {Tokens: 1, Run: q5_KAVX512x1}}, single: q5_KAVX512x1x4},
+		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512x12}, {Tokens: 8, Run: q6_KAVX512x8}, {Tokens: 4, Run: q6_KAVX512x4}, {Tokens: 2, Run: q6_KAVX512x2}, {Tokens: 1, Run: q6_KAVX512x1}}, single: q6_KAVX512x1x4},
 	},
 	floats: []panels.FloatTiles{
 		{Layout: panels.LayoutF32, Tiles: []panels.FloatTile{{Tokens: 12, Run: f32AVX512x12}, {Tokens: 8, Run: f32AVX512x8}, {Tokens: 4, Run: f32AVX512x4}, {Tokens: 2, Run: f32AVX512x2}, {Tokens: 1, Run: f32AVX512x1}}, Single: f32AVX512x1x4},

@@ -8,14 +8,13 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // unitAVX512VNNI are the tiles of AVX512VNNI.
 var unitAVX512VNNI = unit{
-	rows: 16,
 	blocks: []blockFormat{
-		{layout: panels.LayoutQ4_0, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512VNNIx12}, {Tokens: 8, Run: q4_0AVX512VNNIx8}, {Tokens: 4, Run: q4_0AVX512VNNIx4}, {Tokens: 2, Run: q4_0AVX512VNNIx2}, {Tokens: 1, Run: q4_0AVX512VNNIx1}}, single: q4_0AVX512VNNIx1x4},
-		{layout: panels.LayoutQ4_1, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512VNNIx12}, {Tokens: 8, Run: q4_1AVX512VNNIx8}, {Tokens: 4, Run: q4_1AVX512VNNIx4}, {Tokens: 2, Run: q4_1AVX512VNNIx2}, {Tokens: 1, Run: q4_1AVX512VNNIx1}}, single: q4_1AVX512VNNIx1x4},
-		{layout: panels.LayoutQ8_0, tiles: []panels.BlockTile{{Tokens: 12, Run: q8_0AVX512VNNIx12}, {Tokens: 8, Run: q8_0AVX512VNNIx8}, {Tokens: 4, Run: q8_0AVX512VNNIx4}, {Tokens: 2, Run: q8_0AVX512VNNIx2}, {Tokens: 1, Run: q8_0AVX512VNNIx1}}, single: q8_0AVX512VNNIx1x4},
-		{layout: panels.LayoutQ4_K, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512VNNIx12}, {Tokens: 8, Run: q4_KAVX512VNNIx8}, {Tokens: 4, Run: q4_KAVX512VNNIx4}, {Tokens: 2, Run: q4_KAVX512VNNIx2}, {Tokens: 1, Run: q4_KAVX512VNNIx1}}, single: q4_KAVX512VNNIx1x4},
-		{layout: panels.LayoutQ5_K, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512VNNIx12}, {Tokens: 8, Run: q5_KAVX512VNNIx8}, {Tokens: 4, Run: q5_KAVX512VNNIx4}, {Tokens: 2, Run: q5_KAVX512VNNIx2}, {Tokens: 1, Run: q5_KAVX512VNNIx1}}, single: q5_KAVX512VNNIx1x4},
-		{layout: panels.LayoutQ6_K, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512VNNIx12}, {Tokens: 8, Run: q6_KAVX512VNNIx8}, {Tokens: 4, Run: q6_KAVX512VNNIx4}, {Tokens: 2, Run: q6_KAVX512VNNIx2}, {Tokens: 1, Run: q6_KAVX512VNNIx1}}, single: q6_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ4_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512VNNIx12}, {Tokens: 8, Run: q4_0AVX512VNNIx8}, {Tokens: 4, Run: q4_0AVX512VNNIx4}, {Tokens: 2, Run: q4_0AVX512VNNIx2}, {Tokens: 1, Run: q4_0AVX512VNNIx1}}, single: q4_0AVX512VNNIx1x4},
+		{layout: panels.LayoutQ4_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512VNNIx12}, {Tokens: 8, Run: q4_1AVX512VNNIx8}, {Tokens: 4, Run: q4_1AVX512VNNIx4}, {Tokens: 2, Run: q4_1AVX512VNNIx2}, {Tokens: 1, Run: q4_1AVX512VNNIx1}}, single: q4_1AVX512VNNIx1x4},
+		{layout: panels.LayoutQ8_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q8_0AVX512VNNIx12}, {Tokens: 8, Run: q8_0AVX512VNNIx8}, {Tokens: 4, Run: q8_0AVX512VNNIx4}, {Tokens: 2, Run: q8_0AVX512VNNIx2}, {Tokens: 1, Run: q8_0AVX512VNNIx1}}, single: q8_0AVX512VNNIx1x4},
+		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512VNNIx12}, {Tokens: 8, Run: q4_KAVX512VNNIx8}, {Tokens: 4, Run: q4_KAVX512VNNIx4}, {Tokens: 2, Run: q4_KAVX512VNNIx2}, {Tokens: 1, Run: q4_KAVX512VNNIx1}}, single: q4_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512VNNIx12}, {Tokens: 8, Run: q5_KAVX512VNNIx8}, {Tokens: 4, Run: q5_KAVX512VNNIx4}, {Tokens: 2, Run: q5_KAVX512VNNIx2}, {Tokens: 1, Run: q5_KAVX512VNNIx1}}, single: q5_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512VNNIx12}, {Tokens: 8, Run: q6_KAVX512VNNIx8}, {Tokens: 4, Run: q6_KAVX512VNNIx4}, {Tokens: 2, Run: q6_KAVX512VNNIx2}, {Tokens: 1, Run: q6_KAVX512VNNIx1}}, single: q6_KAVX512VNNIx1x4},
 	},
 }
 

@@ -5531,43 +5531,199 @@ DATA scale0AVXVNNI<>+0(SB)/4, $0x80808000
 DATA scale0AVXVNNI<>+4(SB)/4, $0x80808004
 DATA scale0AVXVNNI<>+8(SB)/4, $0x80808008
 DATA scale0AVXVNNI<>+12(SB)/4, $0x8080800c
-GLOBL scale0AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale0AVXVNNI<>+16(SB)/4, $0x80808000
+DATA scale0AVXVNNI<>+20(SB)/4, $0x80808004
+DATA scale0AVXVNNI<>+24(SB)/4, $0x80808008
+DATA scale0AVXVNNI<>+28(SB)/4, $0x8080800c
+DATA scale0AVXVNNI<>+32(SB)/4, $0x80808000
+DATA scale0AVXVNNI<>+36(SB)/4, $0x80808004
+DATA scale0AVXVNNI<>+40(SB)/4, $0x80808008
+DATA scale0AVXVNNI<>+44(SB)/4, $0x8080800c
+DATA scale0AVXVNNI<>+48(SB)/4, $0x80808000
+DATA scale0AVXVNNI<>+52(SB)/4, $0x80808004
+DATA scale0AVXVNNI<>+56(SB)/4, $0x80808008
+DATA scale0AVXVNNI<>+60(SB)/4, $0x8080800c
+GLOBL scale0AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA scale1AVXVNNI<>+0(SB)/4, $0x80808001
 DATA scale1AVXVNNI<>+4(SB)/4, $0x80808005
 DATA scale1AVXVNNI<>+8(SB)/4, $0x80808009
 DATA scale1AVXVNNI<>+12(SB)/4, $0x8080800d
-GLOBL scale1AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale1AVXVNNI<>+16(SB)/4, $0x80808001
+DATA scale1AVXVNNI<>+20(SB)/4, $0x80808005
+DATA scale1AVXVNNI<>+24(SB)/4, $0x80808009
+DATA scale1AVXVNNI<>+28(SB)/4, $0x8080800d
+DATA scale1AVXVNNI<>+32(SB)/4, $0x80808001
+DATA scale1AVXVNNI<>+36(SB)/4, $0x80808005
+DATA scale1AVXVNNI<>+40(SB)/4, $0x80808009
+DATA scale1AVXVNNI<>+44(SB)/4, $0x8080800d
+DATA scale1AVXVNNI<>+48(SB)/4, $0x80808001
+DATA scale1AVXVNNI<>+52(SB)/4, $0x80808005
+DATA scale1AVXVNNI<>+56(SB)/4, $0x80808009
+DATA scale1AVXVNNI<>+60(SB)/4, $0x8080800d
+GLOBL scale1AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA scale2AVXVNNI<>+0(SB)/4, $0x80808002
 DATA scale2AVXVNNI<>+4(SB)/4, $0x80808006
 DATA scale2AVXVNNI<>+8(SB)/4, $0x8080800a
 DATA scale2AVXVNNI<>+12(SB)/4, $0x8080800e
-GLOBL scale2AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale2AVXVNNI<>+16(SB)/4, $0x80808002
+DATA scale2AVXVNNI<>+20(SB)/4, $0x80808006
+DATA scale2AVXVNNI<>+24(SB)/4, $0x8080800a
+DATA scale2AVXVNNI<>+28(SB)/4, $0x8080800e
+DATA scale2AVXVNNI<>+32(SB)/4, $0x80808002
+DATA scale2AVXVNNI<>+36(SB)/4, $0x80808006
+DATA scale2AVXVNNI<>+40(SB)/4, $0x8080800a
+DATA scale2AVXVNNI<>+44(SB)/4, $0x8080800e
+DATA scale2AVXVNNI<>+48(SB)/4, $0x80808002
+DATA scale2AVXVNNI<>+52(SB)/4, $0x80808006
+DATA scale2AVXVNNI<>+56(SB)/4, $0x8080800a
+DATA scale2AVXVNNI<>+60(SB)/4, $0x8080800e
+GLOBL scale2AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA scale3AVXVNNI<>+0(SB)/4, $0x80808003
 DATA scale3AVXVNNI<>+4(SB)/4, $0x80808007
 DATA scale3AVXVNNI<>+8(SB)/4, $0x8080800b
 DATA scale3AVXVNNI<>+12(SB)/4, $0x8080800f
-GLOBL scale3AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale3AVXVNNI<>+16(SB)/4, $0x80808003
+DATA scale3AVXVNNI<>+20(SB)/4, $0x80808007
+DATA scale3AVXVNNI<>+24(SB)/4, $0x8080800b
+DATA scale3AVXVNNI<>+28(SB)/4, $0x8080800f
+DATA scale3AVXVNNI<>+32(SB)/4, $0x80808003
+DATA scale3AVXVNNI<>+36(SB)/4, $0x80808007
+DATA scale3AVXVNNI<>+40(SB)/4, $0x8080800b
+DATA scale3AVXVNNI<>+44(SB)/4, $0x8080800f
+DATA scale3AVXVNNI<>+48(SB)/4, $0x80808003
+DATA scale3AVXVNNI<>+52(SB)/4, $0x80808007
+DATA scale3AVXVNNI<>+56(SB)/4, $0x8080800b
+DATA scale3AVXVNNI<>+60(SB)/4, $0x8080800f
+GLOBL scale3AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA minimums0AVXVNNI<>+0(SB)/4, $0x80018000
 DATA minimums0AVXVNNI<>+4(SB)/4, $0x80058004
 DATA minimums0AVXVNNI<>+8(SB)/4, $0x80098008
 DATA minimums0AVXVNNI<>+12(SB)/4, $0x800d800c
-GLOBL minimums0AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA minimums0AVXVNNI<>+16(SB)/4, $0x80018000
+DATA minimums0AVXVNNI<>+20(SB)/4, $0x80058004
+DATA minimums0AVXVNNI<>+24(SB)/4, $0x80098008
+DATA minimums0AVXVNNI<>+28(SB)/4, $0x800d800c
+DATA minimums0AVXVNNI<>+32(SB)/4, $0x80018000
+DATA minimums0AVXVNNI<>+36(SB)/4, $0x80058004
+DATA minimums0AVXVNNI<>+40(SB)/4, $0x80098008
+DATA minimums0AVXVNNI<>+44(SB)/4, $0x800d800c
+DATA minimums0AVXVNNI<>+48(SB)/4, $0x80018000
+DATA minimums0AVXVNNI<>+52(SB)/4, $0x80058004
+DATA minimums0AVXVNNI<>+56(SB)/4, $0x80098008
+DATA minimums0AVXVNNI<>+60(SB)/4, $0x800d800c
+GLOBL minimums0AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA minimums1AVXVNNI<>+0(SB)/4, $0x80038002
 DATA minimums1AVXVNNI<>+4(SB)/4, $0x80078006
 DATA minimums1AVXVNNI<>+8(SB)/4, $0x800b800a
 DATA minimums1AVXVNNI<>+12(SB)/4, $0x800f800e
-GLOBL minimums1AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA minimums1AVXVNNI<>+16(SB)/4, $0x80038002
+DATA minimums1AVXVNNI<>+20(SB)/4, $0x80078006
+DATA minimums1AVXVNNI<>+24(SB)/4, $0x800b800a
+DATA minimums1AVXVNNI<>+28(SB)/4, $0x800f800e
+DATA minimums1AVXVNNI<>+32(SB)/4, $0x80038002
+DATA minimums1AVXVNNI<>+36(SB)/4, $0x80078006
+DATA minimums1AVXVNNI<>+40(SB)/4, $0x800b800a
+DATA minimums1AVXVNNI<>+44(SB)/4, $0x800f800e
+DATA minimums1AVXVNNI<>+48(SB)/4, $0x80038002
+DATA minimums1AVXVNNI<>+52(SB)/4, $0x80078006
+DATA minimums1AVXVNNI<>+56(SB)/4, $0x800b800a
+DATA minimums1AVXVNNI<>+60(SB)/4, $0x800f800e
+GLOBL minimums1AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA lowerWordAVXVNNI<>+0(SB)/4, $0x01000100
 DATA lowerWordAVXVNNI<>+4(SB)/4, $0x05040504
 DATA lowerWordAVXVNNI<>+8(SB)/4, $0x09080908
 DATA lowerWordAVXVNNI<>+12(SB)/4, $0x0d0c0d0c
-GLOBL lowerWordAVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA lowerWordAVXVNNI<>+16(SB)/4, $0x01000100
+DATA lowerWordAVXVNNI<>+20(SB)/4, $0x05040504
+DATA lowerWordAVXVNNI<>+24(SB)/4, $0x09080908
+DATA lowerWordAVXVNNI<>+28(SB)/4, $0x0d0c0d0c
+DATA lowerWordAVXVNNI<>+32(SB)/4, $0x01000100
+DATA lowerWordAVXVNNI<>+36(SB)/4, $0x05040504
+DATA lowerWordAVXVNNI<>+40(SB)/4, $0x09080908
+DATA lowerWordAVXVNNI<>+44(SB)/4, $0x0d0c0d0c
+DATA lowerWordAVXVNNI<>+48(SB)/4, $0x01000100
+DATA lowerWordAVXVNNI<>+52(SB)/4, $0x05040504
+DATA lowerWordAVXVNNI<>+56(SB)/4, $0x09080908
+DATA lowerWordAVXVNNI<>+60(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA spreadAVXVNNI<>+0(SB)/4, $0x00800080
+DATA spreadAVXVNNI<>+4(SB)/4, $0x01800180
+DATA spreadAVXVNNI<>+8(SB)/4, $0x02800280
+DATA spreadAVXVNNI<>+12(SB)/4, $0x03800380
+DATA spreadAVXVNNI<>+16(SB)/4, $0x04800480
+DATA spreadAVXVNNI<>+20(SB)/4, $0x05800580
+DATA spreadAVXVNNI<>+24(SB)/4, $0x06800680
+DATA spreadAVXVNNI<>+28(SB)/4, $0x07800780
+DATA spreadAVXVNNI<>+32(SB)/4, $0x08800880
+DATA spreadAVXVNNI<>+36(SB)/4, $0x09800980
+DATA spreadAVXVNNI<>+40(SB)/4, $0x0a800a80
+DATA spreadAVXVNNI<>+44(SB)/4, $0x0b800b80
+DATA spreadAVXVNNI<>+48(SB)/4, $0x0c800c80
+DATA spreadAVXVNNI<>+52(SB)/4, $0x0d800d80
+DATA spreadAVXVNNI<>+56(SB)/4, $0x0e800e80
+DATA spreadAVXVNNI<>+60(SB)/4, $0x0f800f80
+GLOBL spreadAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA thirtyTwoAVXVNNI<>+0(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+4(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+8(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+12(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+16(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+20(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+24(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+28(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+32(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+36(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+40(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+44(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+48(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+52(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+56(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+60(SB)/4, $0x20202020
+GLOBL thirtyTwoAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA lowerSixAVXVNNI<>+0(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+4(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+8(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+12(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+16(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+20(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+24(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+28(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+32(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+36(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+40(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+44(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+48(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+52(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+56(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+60(SB)/4, $0x3f3f3f3f
+GLOBL lowerSixAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA upperTwoAVXVNNI<>+0(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+4(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+8(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+12(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+16(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+20(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+24(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+28(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+32(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+36(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+40(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+44(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+48(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+52(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+56(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+60(SB)/4, $0x30303030
+GLOBL upperTwoAVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA q4_KRunsAVXVNNI<>+0(SB)/4, $0x00000000
 DATA q4_KRunsAVXVNNI<>+4(SB)/4, $0x00000000
@@ -5701,22 +5857,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -6424,22 +6574,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -6851,22 +6995,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -7095,199 +7233,586 @@ run:
 	RET
 
 // func q4_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_KAVXVNNIx1(SB), $480-80
+// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx1(SB), $96-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+32(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+40(FP), R10
-	LEAQ         4096(AX), R12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+48(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 32(SP)
-	ADDQ           $0x40, sums+48(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 96(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 224(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 128(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 256(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 160(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 288(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 192(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 320(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 352(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 416(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 384(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 448(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 64(SP)
-	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
+	VPCMPEQW     Y1, Y1, Y1
+	VPSRLW       $0x0f, Y1, Y1
+	MOVQ         sums+48(FP), DX
+	VMOVDQU      (DX), Y0
+	VPACKSSDW    32(DX), Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPMADDWD     Y1, Y0, Y0
+	VPACKSSDW    Y0, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VMOVDQU      X0, 32(SP)
+	ADDQ         $0x40, sums+48(FP)
+	LEAQ         2048(AX), R11
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 32(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 36(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 40(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 44(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   (R11)
+	VPAND        (AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
 
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      96(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        64(AX), Y15, Y1
+	VPBROADCASTD -124(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        128(AX), Y15, Y1
+	VPBROADCASTD -120(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	VPAND        192(AX), Y15, Y1
+	VPBROADCASTD -116(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)
+	VPAND        256(AX), Y15, Y1
+	VPBROADCASTD -112(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       64(SP), Y8, Y8
-	VMOVDQU      Y8, 64(SP)
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   320(R11)
+	VPAND        320(AX), Y15, Y1
+	VPBROADCASTD -108(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   384(R11)
+	VPAND        384(AX), Y15, Y1
+	VPBROADCASTD -104(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   448(R11)
+	VPAND        448(AX), Y15, Y1
+	VPBROADCASTD -100(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   512(R11)
+	VPAND        512(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   576(R11)
+	VPAND        576(AX), Y15, Y1
+	VPBROADCASTD -60(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   640(R11)
+	VPAND        640(AX), Y15, Y1
+	VPBROADCASTD -56(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   704(R11)
+	VPAND        704(AX), Y15, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   768(R11)
+	VPAND        768(AX), Y15, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   832(R11)
+	VPAND        832(AX), Y15, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   896(R11)
+	VPAND        896(AX), Y15, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   960(R11)
+	VPAND        960(AX), Y15, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1024(R11)
+	VPAND        1024(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1088(R11)
+	VPAND        1088(AX), Y15, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1152(R11)
+	VPAND        1152(AX), Y15, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1216(R11)
+	VPAND        1216(AX), Y15, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1280(R11)
+	VPAND        1280(AX), Y15, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1344(R11)
+	VPAND        1344(AX), Y15, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1408(R11)
+	VPAND        1408(AX), Y15, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1472(R11)
+	VPAND        1472(AX), Y15, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1536(R11)
+	VPAND        1536(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1600(R11)
+	VPAND        1600(AX), Y15, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1664(R11)
+	VPAND        1664(AX), Y15, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1728(R11)
+	VPAND        1728(AX), Y15, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1792(R11)
+	VPAND        1792(AX), Y15, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1856(R11)
+	VPAND        1856(AX), Y15, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1920(R11)
+	VPAND        1920(AX), Y15, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1984(R11)
+	VPAND        1984(AX), Y15, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      352(SP), Y2
-	VMOVUPS      384(SP), Y3
-	VMOVUPS      416(SP), Y4
-	VMOVUPS      448(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    64(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 32(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 36(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 40(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 44(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)
 	ADDQ         $0x00000800, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+24(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI
@@ -7298,8 +7823,8 @@ run:
 	RET
 
 // func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_KAVXVNNIx1x4(SB), $3616-72
+// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx1x4(SB), $320-72
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -7309,1259 +7834,607 @@ TEXT ·q4_KAVXVNNIx1x4(SB), $3616-72
 	VMOVUPS      Y0, 160(SP)
 	VMOVUPS      Y0, 192(SP)
 	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+48(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
-	LEAQ         4096(AX), R12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
+	MOVL         $0x00000040, R12
+	MOVL         $0x000000c0, R13
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+56(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 256(SP)
-	ADDQ           $0x40, sums+56(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 544(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 672(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 576(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 704(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 608(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 736(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 640(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 768(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 800(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 864(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 832(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 896(SP)
-	VMOVDQU        32(DI), Y0
-	VMOVDQU        96(DI), Y1
-	VMOVDQU        160(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 928(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1056(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 960(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1088(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 992(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1120(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1024(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1152(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1184(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1248(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1216(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1280(SP)
-	VMOVDQU        (DI)(R8*1), Y0
-	VMOVDQU        64(DI)(R8*1), Y1
-	VMOVDQU        128(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1312(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1440(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1344(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1472(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1376(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1504(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1408(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1536(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1568(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1632(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1600(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1664(SP)
-	VMOVDQU        32(DI)(R8*1), Y0
-	VMOVDQU        96(DI)(R8*1), Y1
-	VMOVDQU        160(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1696(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1824(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1728(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1856(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1760(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1888(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1792(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1920(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1952(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2016(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1984(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2048(SP)
-	VMOVDQU        (DI)(R8*2), Y0
-	VMOVDQU        64(DI)(R8*2), Y1
-	VMOVDQU        128(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2080(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2208(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2112(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2240(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2144(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2272(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2176(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2304(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2336(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2400(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2368(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2432(SP)
-	VMOVDQU        32(DI)(R8*2), Y0
-	VMOVDQU        96(DI)(R8*2), Y1
-	VMOVDQU        160(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2464(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2592(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2496(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2624(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2528(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2656(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2560(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2688(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2720(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2784(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2752(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2816(SP)
-	VMOVDQU        (DI)(R9*1), Y0
-	VMOVDQU        64(DI)(R9*1), Y1
-	VMOVDQU        128(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2848(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2976(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2880(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3008(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2912(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3040(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2944(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3072(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3104(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3168(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3136(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3200(SP)
-	VMOVDQU        32(DI)(R9*1), Y0
-	VMOVDQU        96(DI)(R9*1), Y1
-	VMOVDQU        160(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3232(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3360(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3264(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3392(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3296(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3424(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3328(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3456(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3488(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3552(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3520(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3584(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 288(SP)
-	VMOVDQU        Y8, 320(SP)
-	VMOVDQU        Y8, 352(SP)
-	VMOVDQU        Y8, 384(SP)
-	VMOVDQU        Y8, 416(SP)
-	VMOVDQU        Y8, 448(SP)
-	VMOVDQU        Y8, 480(SP)
-	VMOVDQU        Y8, 512(SP)
-	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
-
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      544(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       288(SP), Y8, Y8
-	VMOVDQU      Y8, 288(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      928(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       320(SP), Y8, Y8
-	VMOVDQU      Y8, 320(SP)
-	PREFETCHT0   (R12)(R8*1)
-	PREFETCHT0   64(R12)(R8*1)
-	PREFETCHT0   128(R12)(R8*1)
-	PREFETCHT0   192(R12)(R8*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      1312(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       352(SP), Y8, Y8
-	VMOVDQU      Y8, 352(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      1696(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       384(SP), Y8, Y8
-	VMOVDQU      Y8, 384(SP)
-	PREFETCHT0   (R12)(R8*2)
-	PREFETCHT0   64(R12)(R8*2)
-	PREFETCHT0   128(R12)(R8*2)
-	PREFETCHT0   192(R12)(R8*2)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      2080(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       416(SP), Y8, Y8
-	VMOVDQU      Y8, 416(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      2464(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       448(SP), Y8, Y8
-	VMOVDQU      Y8, 448(SP)
-	PREFETCHT0   (R12)(R9*1)
-	PREFETCHT0   64(R12)(R9*1)
-	PREFETCHT0   128(R12)(R9*1)
-	PREFETCHT0   192(R12)(R9*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      2848(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       480(SP), Y8, Y8
-	VMOVDQU      Y8, 480(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      3232(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       512(SP), Y8, Y8
-	VMOVDQU      Y8, 512(SP)
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      2048(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
+
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT0   128(DI)(R13*1)
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 256(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        (AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)
+	VPAND        64(AX), Y15, Y1
+	VPBROADCASTD -124(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        128(AX), Y15, Y1
+	VPBROADCASTD -120(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*1)
+	VPAND        192(AX), Y15, Y1
+	VPBROADCASTD -116(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        256(AX), Y15, Y1
+	VPBROADCASTD -112(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*2)
+	VPAND        320(AX), Y15, Y1
+	VPBROADCASTD -108(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        384(AX), Y15, Y1
+	VPBROADCASTD -104(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R9*1)
+	VPAND        448(AX), Y15, Y1
+	VPBROADCASTD -100(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        512(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        576(AX), Y15, Y1
+	VPBROADCASTD -60(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        640(AX), Y15, Y1
+	VPBROADCASTD -56(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*1)
+	VPAND        704(AX), Y15, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        768(AX), Y15, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*2)
+	VPAND        832(AX), Y15, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        896(AX), Y15, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R9*1)
+	VPAND        960(AX), Y15, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1024(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        1088(AX), Y15, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1152(AX), Y15, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*1)
+	VPAND        1216(AX), Y15, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1280(AX), Y15, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*2)
+	VPAND        1344(AX), Y15, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1408(AX), Y15, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R9*1)
+	VPAND        1472(AX), Y15, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1536(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	VPAND        1600(AX), Y15, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1664(AX), Y15, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*1)
+	VPAND        1728(AX), Y15, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1792(AX), Y15, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*2)
+	VPAND        1856(AX), Y15, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1920(AX), Y15, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R9*1)
+	VPAND        1984(AX), Y15, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP)(CX*1), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      800(SP), Y2
-	VMOVUPS      832(SP), Y3
-	VMOVUPS      864(SP), Y4
-	VMOVUPS      896(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    288(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    16(BX), Y0
-	VCVTPH2PS    48(BX), Y1
-	VMOVUPS      1184(SP), Y2
-	VMOVUPS      1216(SP), Y3
-	VMOVUPS      1248(SP), Y4
-	VMOVUPS      1280(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    320(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  32(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    (BX)(R8*1), Y0
-	VCVTPH2PS    32(BX)(R8*1), Y1
-	VMOVUPS      1568(SP), Y2
-	VMOVUPS      1600(SP), Y3
-	VMOVUPS      1632(SP), Y4
-	VMOVUPS      1664(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    352(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  64(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 64(SP)
-	VCVTPH2PS    16(BX)(R8*1), Y0
-	VCVTPH2PS    48(BX)(R8*1), Y1
-	VMOVUPS      1952(SP), Y2
-	VMOVUPS      1984(SP), Y3
-	VMOVUPS      2016(SP), Y4
-	VMOVUPS      2048(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    384(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  96(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    (BX)(R8*2), Y0
-	VCVTPH2PS    32(BX)(R8*2), Y1
-	VMOVUPS      2336(SP), Y2
-	VMOVUPS      2368(SP), Y3
-	VMOVUPS      2400(SP), Y4
-	VMOVUPS      2432(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    416(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  128(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 128(SP)
-	VCVTPH2PS    16(BX)(R8*2), Y0
-	VCVTPH2PS    48(BX)(R8*2), Y1
-	VMOVUPS      2720(SP), Y2
-	VMOVUPS      2752(SP), Y3
-	VMOVUPS      2784(SP), Y4
-	VMOVUPS      2816(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    448(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  160(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 160(SP)
-	VCVTPH2PS    (BX)(R9*1), Y0
-	VCVTPH2PS    32(BX)(R9*1), Y1
-	VMOVUPS      3104(SP), Y2
-	VMOVUPS      3136(SP), Y3
-	VMOVUPS      3168(SP), Y4
-	VMOVUPS      3200(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    480(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  192(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTPH2PS    16(BX)(R9*1), Y0
-	VCVTPH2PS    48(BX)(R9*1), Y1
-	VMOVUPS      3488(SP), Y2
-	VMOVUPS      3520(SP), Y3
-	VMOVUPS      3552(SP), Y4
-	VMOVUPS      3584(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    512(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  224(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 224(SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000100, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -64(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
 	ADDQ         $0x00000800, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+32(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI
@@ -8719,22 +8592,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -9488,22 +9355,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -9961,22 +9822,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -10248,245 +10103,821 @@ run:
 	RET
 
 // func q5_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_KAVXVNNIx1(SB), $480-80
+// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx1(SB), $96-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+32(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+40(FP), R10
-	LEAQ         4096(AX), R12
-	MOVL         $0x01010101, R13
-	VMOVD        R13, X15
-	VPBROADCASTD X15, Y15
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+48(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 32(SP)
-	ADDQ           $0x40, sums+48(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 96(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 224(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 128(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 256(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 160(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 288(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 192(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 320(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 352(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 416(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 384(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 448(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 64(SP)
-	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
-
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	PREFETCHT0   256(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	VPCMPEQW     Y1, Y1, Y1
+	VPSRLW       $0x0f, Y1, Y1
+	MOVQ         sums+48(FP), DX
+	VMOVDQU      (DX), Y0
+	VPACKSSDW    32(DX), Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPMADDWD     Y1, Y0, Y0
+	VPACKSSDW    Y0, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VMOVDQU      X0, 32(SP)
+	ADDQ         $0x40, sums+48(FP)
+	LEAQ         2560(AX), R11
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 32(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 36(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 40(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 44(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   (R11)
+	VPAND        (AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      96(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        64(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -124(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        128(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -120(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	PREFETCHT0   256(R11)
+	VPAND        192(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -116(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       64(SP), Y8, Y8
-	VMOVDQU      Y8, 64(SP)
-	ADDQ         $0x00000140, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   320(R11)
+	VPAND        256(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -112(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   384(R11)
+	VPAND        320(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -108(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   448(R11)
+	VPAND        384(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -104(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   512(R11)
+	PREFETCHT0   576(R11)
+	VPAND        448(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -100(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   640(R11)
+	VPAND        512(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   704(R11)
+	VPAND        576(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -60(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   768(R11)
+	VPAND        640(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -56(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   832(R11)
+	PREFETCHT0   896(R11)
+	VPAND        704(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   960(R11)
+	VPAND        768(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1024(R11)
+	VPAND        832(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1088(R11)
+	VPAND        896(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1152(R11)
+	PREFETCHT0   1216(R11)
+	VPAND        960(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1280(R11)
+	VPAND        1024(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1344(R11)
+	VPAND        1088(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1408(R11)
+	VPAND        1152(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1472(R11)
+	PREFETCHT0   1536(R11)
+	VPAND        1216(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1600(R11)
+	VPAND        1280(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1664(R11)
+	VPAND        1344(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1728(R11)
+	VPAND        1408(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1792(R11)
+	PREFETCHT0   1856(R11)
+	VPAND        1472(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1920(R11)
+	VPAND        1536(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1984(R11)
+	VPAND        1600(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2048(R11)
+	VPAND        1664(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2112(R11)
+	PREFETCHT0   2176(R11)
+	VPAND        1728(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2240(R11)
+	VPAND        1792(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2304(R11)
+	VPAND        1856(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2368(R11)
+	VPAND        1920(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2432(R11)
+	PREFETCHT0   2496(R11)
+	VPAND        1984(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      352(SP), Y2
-	VMOVUPS      384(SP), Y3
-	VMOVUPS      416(SP), Y4
-	VMOVUPS      448(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    64(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 32(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 36(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 40(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 44(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)
 	ADDQ         $0x00000a00, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+24(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI
@@ -10497,8 +10928,8 @@ run:
 	RET
 
 // func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_KAVXVNNIx1x4(SB), $3616-72
+// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx1x4(SB), $320-72
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -10508,1609 +10939,838 @@ TEXT ·q5_KAVXVNNIx1x4(SB), $3616-72
 	VMOVUPS      Y0, 160(SP)
 	VMOVUPS      Y0, 192(SP)
 	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+48(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
-	LEAQ         4096(AX), R12
-	MOVL         $0x01010101, R13
-	VMOVD        R13, X15
-	VPBROADCASTD X15, Y15
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
+	MOVL         $0x00000040, R12
+	MOVL         $0x000000c0, R13
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+56(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 256(SP)
-	ADDQ           $0x40, sums+56(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 544(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 672(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 576(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 704(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 608(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 736(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 640(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 768(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 800(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 864(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 832(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 896(SP)
-	VMOVDQU        32(DI), Y0
-	VMOVDQU        96(DI), Y1
-	VMOVDQU        160(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 928(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1056(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 960(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1088(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 992(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1120(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1024(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1152(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1184(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1248(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1216(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1280(SP)
-	VMOVDQU        (DI)(R8*1), Y0
-	VMOVDQU        64(DI)(R8*1), Y1
-	VMOVDQU        128(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1312(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1440(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1344(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1472(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1376(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1504(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1408(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1536(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1568(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1632(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1600(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1664(SP)
-	VMOVDQU        32(DI)(R8*1), Y0
-	VMOVDQU        96(DI)(R8*1), Y1
-	VMOVDQU        160(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1696(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1824(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1728(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1856(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1760(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1888(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1792(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1920(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1952(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2016(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1984(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2048(SP)
-	VMOVDQU        (DI)(R8*2), Y0
-	VMOVDQU        64(DI)(R8*2), Y1
-	VMOVDQU        128(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2080(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2208(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2112(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2240(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2144(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2272(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2176(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2304(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2336(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2400(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2368(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2432(SP)
-	VMOVDQU        32(DI)(R8*2), Y0
-	VMOVDQU        96(DI)(R8*2), Y1
-	VMOVDQU        160(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2464(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2592(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2496(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2624(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2528(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2656(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2560(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2688(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2720(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2784(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2752(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2816(SP)
-	VMOVDQU        (DI)(R9*1), Y0
-	VMOVDQU        64(DI)(R9*1), Y1
-	VMOVDQU        128(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2848(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2976(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2880(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3008(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2912(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3040(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2944(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3072(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3104(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3168(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3136(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3200(SP)
-	VMOVDQU        32(DI)(R9*1), Y0
-	VMOVDQU        96(DI)(R9*1), Y1
-	VMOVDQU        160(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3232(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3360(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3264(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3392(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3296(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3424(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3328(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3456(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3488(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3552(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3520(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3584(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 288(SP)
-	VMOVDQU        Y8, 320(SP)
-	VMOVDQU        Y8, 352(SP)
-	VMOVDQU        Y8, 384(SP)
-	VMOVDQU        Y8, 416(SP)
-	VMOVDQU        Y8, 448(SP)
-	VMOVDQU        Y8, 480(SP)
-	VMOVDQU        Y8, 512(SP)
-	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      2560(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
 
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	PREFETCHT0   256(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT0   128(DI)(R13*1)
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 256(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPDPWSSD     Y3, Y2, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        (AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      544(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       288(SP), Y8, Y8
-	VMOVDQU      Y8, 288(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)
+	VPAND        64(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      928(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -124(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       320(SP), Y8, Y8
-	VMOVDQU      Y8, 320(SP)
-	PREFETCHT0   (R12)(R8*1)
-	PREFETCHT0   64(R12)(R8*1)
-	PREFETCHT0   128(R12)(R8*1)
-	PREFETCHT0   192(R12)(R8*1)
-	PREFETCHT0   256(R12)(R8*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        128(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         (DX)(R8*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      1312(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -120(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       352(SP), Y8, Y8
-	VMOVDQU      Y8, 352(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*1)
+	VPAND        192(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX)(R8*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      1696(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -116(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       384(SP), Y8, Y8
-	VMOVDQU      Y8, 384(SP)
-	PREFETCHT0   (R12)(R8*2)
-	PREFETCHT0   64(R12)(R8*2)
-	PREFETCHT0   128(R12)(R8*2)
-	PREFETCHT0   192(R12)(R8*2)
-	PREFETCHT0   256(R12)(R8*2)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*2)
+	VPAND        256(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         (DX)(R8*2), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      2080(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -112(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       416(SP), Y8, Y8
-	VMOVDQU      Y8, 416(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        320(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX)(R8*2), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      2464(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -108(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       448(SP), Y8, Y8
-	VMOVDQU      Y8, 448(SP)
-	PREFETCHT0   (R12)(R9*1)
-	PREFETCHT0   64(R12)(R9*1)
-	PREFETCHT0   128(R12)(R9*1)
-	PREFETCHT0   192(R12)(R9*1)
-	PREFETCHT0   256(R12)(R9*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R9*1)
+	VPAND        384(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         (DX)(R9*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      2848(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -104(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       480(SP), Y8, Y8
-	VMOVDQU      Y8, 480(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        448(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX)(R9*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      3232(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -100(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        512(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*1)
+	VPAND        576(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -60(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        640(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -56(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       512(SP), Y8, Y8
-	VMOVDQU      Y8, 512(SP)
-	ADDQ         $0x00000140, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*2)
+	VPAND        704(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R9*1)
+	VPAND        768(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        832(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        896(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*1)
+	VPAND        960(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1024(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*2)
+	VPAND        1088(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1152(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R9*1)
+	VPAND        1216(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	VPAND        1280(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1344(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*1)
+	VPAND        1408(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*2)
+	VPAND        1472(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1536(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R9*1)
+	VPAND        1600(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1664(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)
+	VPAND        1728(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)(R8*1)
+	VPAND        1792(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1856(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)(R8*2)
+	VPAND        1920(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)(R9*1)
+	VPAND        1984(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP)(CX*1), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      800(SP), Y2
-	VMOVUPS      832(SP), Y3
-	VMOVUPS      864(SP), Y4
-	VMOVUPS      896(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    288(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    16(BX), Y0
-	VCVTPH2PS    48(BX), Y1
-	VMOVUPS      1184(SP), Y2
-	VMOVUPS      1216(SP), Y3
-	VMOVUPS      1248(SP), Y4
-	VMOVUPS      1280(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    320(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  32(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    (BX)(R8*1), Y0
-	VCVTPH2PS    32(BX)(R8*1), Y1
-	VMOVUPS      1568(SP), Y2
-	VMOVUPS      1600(SP), Y3
-	VMOVUPS      1632(SP), Y4
-	VMOVUPS      1664(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    352(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  64(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 64(SP)
-	VCVTPH2PS    16(BX)(R8*1), Y0
-	VCVTPH2PS    48(BX)(R8*1), Y1
-	VMOVUPS      1952(SP), Y2
-	VMOVUPS      1984(SP), Y3
-	VMOVUPS      2016(SP), Y4
-	VMOVUPS      2048(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    384(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  96(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    (BX)(R8*2), Y0
-	VCVTPH2PS    32(BX)(R8*2), Y1
-	VMOVUPS      2336(SP), Y2
-	VMOVUPS      2368(SP), Y3
-	VMOVUPS      2400(SP), Y4
-	VMOVUPS      2432(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    416(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  128(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 128(SP)
-	VCVTPH2PS    16(BX)(R8*2), Y0
-	VCVTPH2PS    48(BX)(R8*2), Y1
-	VMOVUPS      2720(SP), Y2
-	VMOVUPS      2752(SP), Y3
-	VMOVUPS      2784(SP), Y4
-	VMOVUPS      2816(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    448(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  160(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 160(SP)
-	VCVTPH2PS    (BX)(R9*1), Y0
-	VCVTPH2PS    32(BX)(R9*1), Y1
-	VMOVUPS      3104(SP), Y2
-	VMOVUPS      3136(SP), Y3
-	VMOVUPS      3168(SP), Y4
-	VMOVUPS      3200(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    480(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  192(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTPH2PS    16(BX)(R9*1), Y0
-	VCVTPH2PS    48(BX)(R9*1), Y1
-	VMOVUPS      3488(SP), Y2
-	VMOVUPS      3520(SP), Y3
-	VMOVUPS      3552(SP), Y4
-	VMOVUPS      3584(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    512(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  224(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 224(SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000140, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -64(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
 	ADDQ         $0x00000a00, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+32(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI

@@ -36,12 +36,12 @@ const longestSingle = 640 << 10
 // multiplySingle multiplies panels with the only row of activations, panels.Together at a time, and returns how many: none
 // where they are too long for one call.
 func multiplySingle(l *panels.Layout, single singleKernel, p *panels.Product) (done int) {
-	a, size := p.Acts, l.Bytes(p.Acts.K)
+	a, size := p.Acts, p.PanelBytes(l)
 	if panels.Together*size > longestSingle {
 		return 0
 	}
 	for ; done+panels.Together <= p.Count; done += panels.Together {
-		at := l.RowsOf(l.Cut(p.Panels[done*size:(done+1)*size], a.K), 0)
+		at := l.RowsOf(p.Planes(l, done), 0)
 		out := p.Out[done*panels.Rows : (done+panels.Together)*panels.Rows]
 		single(at[0], at[1], at[2], size, a.K/l.Format.BlockLen(), &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
 	}

@@ -29,7 +29,7 @@ func AMX() (list []*panels.Panels) {
 	for _, f := range tilesAMX {
 		for _, rest := range unitAVX512VNNI.blocks {
 			if rest.layout == f.layout {
-				list = append(list, f.panels(panels.Find(single, f.layout.Format), unitAVX512VNNI.tiles(rest)))
+				list = append(list, f.panels(panels.Find(single, f.layout.Format), rest.blockTiles()))
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func (f *amxFormat) multiplyPair(p *panels.Product, i, tiles int) {
 			m := min(f.tiles, tiles-t)
 			row := t * f.tokens
 			out := p.Out[row*p.Stride+i*panels.Rows:][:(m*f.tokens-1)*p.Stride+2*panels.Rows]
-			f.run(w[0], w[1], w[2], f.layout.Bytes(a.K), min(f.blocks, blocks-b), &a.Q[row*a.K+b*f.layout.Format.BlockLen()],
+			f.run(w[0], w[1], w[2], p.PanelBytes(f.layout), min(f.blocks, blocks-b), &a.Q[row*a.K+b*f.layout.Format.BlockLen()],
 				&a.D[row*blocks+b], &a.Sums[row*groups+b*groups/blocks], m, a.K, &out[0], p.Stride, first)
 		}
 	}
@@ -78,8 +78,7 @@ func (f *amxFormat) multiplyPair(p *panels.Product, i, tiles int) {
 
 // from returns where block b of panel i begins in each plane, and 1 for the first block, else 0.
 func (f *amxFormat) from(p *panels.Product, i, b int) (w [3]*byte, first int) {
-	l, size := f.layout, f.layout.Bytes(p.Acts.K)
-	planes := l.Cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
+	l, planes := f.layout, p.Planes(f.layout, i)
 	for plane, bytes := range l.PlaneBytes {
 		planes[plane] = planes[plane][b*bytes:]
 	}
@@ -102,7 +101,7 @@ func (f *amxFormat) multiplyFew(p *panels.Product, i int) {
 	out := p.Out[i*panels.Rows:][:(a.Rows-1)*p.Stride+2*panels.Rows]
 	for b := 0; b < blocks; b += blocksOfFew {
 		w, first := f.from(p, i, b)
-		f.few(w[0], w[1], f.layout.Bytes(a.K), min(blocksOfFew, blocks-b), &a.Q[b*f.layout.Format.BlockLen()], &a.D[b],
+		f.few(w[0], w[1], p.PanelBytes(f.layout), min(blocksOfFew, blocks-b), &a.Q[b*f.layout.Format.BlockLen()], &a.D[b],
 			&a.Sums[b*(a.K/a.Form.GroupLen())/blocks], a.Rows, a.K, &out[0], p.Stride, first)
 	}
 }

@@ -77,8 +77,7 @@ func (m *arrangedPanels) multiplyTokens(p *panels.Product, acts *[arrangedChunk]
 
 // multiplyPanel adds the products with n blocks of panel i to out.
 func (m *arrangedPanels) multiplyPanel(p *panels.Product, i, from, n int, acts *[arrangedChunk]byte, out []float32) {
-	size := m.layout.Bytes(p.Acts.K)
-	planes := m.layout.Cut(p.Panels[i*size:(i+1)*size], p.Acts.K)
+	planes := p.Planes(m.layout, i)
 	for j, bytes := range m.layout.PlaneBytes {
 		planes[j] = planes[j][from*bytes:]
 	}

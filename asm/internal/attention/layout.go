@@ -1,0 +1,147 @@
+package attention
+
+import (
+	"encoding/binary"
+
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// inPanels is the layout of pages whose scores, and whose sums of values in integers, are products with panels of weights:
+//
+//   - The keys of panels.Rows neighbouring slots are a panel, with a row for each slot. So a score is a product with a key in each lane,
+//     and nothing need be turned when it is computed, which happens once for each token that is generated.
+//   - Values of a float format lie one slot after another: a sum of values has an element of the head in each lane.
+//   - Values that are added in integers are panels, too, of panels.Rows elements of the head each, whose rows have an integer for each
+//     slot. These panels have quants alone; the scales of the slots stand behind them, as [headDim/32, TileKeys] of binary16.
+type inPanels struct{}
+
+// layoutOf returns the layout of the panels of a format's keys.
+func layoutOf(f quant.Format) *panels.Layout {
+	switch f {
+	case quant.F32:
+		return panels.LayoutF32
+	case quant.F16:
+		return panels.LayoutF16
+	case quant.BF16:
+		return panels.LayoutBF16
+	case quant.Q8_0:
+		return panels.LayoutQ8_0
+	case quant.Q4_0:
+		return panels.LayoutQ4_0
+	default:
+		return panels.LayoutQ4_1
+	}
+}
+
+// Store is Pages.Store.
+func (inPanels) Store(side Side, f quant.Format, headDim int, half []byte, first int, rows []byte) {
+	size := f.Bytes(headDim)
+	switch {
+	case side == Keys:
+		l := layoutOf(f)
+		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+			l.StoreRow(half[slot/panels.Rows*panels.Rows*size:][:panels.Rows*size], slot%panels.Rows, rows[:size])
+		}
+	case InIntegers(f):
+		v := valuesOf(f, headDim, half)
+		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+			v.store(slot, rows[:size])
+		}
+	default:
+		copy(half[first*size:], rows)
+	}
+}
+
+// Load is Pages.Load.
+func (inPanels) Load(side Side, f quant.Format, headDim int, rows, half []byte, first int) {
+	size := f.Bytes(headDim)
+	switch {
+	case side == Keys:
+		l := layoutOf(f)
+		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+			l.LoadRow(rows[:size], half[slot/panels.Rows*panels.Rows*size:][:panels.Rows*size], slot%panels.Rows)
+		}
+	case InIntegers(f):
+		v := valuesOf(f, headDim, half)
+		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+			v.load(rows[:size], slot)
+		}
+	default:
+		copy(rows, half[first*size:])
+	}
+}
+
+// values are the values of a page that are added in integers.
+type values struct {
+	quants []byte // panels [headDim/panels.Rows]
+	scales []byte // binary16 [headDim/32, TileKeys]
+	block  int    // bytes of a block of the format
+	group  int    // bytes of a panel's quants for 32 slots
+	nibble bool   // slot j of 16 shares its byte with slot j+16
+}
+
+// valuesOf returns the values of half a page.
+func valuesOf(f quant.Format, headDim int, half []byte) values {
+	scales := headDim / 32 * 2 * TileKeys
+	at := TileKeys*f.Bytes(headDim) - scales
+	return values{half[:at], half[at:][:scales], f.BlockBytes(), (f.BlockBytes() - 2) * panels.Rows, f == quant.Q4_0}
+}
+
+// panel returns the quants of panel i.
+func (v *values) panel(i int) []byte {
+	size := v.group * TileKeys / 32
+	return v.quants[i*size:][:size]
+}
+
+// at returns where in a panel the byte of its first row for a slot is, and the shift of its bits. Rows are four bytes apart.
+func (v *values) at(slot int) (at, shift int) {
+	in := slot % 32
+	if v.nibble {
+		in, shift = in%16, in/16*4
+	}
+	return slot/32*v.group + in/4*4*panels.Rows + in%4, shift
+}
+
+// store writes a slot's value, given as the format has it.
+func (v *values) store(slot int, row []byte) {
+	at, shift := v.at(slot)
+	for b := 0; len(row) > 0; b, row = b+1, row[v.block:] {
+		copy(v.scales[2*(b*TileKeys+slot):][:2], row)
+		quants := row[2:v.block]
+		for part := range 2 {
+			to := v.panel(2*b + part)[at:]
+			if v.nibble {
+				for i, q := range quants[:panels.Rows] {
+					to[4*i] = to[4*i]&^(15<<shift) | q>>(4*part)&15<<shift
+				}
+				continue
+			}
+			for i, q := range quants[part*panels.Rows:][:panels.Rows] {
+				to[4*i] = q
+			}
+		}
+	}
+}
+
+// load is the reverse of store.
+func (v *values) load(row []byte, slot int) {
+	at, shift := v.at(slot)
+	for b := 0; len(row) > 0; b, row = b+1, row[v.block:] {
+		binary.LittleEndian.PutUint16(row, binary.LittleEndian.Uint16(v.scales[2*(b*TileKeys+slot):]))
+		quants := row[2:v.block]
+		if v.nibble {
+			low, high := v.panel(2 * b)[at:], v.panel(2*b + 1)[at:]
+			for i := range quants {
+				quants[i] = low[4*i]>>shift&15 | high[4*i]>>shift&15<<4
+			}
+			continue
+		}
+		for part := range 2 {
+			from := v.panel(2*b + part)[at:]
+			for i := range panels.Rows {
+				quants[part*panels.Rows+i] = from[4*i]
+			}
+		}
+	}
+}

@@ -1,0 +1,21 @@
+//go:build (amd64 || arm64) && !purego
+
+package panels
+
+// chunk is how many bytes of each row the assembly transposes at a time.
+const chunk = 16
+
+// run is portable, in assembly. Panels are made for processors with AVX2, or Advanced SIMD, alone.
+func (t transposition) run(unit, bytes int) {
+	if t.blocks <= 0 || bytes <= 0 {
+		return
+	}
+	t.check(bytes)
+	whole := bytes / chunk
+	if whole > 0 {
+		transposes[unit](&t.dst[0], &t.src[0], t.rowBytes, t.blocks, t.srcStep, t.dstStep, whole)
+	}
+	for at := whole * chunk; at < bytes; at += unit {
+		columns[unit](&t.dst[at*Rows], &t.src[at], t.rowBytes, t.blocks, t.srcStep, t.dstStep)
+	}
+}

@@ -1,0 +1,9 @@
+//go:build (!amd64 && !arm64) || purego
+
+package panels
+
+// run is portable: no tier without assembly has panels.
+func (t transposition) run(unit, bytes int) { t.portable(unit, bytes) }
+
+// quantizers are none.
+var quantizers []quantizer
