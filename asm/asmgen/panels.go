@@ -333,6 +333,20 @@ func (g *tile) begin(format, loop string) {
 	g.Doc(fmt.Sprintf("%s multiplies %s with %d of activations, see %s:", name, rows, g.tokens, form), "", "\t"+loop)
 }
 
+// beginChunk starts the function of a format that multiplies some blocks of several panels.
+func (g *tile) beginChunk(f format32, kind string) {
+	term := ""
+	if f.minimum {
+		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
+	}
+	name := f.name + kind + g.name
+	g.Function(name)
+	g.SignatureExpr("func(w, scales *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)")
+	g.Pragma("noescape")
+	g.Doc(name+" multiplies some blocks of several panels with several rows of activations, see chunkKernel:", "",
+		"\tout[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
+}
+
 // panelsAVX2 generates the tiles of AVX2, FMA and F16C.
 func panelsAVX2(c *build.Context) { generatePanels(c, unitAVX2) }
 
@@ -352,7 +366,13 @@ const panelsOfSingle = 4
 // generatePanels generates the tiles of a unit.
 func generatePanels(c *build.Context, u panelUnit) {
 	for _, f := range formats32(u) {
-		for _, tokens := range tokensOf(u) {
+		tiles := tokensOf(u)
+		if !u.wide {
+			generateMany(c, u, f)
+			generateFew(c, u, f)
+			tiles = []int{1}
+		}
+		for _, tokens := range tiles {
 			if tokens == 12 && f.vectors > 8 {
 				continue // there are too few registers
 			}

@@ -151,13 +151,16 @@ func integersTable(functions []string) string {
 const importPanels = "import \"github.com/antigravity-go/antigravity/asm/internal/panels\"\n\n"
 
 // panelsTable returns the table of the tiles of a unit, written from functions FORMATUNITxTOKENS, with x4 behind where a
-// function takes several panels.
+// function takes several panels, and in front of which FORMATManyUNIT and FORMATFewUNIT may stand.
 func panelsTable(u panelUnit) func(functions []string) string {
 	name := regexp.MustCompile(`^(\w+?)` + u.name + `x(\d+)(x\d+)?$`)
 	return func(functions []string) string {
 		g := &tile{panelUnit: u}
 		var blocks, floats, tiles []string
 		for _, f := range functions {
+			if strings.HasSuffix(f, "Many"+u.name) || strings.HasSuffix(f, "Few"+u.name) {
+				continue // it stands in its format's row
+			}
 			m := name.FindStringSubmatch(f)
 			if m == nil {
 				panic("asmgen: " + f + " is not the name of a tile")
@@ -173,7 +176,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 				if both256(u) && strings.HasSuffix(m[1], "_K") {
 					rows = 16
 				}
-				blocks = append(blocks, fmt.Sprintf("\t\t{%s, %d, []panels.BlockTile{%s}, %s},\n", layout, rows, all, f))
+				blocks = append(blocks, fmt.Sprintf("\t\t{layout: %s, rows: %d, tiles: []panels.BlockTile{%s}, single: %s%s},\n", layout, rows, all, f, chunksOf(u, m[1], functions)))
 			} else {
 				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
 			}
@@ -190,6 +193,17 @@ func panelsTable(u panelUnit) func(functions []string) string {
 		}
 		return b.String() + "}\n\n"
 	}
+}
+
+// chunksOf returns the fields of a format's kernels for several tokens, if it has such.
+func chunksOf(u panelUnit, format string, functions []string) string {
+	few, many := has(functions, format+"Few"+u.name), has(functions, format+"Many"+u.name)
+	for _, f := range formats32(u) {
+		if f.name == format && many != "nil" {
+			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f).panelBlocks())
+		}
+	}
+	return ""
 }
 
 // How many tiles a call of AMX computes at most: a few tens of microseconds.
