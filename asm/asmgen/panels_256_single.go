@@ -12,7 +12,8 @@ import (
 //
 // Cycles that llvm-mca gives for a block of eight rows with AVX2 (Zen 3, Haswell, Skylake), before, by a loop over runs with a table
 // of shifts, and now: Q4_K 103, 224, 116 → 91, 118, 93; Q5_K 217, 434, 208 → 141, 180, 157; Q6_K 252, 449, 241 → 147, 189, 158. On
-// a Sapphire Rapids with AVX2, one thread, Q6_K read memory at 93 to 105 % of the rate of a loop that only reads; before at 60 to 68 %.
+// a Sapphire Rapids one thread read memory at 96 to 108 % of the rate of a loop that only reads in four places, with AVX2; before at 56 to
+// 70 %. With AVX-512, with and without VNNI, at 102 to 113 % (q4_K and q6_K); before at 77 to 80 %.
 //
 // Tried and lost, on a machine with company, so that differences below a tenth say little: no requests of the cache (40 % of the rate);
 // all of a part's requests at its beginning, or those of one panel after another (no gain); no requests for scales and inner scales
