@@ -37,6 +37,7 @@ var outputs = []struct {
 	{"attention", "attention", attention, attentionTable},
 	{"integers", "attention", integers, integersTable},
 	{"transpose", "panels", transpose, transposeTable},
+	{"limits", "limits", limits, limitsTable},
 	{"avx2", "panels/amd64", panelsAVX2, panelsTable(unitAVX2)},
 	{"avxvnni", "panels/amd64", panelsAVXVNNI, panelsTable(unitAVXVNNI)},
 	{"avx512", "panels/amd64", panelsAVX512, panelsTable(unitAVX512)},

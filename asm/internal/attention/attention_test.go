@@ -212,8 +212,9 @@ func BenchmarkAttendMemory(b *testing.B) {
 				half := len(tile.Keys)
 				memory := slices.Concat(slices.Repeat([][]byte{tile.Keys, tile.Values}, pages)...)
 				b.SetBytes(int64(2 * half))
-				for page := 0; b.Loop(); page = (page + 1) % pages {
-					tile.Keys, tile.Values = memory[2*page*half:][:half], memory[(2*page+1)*half:][:half]
+				keys := func(page int) []byte { return memory[2*(page%pages)*half:][:half] }
+				for page := 0; b.Loop(); page++ {
+					tile.Keys, tile.Values, tile.Next = keys(page), memory[(2*(page%pages)+1)*half:][:half], keys(page+1)
 					k.Pages().Attend(tile)
 				}
 			})
@@ -280,8 +281,8 @@ func TestMerge(t *testing.T) {
 						want[i] = got[i]
 						want[i].Out = slices.Clone(got[i].Out)
 					}
-					k.Merge(&got[0], &got[1])
-					attention.Merge(&want[0], &want[1])
+					k.Merge(got[:1], got[1:])
+					attention.Merge(want[:1], want[1:])
 					what := fmt.Sprintf("%s, %s, sums %v: ", k.Tier(), fill.Name, sums)
 					asmtest.SameFloats(t, what+"values", got[0].Out, want[0].Out)
 					asmtest.SameFloats(t, what+"maximum and sum", []float32{got[0].Max, got[0].Sum}, []float32{want[0].Max, want[0].Sum})
