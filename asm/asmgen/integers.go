@@ -25,7 +25,7 @@ func integers(c *build.Context) {
 			if f.minimum {
 				continue
 			}
-			if f.name == "q4_0" || u.vnni {
+			if f.name == "q4_0" || u.vnni || !u.wide { // AVX-512 alone has no VPSIGNB: what it does is done by panels
 				generateIntegers(c, u, f, false)
 			}
 			generateIntegers(c, u, f, true)
@@ -273,9 +273,11 @@ func (k *integerTile) dot() {
 		k.subtract(3)
 	case k.values:
 		k.dotBytes()
-	default:
+	case g.vnni:
 		k.dotRaised()
 		k.subtract(7)
+	default:
+		k.dotSigned()
 	}
 }
 
@@ -341,6 +343,28 @@ func (k *integerTile) dotBytes() {
 					g.VPMADDWD(k.ones, product, product)
 					g.VPADDD(product, dot, dot)
 				}
+			}
+		}
+	}
+}
+
+// dotSigned multiplies signed quants, of one row, see tile.dotSigned.
+func (k *integerTile) dotSigned() {
+	g := k.g
+	acts, magnitude := k.temps[0], k.temps[1]
+	for j := range 8 {
+		g.VPBROADCASTD(rowOf(cursorQ, 0, 4*j), acts)
+		for v, dot := range k.dots[0] {
+			product := k.temps[2+v%2]
+			if j == 0 {
+				product = dot
+			}
+			g.VPABSB(k.at(integerW, v, 64*j, 4), magnitude)
+			g.VPSIGNB(k.at(integerW, v, 64*j, 4), acts, product)
+			g.VPMADDUBSW(product, magnitude, product)
+			g.VPMADDWD(k.ones, product, product)
+			if j > 0 {
+				g.VPADDD(product, dot, dot)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ var integersAVX2 = integerKernels{
 	weigh:     weighAVX2,
 	scoreQ4_0: scoreQ4_0AVX2,
 	addQ4_0:   addQ4_0AVX2,
+	scoreQ8_0: scoreQ8_0AVX2,
 	addQ8_0:   addQ8_0AVX2,
 }
 
@@ -71,6 +72,13 @@ func scoreQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *f
 //
 //go:noescape
 func addQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ8_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
 
 // addQ8_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
 //

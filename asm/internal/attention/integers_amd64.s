@@ -983,6 +983,262 @@ block1:
 	VZEROUPPER
 	RET
 
+// func scoreQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·scoreQ8_0AVX2(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X10
+	VPBROADCASTD X10, Y10
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	MOVQ  CX, BX
+	SHLQ  $0x09, BX
+	ADDQ  AX, BX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPBROADCASTD (SI), Y0
+	VPABSB       (AX), Y1
+	VPSIGNB      (AX), Y0, Y8
+	VPMADDUBSW   Y8, Y1, Y8
+	VPMADDWD     Y9, Y8, Y8
+	VPABSB       32(AX), Y1
+	VPSIGNB      32(AX), Y0, Y7
+	VPMADDUBSW   Y7, Y1, Y7
+	VPMADDWD     Y9, Y7, Y7
+	VPABSB       (AX)(R12*1), Y1
+	VPSIGNB      (AX)(R12*1), Y0, Y6
+	VPMADDUBSW   Y6, Y1, Y6
+	VPMADDWD     Y9, Y6, Y6
+	VPABSB       32(AX)(R12*1), Y1
+	VPSIGNB      32(AX)(R12*1), Y0, Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPMADDWD     Y9, Y5, Y5
+	VPBROADCASTD 4(SI), Y0
+	VPABSB       64(AX), Y1
+	VPSIGNB      64(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       96(AX), Y1
+	VPSIGNB      96(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       64(AX)(R12*1), Y1
+	VPSIGNB      64(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       96(AX)(R12*1), Y1
+	VPSIGNB      96(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 8(SI), Y0
+	VPABSB       128(AX), Y1
+	VPSIGNB      128(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       160(AX), Y1
+	VPSIGNB      160(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       128(AX)(R12*1), Y1
+	VPSIGNB      128(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       160(AX)(R12*1), Y1
+	VPSIGNB      160(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 12(SI), Y0
+	VPABSB       192(AX), Y1
+	VPSIGNB      192(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       224(AX), Y1
+	VPSIGNB      224(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       192(AX)(R12*1), Y1
+	VPSIGNB      192(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       224(AX)(R12*1), Y1
+	VPSIGNB      224(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 16(SI), Y0
+	VPABSB       256(AX), Y1
+	VPSIGNB      256(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       288(AX), Y1
+	VPSIGNB      288(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       256(AX)(R12*1), Y1
+	VPSIGNB      256(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       288(AX)(R12*1), Y1
+	VPSIGNB      288(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 20(SI), Y0
+	VPABSB       320(AX), Y1
+	VPSIGNB      320(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       352(AX), Y1
+	VPSIGNB      352(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       320(AX)(R12*1), Y1
+	VPSIGNB      320(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       352(AX)(R12*1), Y1
+	VPSIGNB      352(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 24(SI), Y0
+	VPABSB       384(AX), Y1
+	VPSIGNB      384(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       416(AX), Y1
+	VPSIGNB      416(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       384(AX)(R12*1), Y1
+	VPSIGNB      384(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       416(AX)(R12*1), Y1
+	VPSIGNB      416(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 28(SI), Y0
+	VPABSB       448(AX), Y1
+	VPSIGNB      448(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       480(AX), Y1
+	VPSIGNB      480(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       448(AX)(R12*1), Y1
+	VPSIGNB      448(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       480(AX)(R12*1), Y1
+	VPSIGNB      480(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VCVTPH2PS    (BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y8, Y15
+	VCVTPH2PS    16(BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y7, Y14
+	VCVTPH2PS    (BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y6, Y13
+	VCVTPH2PS    16(BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y12
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
 // func addQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·addQ8_0AVX2(SB), $0-80
