@@ -9,8 +9,8 @@
 // EARLY is for how many passes of round_panel a work-item loads the gain early: those of 2048 elements.
 #define EARLY (2048 / (GROUP * ROUNDED_AT_ONCE))
 
-// DEPTH is how many rounds of weights are on their way.
-#define DEPTH 2
+// DEPTH is how many rounds of weights are on their way: of more, or where a work-item has many rows, registers run out and the H200 is slower.
+#define DEPTH (SETS * ROWS <= 4 ? 2 : 1)
 
 // block_activations is a block of 32 activations: its halves' quants and their sums.
 typedef struct {
