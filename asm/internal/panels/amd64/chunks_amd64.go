@@ -29,15 +29,18 @@ const (
 
 // multiply multiplies the panels of a product with several tokens.
 func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
-	a, size := p.Acts, l.Bytes(p.Acts.K)
+	a, size := p.Acts, p.PanelBytes(l)
 	run, maxPanels, maxTokens := c.many, manyPanels, manyTokens
 	if a.Rows <= fewTokens {
 		run, maxPanels, maxTokens = c.few, fewPanels, fewTokens
 	}
+	if p.Unscaled {
+		maxPanels = panels.Together // there are scales of 1 for so many
+	}
 	all := a.K / l.Format.BlockLen()
 	for i := 0; i < p.Count; i += maxPanels {
 		n := min(maxPanels, p.Count-i)
-		planes := l.Cut(p.Panels[i*size:(i+1)*size], a.K)
+		planes := p.Planes(l, i)
 		step := c.room / n
 		if a.Rows <= fewTokens {
 			step = min(fewBlocks, fewTokenBlocks/a.Rows)
