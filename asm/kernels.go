@@ -145,7 +145,7 @@ type (
 	//	Out    []float32
 	//	Stride int               // elements of Out from one row of the activation to the next
 	//
-	//	Unscaled bool // the panels, of Q8_0 or Q4_0 and rows of at most 128 elements, are quants without scales, which are 1
+	//	Unscaled bool // the panels, at most 4 of Q8_0 or Q4_0 and rows of at most 128 elements, are quants without scales, which are 1
 	//
 	// PanelBytes(layout) and Planes(layout, i) are for kernels.
 	PanelProduct = panels.Product

@@ -49,7 +49,7 @@ var (
 // cache of 32 KB.
 const (
 	blocksMany   = 32
-	unpackedMany = 20 << 10
+	unpackedMany = 22 << 10
 )
 
 // tileMany generates a kernel for many tokens.

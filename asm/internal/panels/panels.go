@@ -51,7 +51,8 @@ type Product struct {
 	Acts   *quant.Activation // its K is the rows' length
 	Out    []float32
 	Stride int
-	// Unscaled says that the panels, of Q8_0 or Q4_0 and with rows of at most MostUnscaled elements, are quants without scales, which are 1.
+	// Unscaled says that the panels, at most Together of Q8_0 or Q4_0 and with rows of at most MostUnscaled elements, are quants without
+	// scales, which are 1.
 	Unscaled bool
 }
 

@@ -10,7 +10,7 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 var unitAVX2 = unit{
 	blocks: []blockFormat{
 		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVX2x1}}, single: q4_0AVX2x1x4, several: &chunks{few: q4_0FewAVX2, many: q4_0ManyAVX2, room: 32}},
-		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVX2x1}}, single: q4_1AVX2x1x4, several: &chunks{few: q4_1FewAVX2, many: q4_1ManyAVX2, room: 16}},
+		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVX2x1}}, single: q4_1AVX2x1x4, several: &chunks{few: q4_1FewAVX2, many: q4_1ManyAVX2, room: 32}},
 		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVX2x1}}, single: q8_0AVX2x1x4, several: &chunks{few: q8_0FewAVX2, many: q8_0ManyAVX2, room: 16}},
 		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVX2x8}, {Tokens: 7, Run: q4_KAVX2x7}, {Tokens: 6, Run: q4_KAVX2x6}, {Tokens: 5, Run: q4_KAVX2x5}, {Tokens: 4, Run: q4_KAVX2x4}, {Tokens: 3, Run: q4_KAVX2x3}, {Tokens: 2, Run: q4_KAVX2x2}, {Tokens: 1, Run: q4_KAVX2x1}}, single: q4_KAVX2x1x4},
 		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVX2x8}, {Tokens: 7, Run: q5_KAVX2x7}, {Tokens: 6, Run: q5_KAVX2x6}, {Tokens: 5, Run: q5_KAVX2x5}, {Tokens: 4, Run: q5_KAVX2x4}, {Tokens: 3, Run: q5_KAVX2x3}, {Tokens: 2, Run: q5_KAVX2x2}, {Tokens: 1, Run: q5_KAVX2x1}}, single: q5_KAVX2x1x4},

@@ -1359,7 +1359,7 @@ block:
 
 // func q4_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1ManyAVX2(SB), $12352-104
+TEXT ·q4_1ManyAVX2(SB), $23616-104
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13

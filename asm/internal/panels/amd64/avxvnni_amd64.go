@@ -10,7 +10,7 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 var unitAVXVNNI = unit{
 	blocks: []blockFormat{
 		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVXVNNIx1}}, single: q4_0AVXVNNIx1x4, several: &chunks{few: q4_0FewAVXVNNI, many: q4_0ManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVXVNNIx1}}, single: q4_1AVXVNNIx1x4, several: &chunks{few: q4_1FewAVXVNNI, many: q4_1ManyAVXVNNI, room: 16}},
+		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVXVNNIx1}}, single: q4_1AVXVNNIx1x4, several: &chunks{few: q4_1FewAVXVNNI, many: q4_1ManyAVXVNNI, room: 32}},
 		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVXVNNIx1}}, single: q8_0AVXVNNIx1x4, several: &chunks{few: q8_0FewAVXVNNI, many: q8_0ManyAVXVNNI, room: 32}},
 		{layout: panels.LayoutQ4_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 7, Run: q4_KAVXVNNIx7}, {Tokens: 6, Run: q4_KAVXVNNIx6}, {Tokens: 5, Run: q4_KAVXVNNIx5}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 3, Run: q4_KAVXVNNIx3}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, single: q4_KAVXVNNIx1x4},
 		{layout: panels.LayoutQ5_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 7, Run: q5_KAVXVNNIx7}, {Tokens: 6, Run: q5_KAVXVNNIx6}, {Tokens: 5, Run: q5_KAVXVNNIx5}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 3, Run: q5_KAVXVNNIx3}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, single: q5_KAVXVNNIx1x4},

@@ -1836,7 +1836,7 @@ block:
 
 // func q4_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1ManyAVXVNNI(SB), $12352-104
+TEXT ·q4_1ManyAVXVNNI(SB), $23616-104
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
