@@ -12,7 +12,8 @@ import (
 // The kernels of attention to pages of Q8_0 and Q4_0, whose keys and values lie in panels. They are products like those of weights, but
 // so short, of 2 to 4 blocks, that a call for each panel and each few rows costs as much as its products. So one call does all rows
 // and panels. Panels come from the first-level cache, where all rows of a block meet them: so few rows share what is unpacked, but
-// sums stay in registers to their end.
+// sums stay in registers to their end. With AVX2 and 64 rows the scores of Q8_0 take as long as by tiles of eight rows, with 4 rows three
+// quarters as long.
 
 // integerUnits are the units of these kernels.
 var integerUnits = []panelUnit{unitAVX2, unitAVXVNNI, unitAVX512, unitAVX512VNNI}

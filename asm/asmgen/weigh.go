@@ -13,7 +13,7 @@ const groupsOfTile = tileKeys / 32
 
 // weigh generates the kernel that brings weights times the scales of values into the form Int8x32, as vectors.Prepare would. It makes
 // the scales of a row's four groups at the same time: eight dependent instructions, of them two divisions, would otherwise be waited
-// for with each group.
+// for with each group. To make the sums for formats that do not use them took 1.3 times as long.
 func weigh(c *build.Context) {
 	for _, u := range units(c) {
 		u.weigh()

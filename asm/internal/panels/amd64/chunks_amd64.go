@@ -34,6 +34,9 @@ func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 	if a.Rows <= fewTokens {
 		run, maxPanels, maxTokens = c.few, fewPanels, fewTokens
 	}
+	if p.Unscaled {
+		maxPanels = panels.Together // there are scales of 1 for so many
+	}
 	all := a.K / l.Format.BlockLen()
 	for i := 0; i < p.Count; i += maxPanels {
 		n := min(maxPanels, p.Count-i)
