@@ -3,22 +3,25 @@ package asm
 import (
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// Kernels is the set of kernels of one tier of processors. Every method has the meaning, and gives the bits, of its portable
-// form; slices must have the lengths that the method's comment says, which the callers have checked. A set never changes, and
-// may be used by any number of goroutines.
+// Kernels is the set of kernels of one tier of processors. Every method that computes something has the meaning, and gives the
+// bits, of its portable form; slices must have the lengths that the method's comment says, which the callers have checked. A set
+// never changes, and may be used by any number of goroutines.
 type Kernels struct {
 	tier       string
 	vectors    vectors.Kernels
 	quantize   func(f quant.Format, dst []byte, src []float32)
 	dequantize func(f quant.Format, dst []float32, src []byte)
 	pages      Pages
-	merge      func(dst, src *Partial)
+	merge      func(dst, src []Partial)
 	panels     []*Panels
+	integers   limits.Chain
+	floats     limits.Chain
 }
 
 // portable is the tier in portable Go.
@@ -29,6 +32,8 @@ var portable = Kernels{
 	dequantize: convert.Dequantize,
 	pages:      attention.InRows{},
 	merge:      attention.Merge,
+	integers:   limits.IntegersPortable,
+	floats:     limits.FloatsPortable,
 }
 
 // Portable returns the kernels in portable Go: the reference for all others.
@@ -71,11 +76,19 @@ func (k *Kernels) Dequantize(f quant.Format, dst []float32, src []byte) { k.dequ
 // Pages returns how the tier keeps keys and values in pages, and attends to them.
 func (k *Kernels) Pages() Pages { return k.pages }
 
-// Merge joins the result of the next tile to that of the tiles before.
-func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
+// Merge joins the results of the next tile to those of the tiles before, for each of some rows.
+func (k *Kernels) Merge(dst, src []Partial) { k.merge(dst, src) }
 
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
 func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
+
+// MultiplyIntegers multiplies and adds 8-bit integers for some ten microseconds, by the instructions with which the tier's products
+// do, and returns how many multiply-adds it did: always the same number. Nothing is loaded, converted or stored meanwhile, and
+// the result is thrown away: the time it takes tells what the processor can do at most.
+func (k *Kernels) MultiplyIntegers() (macs int) { return k.integers.Run() }
+
+// MultiplyFloats is MultiplyIntegers for fused multiply-adds of float32.
+func (k *Kernels) MultiplyFloats() (macs int) { return k.floats.Run() }
 
 // The data that the kernels work on, and its sizes. The comments repeat the fields and methods, which documentation tools do not
 // show for types of internal packages.
@@ -94,6 +107,7 @@ type (
 	//
 	//	Format       quant.Format      // of keys and values
 	//	Keys, Values []byte            // the halves of a page; Values nil: weights only
+	//	Next         []byte            // a hint: the keys of the page after this one
 	//	HeadDim      int               // elements of a key
 	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
 	//	Visible      []int             // row r sees the first Visible[r] slots
@@ -115,6 +129,7 @@ type (
 	// as many bytes as the format has for them. It has no fields for users. Its methods:
 	//
 	//	Pack(dst, src []byte, rowBytes, k int)        // writes one panel of PanelRows rows of k elements, one every rowBytes bytes
+	//	Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch []byte) bool // is Pack for rows of floats, if it returns true
 	//	Unpack(dst []float32, panel []byte, r, k int) // writes row r of a panel as floats
 	//	Multiply(product *PanelProduct)               // computes a product
 	Panels = panels.Panels
@@ -151,6 +166,8 @@ const (
 	PageValues = attention.Values
 	// PanelRows is how many rows of weights a panel interleaves.
 	PanelRows = panels.Rows
+	// PanelScratch is the bytes that Panels.Quantize works in.
+	PanelScratch = panels.ScratchBytes
 )
 
 // QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels/amd64"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 )
@@ -22,24 +23,38 @@ var (
 // processorTiers are the amd64 tiers, the lowest first.
 var processorTiers = append([]tier{
 	{"avx2", featuresAVX2, improveAVX2},
-	{"avxvnni", featuresAVXVNNI, func(k *Kernels) { k.replacePanels(amd64.AVXVNNI(), &attention.AVX2) }},
+	{"avxvnni", featuresAVXVNNI, improveAVXVNNI},
 	{"avx512", featuresAVX512, improveAVX512},
-	{"avx512vnni", featuresAVX512VNNI, func(k *Kernels) { k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512) }},
+	{"avx512vnni", featuresAVX512VNNI, improveAVX512VNNI},
 }, amxTiers()...)
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {
 	k.useVectors(&vectors.AVX2, convert.AVX2)
 	k.replacePanels(amd64.AVX2(), &attention.AVX2)
+	k.integers, k.floats = limits.IntegersAVX2, limits.FloatsAVX2
+}
+
+// improveAVXVNNI replaces the products that VPDPBUSD does better, in the registers of AVX2.
+func improveAVXVNNI(k *Kernels) {
+	k.replacePanels(amd64.AVXVNNI(), &attention.AVXVNNI)
+	k.integers = limits.IntegersAVXVNNI
 }
 
 // improveAVX512 replaces the kernels that AVX-512 F, BW, VL and DQ do better.
 func improveAVX512(k *Kernels) {
 	k.useVectors(&vectors.AVX512, convert.AVX512)
 	k.replacePanels(amd64.AVX512(), &attention.AVX512)
+	k.integers, k.floats = limits.IntegersAVX512, limits.FloatsAVX512
+}
+
+// improveAVX512VNNI replaces the products that VPDPBUSD does better.
+func improveAVX512VNNI(k *Kernels) {
+	k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512VNNI)
+	k.integers = limits.IntegersAVX512VNNI
 }
 
 // useVectors replaces the kernels over vectors.
 func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit) {
-	k.vectors, k.quantize, k.dequantize, k.merge = v.Kernels(), c.Quantize, c.Dequantize, attention.MergeBy(v)
+	k.vectors, k.quantize, k.dequantize = v.Kernels(), c.Quantize, c.Dequantize
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels/amd64"
 )
 
@@ -23,5 +24,11 @@ func amxTiers() []tier {
 	if _, _, refused := syscall.RawSyscall(syscall.SYS_ARCH_PRCTL, requestPermission, tileData, 0); refused != 0 {
 		return nil
 	}
-	return []tier{{"amx", features, func(k *Kernels) { k.replacePanels(amd64.AMX(), &attention.AVX512) }}}
+	return []tier{{"amx", features, improveAMX}}
+}
+
+// improveAMX replaces the products that tiles do better.
+func improveAMX(k *Kernels) {
+	k.replacePanels(amd64.AMX(), &attention.AMX)
+	k.integers = limits.IntegersAMX
 }

@@ -18,8 +18,8 @@ import (
 // definition is a line of a words_arm64.h that defines an instruction.
 var definition = regexp.MustCompile(`^#define \w+\(([\w, ]+)\) WORD \$(.*)$`)
 
-// limits are how many values operands have that are not numbers of any register.
-var limits = map[string]int{"i": 4, "h": 8, "e": 16}
+// operandValues are how many values operands have that are not numbers of any register.
+var operandValues = map[string]int{"i": 4, "h": 8, "e": 16}
 
 // word is an instruction of a words_arm64.h with some operands.
 type word struct {
@@ -74,7 +74,7 @@ func expandWord(t *testing.T, assembly string, operands []string, expression str
 	t.Helper()
 	for n, operand := range operands {
 		value := (start + n) % 32
-		if n, ok := limits[operand]; ok {
+		if n, ok := operandValues[operand]; ok {
 			value %= n
 		}
 		assembly = strings.ReplaceAll(assembly, "{"+operand+"}", fmt.Sprint(value))

@@ -57,6 +57,8 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (storedTensor, error) {
 	return s, tensorError(h.files.path(file), t.HuggingFace, stored.Offset, err)
 }
 
+func (h *huggingFace) tokenizer() (*Tokenizer, error) { return huggingFaceTokenizer(h.files) }
+
 // Close closes the files.
 func (h *huggingFace) Close() error {
 	var errs []error

@@ -169,9 +169,6 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	}
 	m.config = configOf(config)
 	m.ends = slices.Sorted(slices.Values(m.config.EOS))
-	if err := m.checkTokenizer(); err != nil {
-		return m, formatError(source.file(), err)
-	}
 	if err := ctx.Err(); err != nil {
 		return m, err
 	}
@@ -193,7 +190,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	return m, nil
 }
 
-// open reads the configuration and the tokenizer, and opens the weights, which m.release closes from then on.
+// open reads the configuration and opens the weights, which m.release closes from then on.
 func (m *Model) open(ctx context.Context, f files, name string, memory tensor.Memory) (*checkpoint.Config, weightSource, error) {
 	if name == "" {
 		return m.openFolder(ctx, f, memory)
@@ -209,12 +206,6 @@ func (m *Model) openFolder(ctx context.Context, f files, memory tensor.Memory) (
 			err = fmt.Errorf("%w; to load the GGUF file in this directory, name it: %s", err, f.path(only))
 		}
 		return nil, nil, folderError(f, err)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	if m.tokenizer, err = huggingFaceTokenizer(f); err != nil {
-		return nil, nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -240,25 +231,29 @@ func (m *Model) openGGUF(ctx context.Context, f files, name string, memory tenso
 	}
 	m.release = g.Close
 	config, err := g.config()
-	if err == nil {
-		m.tokenizer, err = g.tokenizer()
-	}
 	return config, g, err
 }
 
-// checkTokenizer refuses a tokenizer with tokens that the model does not have, and gives a model without a tokenizer an empty one.
-func (m *Model) checkTokenizer() error {
-	if m.tokenizer == nil {
-		m.tokenizer = &Tokenizer{vocabulary: noVocabulary{m.config.VocabSize}}
+// loadTokenizer reads the tokenizer, and refuses one with tokens that the model does not have. A model without a tokenizer gets an empty
+// one.
+func (m *Model) loadTokenizer(source weightSource) error {
+	t, err := source.tokenizer()
+	if err != nil {
+		return err
 	}
-	if n := m.tokenizer.VocabSize(); n > m.config.VocabSize {
-		return fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, m.config.VocabSize)
+	if t == nil {
+		t = &Tokenizer{vocabulary: noVocabulary{m.config.VocabSize}}
 	}
+	if n := t.VocabSize(); n > m.config.VocabSize {
+		return formatError(source.file(), fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, m.config.VocabSize))
+	}
+	m.tokenizer = t
 	return nil
 }
 
-// loadWeights reads, converts and prepares every tensor, several at a time, until the context ends. Before anything is
-// allocated for them it checks that all are there, in the shapes and in a type that they must have.
+// loadWeights reads, converts and prepares every tensor, several at a time, until the context ends, and beside them, on a thread of its
+// own, the tokenizer. Before anything is allocated for the tensors it checks that all are there, in the shapes and in a type that they
+// must have.
 func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []checkpoint.Tensor, host converter, o *LoadOptions) error {
 	stored := make([]storedTensor, len(tensors))
 	var total int64
@@ -287,7 +282,10 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 		}
 	}
 	workers, failing := errgroup.WithContext(ctx)
-	workers.SetLimit(max(o.Threads, 2))
+	workers.SetLimit(max(o.Threads, 2) + 1)
+	workers.Go(func() error { // first, since it takes longest
+		return parallel.Call(func() error { return m.loadTokenizer(source) })
+	})
 	for i := range tensors {
 		if failing.Err() != nil { // Wait has the reason
 			break

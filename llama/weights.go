@@ -15,6 +15,8 @@ import (
 type weightSource interface {
 	// find returns a tensor as the file has it, without reading its data. Its shape is the file's.
 	find(t *checkpoint.Tensor) (storedTensor, error)
+	// tokenizer reads the tokenizer that comes with the weights, nil where none does. It needs nothing that Close takes away.
+	tokenizer() (*Tokenizer, error)
 	// file names, for messages, the file that lists the tensors.
 	file() string
 	// Close closes the files, after which the data of tensors must not be used.

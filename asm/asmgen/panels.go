@@ -57,6 +57,7 @@ type tile struct {
 	panelUnit
 	tokens int
 	panels int         // 1; a tile for one token may take more, and so read memory in several places at once
+	both   bool        // of a single panel it takes all rows, also where they are more than a registerful
 	part   int         // which registerful of rows, of those of all panels, code is being generated for
 	spill  bool        // the tokens' sums are in memory: there are too few registers
 	sums   operand.Mem // where
@@ -134,7 +135,7 @@ func (g *tile) width() int {
 	return 32
 }
 
-// rows returns how many rows of weights a tile has.
+// rows returns how many rows of weights a register has.
 func (g *tile) rows() int { return g.width() / 4 }
 
 // clearSums sets the sums to zero: one for each token, or for each part.
@@ -165,9 +166,9 @@ func (g *tile) addProduct(i int, a, b reg.VecPhysical) {
 // halves returns how many vectors the rows of a panel take.
 func (g *tile) halves() int { return 16 / g.rows() }
 
-// parts returns how many vectors of rows the tile has. Of a single panel it has one: the callers see to the other.
+// parts returns how many vectors of rows the tile has. Of a single panel it may have one only: the callers see to the other.
 func (g *tile) parts() int {
-	if g.panels == 1 {
+	if g.panels == 1 && !g.both {
 		return 1
 	}
 	return g.panels * g.halves()
@@ -193,18 +194,16 @@ func (g *tile) storeSums() {
 	if g.panels == 1 {
 		g.Load(g.Param("stride"), stride)
 	}
-	for t := range g.tokens * g.parts() {
-		sum := g.vec(0)
-		if !g.spill {
-			sum = g.sum(t)
-		} else {
-			g.VMOVUPS(g.sums.Offset(g.width()*t), sum)
+	for t := range g.tokens {
+		for part := range g.parts() {
+			i, sum := t*g.parts()+part, g.vec(0)
+			if !g.spill {
+				sum = g.sum(i)
+			} else {
+				g.VMOVUPS(g.sums.Offset(g.width()*i), sum)
+			}
+			g.VMOVUPS(sum, operand.Mem{Base: out, Disp: g.width() * part})
 		}
-		if g.panels > 1 {
-			g.VMOVUPS(sum, operand.Mem{Base: out, Disp: g.width() * t})
-			continue
-		}
-		g.VMOVUPS(sum, operand.Mem{Base: out})
 		if t+1 < g.tokens {
 			g.LEAQ(operand.Mem{Base: out, Index: stride, Scale: 4}, out)
 		}
@@ -320,7 +319,7 @@ func (g *tile) scaleBy(m operand.Mem, x, dst reg.VecPhysical) {
 
 // begin starts the function of a format.
 func (g *tile) begin(format, loop string) {
-	rows := fmt.Sprintf("%d rows of weights", g.rows())
+	rows := fmt.Sprintf("%d rows of weights", g.rows()*g.parts())
 	name, form := fmt.Sprintf("%s%sx%d", format, g.name, g.tokens), "panels.BlockKernel"
 	signature := "func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)"
 	if g.panels > 1 {
@@ -332,6 +331,20 @@ func (g *tile) begin(format, loop string) {
 	g.SignatureExpr(signature)
 	g.Pragma("noescape")
 	g.Doc(fmt.Sprintf("%s multiplies %s with %d of activations, see %s:", name, rows, g.tokens, form), "", "\t"+loop)
+}
+
+// beginChunk starts the function of a format that multiplies some blocks of several panels.
+func (g *tile) beginChunk(f format32, kind string) {
+	term := ""
+	if f.minimum {
+		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
+	}
+	name := f.name + kind + g.name
+	g.Function(name)
+	g.SignatureExpr("func(w, scales *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)")
+	g.Pragma("noescape")
+	g.Doc(name+" multiplies some blocks of several panels with several rows of activations, see chunkKernel:", "",
+		"\tout[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
 }
 
 // panelsAVX2 generates the tiles of AVX2, FMA and F16C.
@@ -353,7 +366,13 @@ const panelsOfSingle = 4
 // generatePanels generates the tiles of a unit.
 func generatePanels(c *build.Context, u panelUnit) {
 	for _, f := range formats32(u) {
-		for _, tokens := range tokensOf(u) {
+		tiles := tokensOf(u)
+		if !u.wide {
+			generateMany(c, u, f)
+			generateFew(c, u, f)
+			tiles = []int{1}
+		}
+		for _, tokens := range tiles {
 			if tokens == 12 && f.vectors > 8 {
 				continue // there are too few registers
 			}
@@ -365,15 +384,27 @@ func generatePanels(c *build.Context, u panelUnit) {
 		generateFloats(c, u) // VNNI adds nothing
 	}
 	shared := newPatterns(c, u)
+	var bits operand.Mem
+	if both256(u) {
+		bits = bitTable(c, u)
+	}
 	for _, f := range formats256 {
 		if u == unitAVXVNNI && !f.decode {
 			continue // that adds nothing
 		}
-		table := runTable(c, u, f)
-		for _, tokens := range tokensOf(u) {
-			generate256(c, u, f, shared, table, 1, tokens)
+		var table operand.Mem
+		if !both256(u) {
+			table = runTable(c, u, f)
 		}
-		generate256(c, u, f, shared, table, panelsOfSingle, 1)
+		for _, tokens := range tokensOf256(u) {
+			if both256(u) {
+				generateNarrow256(c, u, f, shared, bits, tokens)
+			} else {
+				generate256(c, u, f, shared, table, tokens)
+			}
+		}
+		generateSingle256(c, u, f, shared, 1)
+		generateSingle256(c, u, f, shared, panelsOfSingle)
 	}
 }
 
@@ -397,4 +428,14 @@ func tokensOf(u panelUnit) []int {
 		return []int{12, 8, 4, 2, 1}
 	}
 	return []int{8, 4, 2, 1}
+}
+
+// tokensOf256 returns the sizes of a unit's tiles for blocks of 256, but for those of a single token. Unpacking takes as long as some
+// tokens' products, so that few tokens are not cut in pieces.
+func tokensOf256(u panelUnit) []int {
+	few := []int{8, 7, 6, 5, 4, 3, 2}
+	if u.wide {
+		return append([]int{12}, few...)
+	}
+	return few
 }

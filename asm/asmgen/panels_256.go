@@ -46,7 +46,7 @@ var (
 	regInner                         = reg.RDI
 	regOffset                        = reg.RDX // of a run's lines; while sums are read, where they are
 	regD, strideD                    = reg.R10, reg.R11
-	strideSums                       = reg.R12 // of one token's tile: where to prefetch
+	strideSums                       = reg.R12
 	regTable                         = reg.R13 // the table of runs; while blocks end, where scales are
 	bytesOfRun                       = 16
 	sumsOfToken                      = 32
@@ -69,31 +69,39 @@ type tile256 struct {
 	decoded  operand.Mem // Q4_K's inner scales, and then minimums in pairs
 }
 
-// patterns are constants in memory, each 16 bytes for VPSHUFB.
+// patterns are constants in memory, of 64 bytes. Those for VPSHUFB are the same in each 16 bytes, but for spread.
 type patterns struct {
 	scales    [4]operand.Mem // byte g of each 32 bits: as a word, twice, or, with VNNI, alone
 	minimums  [2]operand.Mem // bytes 2g and 2g+1 of each 32 bits, as words
 	lowerWord operand.Mem    // the lower word of each 32 bits, twice
+	spread    operand.Mem    // one of 16 bytes to each 32 bits: into the upper byte of both words
+
+	thirtyTwo, lowerSix, upperTwo operand.Mem // in each byte: 32, the lower six bits of eight, and the upper two bits of six
 }
 
 // newPatterns writes the constants of a file.
 func newPatterns(c *build.Context, u panelUnit) (p patterns) {
 	const zero = 0x80
-	pattern := func(name string, b0, b1, b2, b3 int) operand.Mem {
+	constant := func(name string, word func(i int) uint32) operand.Mem {
 		m := c.StaticGlobal(name + u.name)
 		c.DataAttributes(attr.RODATA | attr.NOPTR)
-		for i := range 4 {
-			word := uint32(0)
-			for j, b := range [4]int{b0, b1, b2, b3} {
-				if b != zero {
-					b += 4 * i
-				}
-				word |= uint32(b) << (8 * j)
-			}
-			c.AddDatum(4*i, operand.U32(word))
+		for i := range 16 {
+			c.AddDatum(4*i, operand.U32(word(i)))
 		}
 		return m
 	}
+	pattern := func(name string, bytes ...int) operand.Mem {
+		return constant(name, func(i int) (word uint32) {
+			for j, b := range bytes {
+				if b != zero {
+					b += 4 * (i % 4)
+				}
+				word |= uint32(b) << (8 * j)
+			}
+			return word
+		})
+	}
+	everywhere := func(name string, word uint32) operand.Mem { return constant(name, func(int) uint32 { return word }) }
 	for g := range p.scales {
 		second := g
 		if u.vnni {
@@ -105,6 +113,8 @@ func newPatterns(c *build.Context, u panelUnit) (p patterns) {
 		p.minimums[g] = pattern(fmt.Sprintf("minimums%d", g), 2*g, zero, 2*g+1, zero)
 	}
 	p.lowerWord = pattern("lowerWord", 0, 1, 0, 1)
+	p.spread = constant("spread", func(i int) uint32 { return uint32(i)<<24 | zero<<16 | uint32(i)<<8 | zero })
+	p.thirtyTwo, p.lowerSix, p.upperTwo = everywhere("thirtyTwo", 0x20202020), everywhere("lowerSix", 0x3f3f3f3f), everywhere("upperTwo", 0x30303030)
 	return p
 }
 
@@ -126,33 +136,36 @@ func runTable(c *build.Context, u panelUnit, f format256) operand.Mem {
 }
 
 // generate256 generates a tile for a format with blocks of 256.
-func generate256(c *build.Context, u panelUnit, f format256, shared patterns, table operand.Mem, panels, tokens int) {
-	g := &tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: true}, format256: f, shared: shared, table: table}
+func generate256(c *build.Context, u panelUnit, f format256, shared patterns, table operand.Mem, tokens int) {
+	g := &tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: 1, spill: true}, format256: f, shared: shared, table: table}
 	g.registers()
-	minimum := ""
-	if f.decode {
-		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
-	}
-	g.begin(f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
+	g.begin256()
 	g.start()
 	g.Label("block")
 	g.convertSums()
 	g.startBlock()
 	g.Label("run")
-	for g.part = range g.parts() {
-		g.prefetch()
-		g.unpackRun()
-		g.loadScales()
-		if u.vnni && f.decode {
-			g.forTriples([]*cursor{cursorQ}, g.multiplyRuns)
-		} else {
-			g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
-		}
+	g.prefetch()
+	g.unpackRun()
+	g.loadScales()
+	if u.vnni && f.decode {
+		g.forTriples([]*cursor{cursorQ}, g.multiplyRuns)
+	} else {
+		g.forTokens([]*cursor{cursorQ}, g.multiplyRun)
 	}
 	g.endRun()
 	g.endBlock()
 	g.JNE(operand.LabelRef("block"))
 	g.storeSums()
+}
+
+// begin256 starts the function.
+func (g *tile256) begin256() {
+	minimum := ""
+	if g.decode {
+		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
+	}
+	g.begin(g.format256.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
 }
 
 // registers names the vector registers.
@@ -164,9 +177,6 @@ func (g *tile256) registers() {
 
 // endRun goes to the next run, if there is one.
 func (g *tile256) endRun() {
-	if g.tokens == 1 {
-		g.ADDQ(operand.U32(g.quantsOfBlock/8), strideSums)
-	}
 	if !g.decode {
 		g.ADDQ(operand.U8(32), regInner)
 	}
@@ -176,32 +186,22 @@ func (g *tile256) endRun() {
 	g.JNE(operand.LabelRef("run"))
 }
 
-// start fills the registers and clears the sums.
-func (g *tile256) start() {
+// reserve makes room for the sums, of which a token's in groups have some bytes, and clears the floating-point ones.
+func (g *tile256) reserve(bytesOfGroups int) {
 	g.clearSums()
-	g.groups = g.AllocLocal(sumsOfToken * g.tokens)
+	g.groups = g.AllocLocal(bytesOfGroups * g.tokens)
 	if !g.wide {
 		g.integers = g.AllocLocal(g.width() * g.tokens * g.parts())
 	}
 	if g.decode {
 		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.parts())
 	}
-	g.Load(g.Param("w"), regW)
-	g.Load(g.Param("scales"), regScales)
-	g.Load(g.Param("inner"), regInner)
-	g.Load(g.Param("q"), cursorQ.at)
-	g.Load(g.Param("d"), regD)
-	g.loadPanelStride()
-	if g.tokens == 1 {
-		g.LEAQ(operand.Mem{Base: regW, Disp: 2 * prefetchAhead}, strideSums)
-	} else {
-		g.Load(g.Param("k"), cursorQ.stride)
-		g.LEAQ(operand.Mem{Base: cursorQ.stride, Index: cursorQ.stride, Scale: 2}, cursorQ.stride3)
-		g.MOVQ(cursorQ.stride, strideD)
-		g.SHRQ(operand.U8(6), strideD)
-		g.MOVQ(cursorQ.stride, strideSums)
-		g.SHRQ(operand.U8(2), strideSums)
-	}
+}
+
+// start fills the registers and clears the sums.
+func (g *tile256) start() {
+	g.reserve(sumsOfToken)
+	g.loadRegisters()
 	if g.high != 0 {
 		bits := g.high
 		if !g.wide {
@@ -214,6 +214,21 @@ func (g *tile256) start() {
 		g.MOVL(operand.U32(0xaaaaaaaa), reg.R13L)
 		g.KMOVD(reg.R13L, maskOddWords)
 	}
+}
+
+// loadRegisters fills the general registers.
+func (g *tile256) loadRegisters() {
+	g.Load(g.Param("w"), regW)
+	g.Load(g.Param("scales"), regScales)
+	g.Load(g.Param("inner"), regInner)
+	g.Load(g.Param("q"), cursorQ.at)
+	g.Load(g.Param("d"), regD)
+	g.Load(g.Param("k"), cursorQ.stride)
+	g.LEAQ(operand.Mem{Base: cursorQ.stride, Index: cursorQ.stride, Scale: 2}, cursorQ.stride3)
+	g.MOVQ(cursorQ.stride, strideD)
+	g.SHRQ(operand.U8(6), strideD)
+	g.MOVQ(cursorQ.stride, strideSums)
+	g.SHRQ(operand.U8(2), strideSums)
 }
 
 // convertSums converts the tokens' sums of 16 activations each to what the format needs: times −16, or sums of 32, in words.
@@ -252,12 +267,10 @@ func (g *tile256) convertSums() {
 // startBlock clears the integer sums, decodes inner scales and goes to the first run.
 func (g *tile256) startBlock() {
 	if g.decode {
-		for g.part = range g.parts() {
-			g.decodeScales()
-		}
+		g.decodeScales()
 	}
 	g.zero(g.t0)
-	for t := range g.tokens * g.parts() {
+	for t := range g.tokens {
 		if g.wide {
 			g.zero(g.sum(t))
 		} else {
@@ -272,25 +285,9 @@ func (g *tile256) startBlock() {
 // minimums, in pairs. See quant.BlockQ4_K; a vector here has four bytes of each row.
 func (g *tile256) decodeScales() {
 	low, high, top := g.vec(0), g.vec(1), g.vec(2) // bytes 0–3, 4–7, 8–11
-	six, two := g.t0, g.t1
-	g.load(g.inPart(operand.Mem{Base: regInner}, 4), low)
-	g.load(g.inPart(operand.Mem{Base: regInner, Disp: 64}, 4), high)
-	g.load(g.inPart(operand.Mem{Base: regInner, Disp: 128}, 4), top)
-	g.constant(six, 0x3f3f3f3f)
-	g.constant(two, 0x30303030)
 	scales := [2]reg.VecPhysical{g.vec(3), g.vec(4)}
 	minimums := [2]reg.VecPhysical{g.vec(5), g.vec(6)}
-	g.and(six, low, scales[0])
-	g.and(six, high, minimums[0])
-	g.and(g.nibble, top, scales[1])
-	g.VPSRLW(operand.U8(4), top, top)
-	g.and(g.nibble, top, minimums[1])
-	for i, v := range [2]reg.VecPhysical{low, high} {
-		g.VPSRLW(operand.U8(2), v, v)
-		g.and(two, v, v)
-		to := [2]reg.VecPhysical{scales[1], minimums[1]}[i]
-		g.or(v, to, to)
-	}
+	g.sixBits(low, high, top, scales, minimums)
 	for i := range 4 {
 		g.pattern(g.shared.scales[i], g.t0)
 		for half, v := range scales {
@@ -304,6 +301,24 @@ func (g *tile256) decodeScales() {
 			g.VPSHUFB(g.t0, v, g.t1)
 			g.VMOVUPS(g.t1, g.decodedAt(8+2*half+i))
 		}
+	}
+}
+
+// sixBits unpacks a part's inner scales and minimums of Q4_K to bytes, by means of three registers.
+func (g *tile256) sixBits(low, high, top reg.VecPhysical, scales, minimums [2]reg.VecPhysical) {
+	for i, r := range []reg.VecPhysical{low, high, top} {
+		g.load(g.inPart(operand.Mem{Base: regInner, Disp: 64 * i}, 4), r)
+	}
+	g.and(g.shared.lowerSix, low, scales[0])
+	g.and(g.shared.lowerSix, high, minimums[0])
+	g.and(g.nibble, top, scales[1])
+	g.VPSRLW(operand.U8(4), top, top)
+	g.and(g.nibble, top, minimums[1])
+	for i, v := range [2]reg.VecPhysical{low, high} {
+		g.VPSRLW(operand.U8(2), v, v)
+		g.and(g.shared.upperTwo, v, v)
+		to := [2]reg.VecPhysical{scales[1], minimums[1]}[i]
+		g.or(v, to, to)
 	}
 }
 
@@ -326,15 +341,8 @@ func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
 
 // prefetch asks the cache for the quants that the tile will need soon: an eighth of a block at each run.
 func (g *tile256) prefetch() {
-	if g.part%g.halves() > 0 {
-		return
-	}
-	if g.tokens > 1 {
-		g.loadEighth()
-		g.askFor(operand.Mem{Base: regOffset, Disp: 2 * prefetchAhead})
-		return
-	}
-	g.askFor(operand.Mem{Base: strideSums})
+	g.loadEighth()
+	g.askFor(operand.Mem{Base: regOffset, Disp: 2 * prefetchAhead})
 }
 
 // askFor asks the cache for an eighth of the part's block.
@@ -424,11 +432,7 @@ func (g *tile256) loadScales() {
 	if g.decode {
 		return
 	}
-	if g.wide {
-		g.VPBLENDMW(g.scaleB, g.scaleA, maskOddWords, g.scaleAB)
-	} else {
-		g.VPBLENDW(operand.U8(0xaa), g.scaleB, g.scaleA, g.scaleAB)
-	}
+	g.VPBLENDMW(g.scaleB, g.scaleA, maskOddWords, g.scaleAB)
 	g.VPSLLW(operand.U8(1), g.scaleAB, g.scaleAB)
 	g.MOVQ(regRun, regOffset) // of the run's pair of sums, which has 4 bytes
 	g.SHRQ(operand.U8(2), regOffset)
@@ -444,7 +448,7 @@ func (g *tile256) multiplyRuns(first, n int) {
 	g.dotTriple(dots, first)
 	for i, dot := range dots {
 		g.VPMULLD(g.scaleA, dot, dot)
-		i += first + g.part
+		i += first
 		if g.wide {
 			g.VPADDD(dot, g.sum(i), g.sum(i))
 			continue
@@ -457,12 +461,7 @@ func (g *tile256) multiplyRuns(first, n int) {
 
 // multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits.
 func (g *tile256) multiplyRun(t int) {
-	sum, memory := g.t2, g.integers.Offset(g.width()*(t+g.part))
-	if g.wide {
-		sum = g.sum(t + g.part)
-	} else {
-		g.VMOVDQU(memory, sum)
-	}
+	sum := g.sum(t)
 	for j := range 8 {
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
 		g.addPairs(j%g.madds, g.t1, g.vec(j), g.t1, g.t0)
@@ -480,14 +479,11 @@ func (g *tile256) multiplyRun(t int) {
 		g.VPBROADCASTD(pair, g.t0)
 		g.addWords(g.scaleAB, g.t0, sum)
 	}
-	if !g.wide {
-		g.VMOVDQU(sum, memory)
-	}
 }
 
 // addWords adds the products of words, in pairs, to sum. It overwrites b.
 func (g *tile256) addWords(a, b, sum reg.VecPhysical) {
-	if g.vnni {
+	if g.vnni && g.wide {
 		g.VPDPWSSD(a, b, sum)
 		return
 	}
@@ -497,9 +493,7 @@ func (g *tile256) addWords(a, b, sum reg.VecPhysical) {
 
 // endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.
 func (g *tile256) endBlock() {
-	for g.part = range g.parts() {
-		g.addBlocks()
-	}
+	g.addBlocks()
 	if g.decode {
 		g.ADDQ(operand.U32(g.inner), regInner)
 	}
@@ -509,7 +503,7 @@ func (g *tile256) endBlock() {
 	g.DECQ(g.argument("blocks"))
 }
 
-// addBlocks adds a part's block to the tokens' sums.
+// addBlocks adds a block to the tokens' sums.
 func (g *tile256) addBlocks() {
 	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
 	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales}, 2), scale)
@@ -522,12 +516,11 @@ func (g *tile256) addBlocks() {
 	at := regTable
 	g.MOVQ(regD, at)
 	for t := range g.tokens {
-		i := t + g.part
-		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*i)
+		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*t)
 		if g.wide {
-			g.VCVTDQ2PS(g.sum(i), sum)
+			g.VCVTDQ2PS(g.sum(t), sum)
 		} else {
-			g.VCVTDQ2PS(g.integers.Offset(g.width()*i), sum)
+			g.VCVTDQ2PS(g.integers.Offset(g.width()*t), sum)
 		}
 		g.scaleBy(d, scale, product)
 		g.VFMADD213PS(total, product, sum)

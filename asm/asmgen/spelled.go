@@ -46,15 +46,15 @@ func (v vex) registers(r, vvvv, rm int) []byte {
 	return append(v.begin(r, 0, rm, vvvv), byte(0xc0|r&7<<3|rm&7))
 }
 
-// memory returns the instruction with a register in ModRM.reg and an address: base + index + disp, or, without an index,
+// memory returns the instruction with registers in ModRM.reg and VEX.vvvv and an address: base + index + disp, or, without an index,
 // base + disp, where the base is neither RSP nor R12.
-func (v vex) memory(r int, m operand.Mem) []byte {
+func (v vex) memory(r, vvvv int, m operand.Mem) []byte {
 	base, code := number(m.Base), []byte(nil)
 	if m.Index == nil {
-		code = append(v.begin(r, 0, base, 0), byte(0x80|r&7<<3|base&7))
+		code = append(v.begin(r, 0, base, vvvv), byte(0x80|r&7<<3|base&7))
 	} else {
 		index := number(m.Index)
-		code = append(v.begin(r, index, base, 0), byte(0x80|r&7<<3|4), byte(index&7<<3|base&7))
+		code = append(v.begin(r, index, base, vvvv), byte(0x80|r&7<<3|4), byte(index&7<<3|base&7))
 	}
 	return binary.LittleEndian.AppendUint32(code, uint32(m.Disp))
 }
@@ -101,7 +101,7 @@ func tmm(i int) string { return fmt.Sprintf("tmm%d", i) }
 
 // configureTiles loads the shapes of the tile registers.
 func configureTiles(c *build.Context, m operand.Mem) {
-	ldtilecfg.spell(c, ldtilecfg.memory(0, m), address(m))
+	ldtilecfg.spell(c, ldtilecfg.memory(0, 0, m), address(m))
 }
 
 // releaseTiles clears the tile registers, so that the system need not keep them.
@@ -112,12 +112,12 @@ func zeroTile(c *build.Context, t int) { tilezero.spell(c, tilezero.registers(t,
 
 // loadTile reads a tile: its rows are m.Index bytes apart.
 func loadTile(c *build.Context, m operand.Mem, t int) {
-	tileloadd.spell(c, tileloadd.memory(t, m), tmm(t), address(m))
+	tileloadd.spell(c, tileloadd.memory(t, 0, m), tmm(t), address(m))
 }
 
 // storeTile writes a tile: its rows are m.Index bytes apart.
 func storeTile(c *build.Context, t int, m operand.Mem) {
-	tilestored.spell(c, tilestored.memory(t, m), address(m), tmm(t))
+	tilestored.spell(c, tilestored.memory(t, 0, m), address(m), tmm(t))
 }
 
 // multiplyTiles adds the products of signed bytes: sum[i][j] += Σ_k a[i][k]·b[k/4][4j + k%4].
@@ -135,4 +135,11 @@ func multiplyUnsigned(c *build.Context, signed, unsigned, sum reg.VecPhysical) {
 	n := func(r reg.VecPhysical) int { return int(r.PhysicalIndex()) }
 	name := func(r reg.VecPhysical) string { return fmt.Sprintf("ymm%d", n(r)) }
 	vpdpbusd.spell(c, vpdpbusd.registers(n(sum), n(unsigned), n(signed)), name(sum), name(unsigned), name(signed))
+}
+
+// multiplyUnsignedFrom is multiplyUnsigned with the signed bytes in memory.
+func multiplyUnsignedFrom(c *build.Context, signed operand.Mem, unsigned, sum reg.VecPhysical) {
+	n := func(r reg.VecPhysical) int { return int(r.PhysicalIndex()) }
+	name := func(r reg.VecPhysical) string { return fmt.Sprintf("ymm%d", n(r)) }
+	vpdpbusd.spell(c, vpdpbusd.memory(n(sum), n(unsigned), signed), name(sum), name(unsigned), "ymmword ptr "+address(signed))
 }

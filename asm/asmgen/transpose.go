@@ -11,6 +11,7 @@ import (
 // transpose generates what packs weights: rows become the units of a panel. AVX2 is enough, since packing waits for memory.
 func transpose(c *build.Context) {
 	u := units(c)[0]
+	defer u.quantizers()
 	u.chunks(4, [8]int{0, 1, 2, 3, 8, 9, 10, 11}, 4, func(rows []reg.VecVirtual) []reg.VecVirtual {
 		// A register has four rows, and after two steps two columns, of four rows each.
 		low, high := u.columnsOf4(rows[:4]), u.columnsOf4(rows[4:])

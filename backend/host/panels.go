@@ -133,6 +133,7 @@ type packTask struct {
 type packScratch struct {
 	floats []float32 // of a row
 	rows   []byte    // of a panel
+	panel  []byte    // for Panels.Quantize
 }
 
 // Phase says what the task is.
@@ -148,18 +149,25 @@ func (t *packTask) Do(worker, piece int) {
 		t.convert(dst, lo, hi, &t.scratch[worker])
 		return
 	}
-	src := t.src
-	if t.order == nil && t.from == t.to {
-		src = src[lo*from : hi*from]
-	} else {
-		s := &t.scratch[worker]
-		if s.rows == nil {
-			s.rows = make([]byte, asm.PanelRows*to)
+	s := &t.scratch[worker]
+	if t.order == nil {
+		src := t.src[lo*from : hi*from]
+		if t.from == t.to {
+			t.panels.Pack(dst, src, to, t.k)
+			return
 		}
-		t.convert(s.rows, lo, hi, s)
-		src = s.rows
+		if s.panel == nil {
+			s.panel = make([]byte, asm.PanelScratch)
+		}
+		if t.panels.Quantize(dst, src, t.from, from, t.k, s.panel) {
+			return
+		}
 	}
-	t.panels.Pack(dst, src, to, t.k)
+	if s.rows == nil {
+		s.rows = make([]byte, asm.PanelRows*to)
+	}
+	t.convert(s.rows, lo, hi, s)
+	t.panels.Pack(dst, s.rows, to, t.k)
 }
 
 // convert writes rows [lo, hi) of the result to dst.

@@ -34,9 +34,9 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 		return p
 	}
 	p := &attentionPrograms{queries: s.queries(min(b.device.LocalBytes, leastLocal))}
-	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s",
-		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
-	const files = "common exact dot activations cache pages tile "
+	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s%s",
+		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot, b.lastGroup)
+	const files = "common exact dot activations last cache pages tile "
 	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
 	p.one = program{files + "values attention", options + " -DCONTIGUOUS -DRUNS=1"}
 	switch s.headDim {
@@ -216,13 +216,16 @@ func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, out op
 	return b.enqueued("Attend", b.pass(kernel, l).Run([3]int{l.next, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }
 
-// attend enqueues attend for some of the tokens of a launch and, where there are several tiles, merge.
+// attend enqueues attend for some of the tokens of a launch and, where there are several tiles that it does not merge itself, merge.
 func (b *Backend) attend(from program, p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch, token, tokens int) error {
 	tiles := groups(l.longest, asm.TileKeys)
-	parts := out.mem // some buffer, which is not used
+	parts, left := out.mem, out.mem // some buffer, which is not used
 	if tiles > 1 {
 		var err error
 		if parts, err = b.scratchOf(partScratch, partBytes(d, tiles)*tokens); err != nil {
+			return err
+		}
+		if left, err = b.counts(d.Heads / p.queries * tokens); err != nil {
 			return err
 		}
 	}
@@ -230,9 +233,9 @@ func (b *Backend) attend(from program, p *attentionPrograms, d backend.Attention
 	if err != nil {
 		return err
 	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Mem(parts).Int(token).Float(asm.QueryScale(d.HeadDim))
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Mem(parts).Mem(left).Int(token).Float(asm.QueryScale(d.HeadDim))
 	err = b.enqueued("Attend", b.pass(kernel, l).Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
-	if err != nil || tiles == 1 {
+	if err != nil || tiles == 1 || b.lastGroup != "" {
 		return err
 	}
 	if kernel, err = b.kernel(from, "merge"); err != nil {

@@ -95,9 +95,9 @@ func (b *Backend) widenRows(what string, w *weights, p *part, c choice, out oper
 		return err
 	}
 	if w.split() {
-		k.Mem(p.quants).Mem(p.scales).Int(w.stride)
+		k.Mem(p.mem).Int(p.scalesAt).Int(w.stride)
 	} else {
-		k.Mem(p.quants).Long(p.at).Int(w.rowBytes)
+		k.Mem(p.mem).Long(p.at).Int(w.rowBytes)
 	}
 	list, indexed := out.mem, 0 // some buffer, which is not read
 	if c.indexed {

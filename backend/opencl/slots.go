@@ -143,7 +143,7 @@ func (b *Backend) copyRows(c slotCopy, rows operand, first, n int) error {
 		case c.write:
 			err = b.narrowTo(c.what, rows, place, c.slots.DType, count*c.slots.HeadDim)
 		default:
-			w := weights{format: format{widen: wideners[c.slots.DType]}, rowBytes: slotBytes, parts: []part{{quants: place.mem, at: place.at, rows: count}}}
+			w := weights{format: format{widen: wideners[c.slots.DType]}, rowBytes: slotBytes, parts: []part{{mem: place.mem, at: place.at, rows: count}}}
 			err = b.widenRows(c.what, &w, &w.parts[0], choice{count: count}, rows, c.slots.HeadDim)
 		}
 		if err != nil {

@@ -59,11 +59,12 @@ type weights struct {
 	parts    []part
 }
 
-// part is a range of rows in memory of its own.
+// part is a range of rows in memory of its own: of one buffer, since a driver takes time for each that a launch has.
 type part struct {
-	quants, scales *cl.Mem // of rows that are not split, quants is all there is
-	at             int     // bytes from the beginning of quants to the first row
-	row, rows      int
+	mem       *cl.Mem // quants and then scales, or rows that are not split
+	at        int     // bytes from the beginning of mem to the first row that is not split
+	scalesAt  int     // pieces of 16 bytes from the beginning of mem to the scales; 0 of rows that are not split
+	row, rows int
 }
 
 // split tells whether the rows are in the split layout.
@@ -114,7 +115,7 @@ func (w *weightBuffer) Sync() error  { return w.backend.Synchronize() }
 func (w *weightBuffer) Free() error {
 	w.backend.mu.Lock() // nobody is enqueuing a kernel that reads the memory
 	defer w.backend.mu.Unlock()
-	var errs []error
+	errs := []error{w.backend.settle()}
 	for _, m := range w.memory {
 		errs = append(errs, m.Release())
 	}
@@ -148,7 +149,7 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 	}
 	w.format.widen = wideners[t.DType()]
 	w.shapeFor(t.Shape().Dim(-1))
-	w.parts = []part{{quants: o.mem, at: o.at, rows: t.Shape().Rows()}}
+	w.parts = []part{{mem: o.mem, at: o.at, rows: t.Shape().Rows()}}
 	return w
 }
 
@@ -185,25 +186,24 @@ func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) e
 		blocks := k / w.format.blockLen
 		quantBytes, scaleBytes = blocks*w.format.quantBytes, blocks*w.format.scaleBytes
 	}
-	perPart := int(min(b.maxAlloc/int64(quantBytes), 1<<31/int64(max(1, w.stride))))
+	rowBytes := quantBytes + scaleBytes
+	perPart := int(min(b.maxAlloc/int64(rowBytes), 1<<30/int64(max(1, w.stride)))) // so that pieces are numbered in 32 bits
 	if perPart == 0 {
-		return fmt.Errorf("a row of %d bytes does not fit a buffer of %v, which has at most %d", quantBytes, b.device, b.maxAlloc)
+		return fmt.Errorf("a row of %d bytes does not fit a buffer of %v, which has at most %d", rowBytes, b.device, b.maxAlloc)
 	}
 	for row := 0; row < count; row += perPart {
 		p := part{row: row, rows: min(perPart, count-row)}
-		for _, m := range []struct {
-			mem   **cl.Mem
-			bytes int
-		}{{&p.quants, quantBytes}, {&p.scales, scaleBytes}} {
-			b.mu.Lock()
-			a, err := b.memory.alloc(p.rows*m.bytes, false)
-			b.mu.Unlock()
-			if err != nil {
-				return err
-			}
-			w.memory = append(w.memory, a)
-			*m.mem = a
+		if w.split() {
+			p.scalesAt = p.rows * quantBytes / 16
 		}
+		b.mu.Lock()
+		mem, err := b.memory.alloc(p.rows*rowBytes, false)
+		b.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		p.mem = mem
+		w.memory = append(w.memory, mem)
 		w.parts = append(w.parts, p)
 		perUpload := max(1, int(min(maxUpload, b.maxAlloc)/int64(w.rowBytes)))
 		for lo := row; lo < row+p.rows; lo += perUpload {
@@ -236,7 +236,7 @@ func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi 
 	defer runtime.KeepAlive(t)
 	raw := rows.Data()
 	if !w.split() {
-		return b.fail("send weights", b.staging.write(b.context, p.quants, (lo-p.row)*w.rowBytes, raw))
+		return b.fail("send weights", b.staging.write(b.context, p.mem, (lo-p.row)*w.rowBytes, raw))
 	}
 	scratch, err := b.scratchOf(panelScratch, len(raw))
 	if err != nil {
@@ -250,6 +250,6 @@ func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi 
 		return err
 	}
 	total := (hi - lo) * w.stride
-	k.Mem(scratch).Int(w.rowBytes).Int(w.stride).Int(total).Mem(p.quants).Mem(p.scales).Int(lo - p.row)
+	k.Mem(scratch).Int(w.rowBytes).Int(w.stride).Int(total).Mem(p.mem).Int(p.scalesAt).Int(lo - p.row)
 	return b.runFlat("Prepare", k, total)
 }

@@ -96,3 +96,15 @@
 #define SMULL4SE(d, n, e, h) WORD $(0x0F40A000 | ((h)&1)<<20 | ((h)>>1&1)<<21 | ((h)>>2)<<11 | (e)<<16 | (n)<<5 | (d))
 // smlal v{d}.4s, v{n}.4h, v{e}.h[{h}]
 #define SMLAL4SE(d, n, e, h) WORD $(0x0F402000 | ((h)&1)<<20 | ((h)>>1&1)<<21 | ((h)>>2)<<11 | (e)<<16 | (n)<<5 | (d))
+// fabs v{d}.4s, v{n}.4s
+#define FABS4S(d, n) WORD $(0x4EA0F800 | (n)<<5 | (d))
+// fmaxnm v{d}.4s, v{n}.4s, v{m}.4s
+#define FMAXNM4S(d, n, m) WORD $(0x4E20C400 | (m)<<16 | (n)<<5 | (d))
+// fmaxnmv s{d}, v{n}.4s
+#define FMAXNMV4S(d, n) WORD $(0x6E30C800 | (n)<<5 | (d))
+// saddlp v{d}.8h, v{n}.16b
+#define SADDLP8H(d, n) WORD $(0x4E202800 | (n)<<5 | (d))
+// sadalp v{d}.8h, v{n}.16b
+#define SADALP8H(d, n) WORD $(0x4E206800 | (n)<<5 | (d))
+// saddlv s{d}, v{n}.8h
+#define SADDLV8H(d, n) WORD $(0x4E703800 | (n)<<5 | (d))

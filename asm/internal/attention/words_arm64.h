@@ -4,13 +4,35 @@
 // own assembly language, the destination first; the comment above each word is what Arm's assembler would be given, and
 // words_test.go of package asm holds the two equal.
 
+// fmul v{d}.4s, v{n}.4s, v{m}.4s
+#define FMUL4S(d, n, m) WORD $(0x6E20DC00 | (m)<<16 | (n)<<5 | (d))
+// fcmeq v{d}.4s, v{n}.4s, v{m}.4s
+#define FCMEQ4S(d, n, m) WORD $(0x4E20E400 | (m)<<16 | (n)<<5 | (d))
+// fcvtns v{d}.4s, v{n}.4s
+#define FCVTNS4S(d, n) WORD $(0x4E21A800 | (n)<<5 | (d))
+// bic v{d}.16b, v{n}.16b, v{m}.16b
+#define BIC16B(d, n, m) WORD $(0x4E601C00 | (m)<<16 | (n)<<5 | (d))
 // fcvtl v{d}.4s, v{n}.4h
 #define FCVTL4S(d, n) WORD $(0x0E217800 | (n)<<5 | (d))
 // fcvtl2 v{d}.4s, v{n}.8h
 #define FCVTL8H(d, n) WORD $(0x4E217800 | (n)<<5 | (d))
+// fmul v{d}.4s, v{n}.4s, v{m}.s[{i}]
+#define FMUL4SE(d, n, m, i) WORD $(0x4F809000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
 // fmla v{d}.4s, v{n}.4s, v{m}.s[{i}]
 #define FMLA4SE(d, n, m, i) WORD $(0x4F801000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
 // shll v{d}.4s, v{n}.4h, #16
 #define SHLL4S(d, n) WORD $(0x2E613800 | (n)<<5 | (d))
 // shll2 v{d}.4s, v{n}.8h, #16
 #define SHLL8H(d, n) WORD $(0x6E613800 | (n)<<5 | (d))
+// fabs v{d}.4s, v{n}.4s
+#define FABS4S(d, n) WORD $(0x4EA0F800 | (n)<<5 | (d))
+// fmaxnm v{d}.4s, v{n}.4s, v{m}.4s
+#define FMAXNM4S(d, n, m) WORD $(0x4E20C400 | (m)<<16 | (n)<<5 | (d))
+// fmaxnmv s{d}, v{n}.4s
+#define FMAXNMV4S(d, n) WORD $(0x6E30C800 | (n)<<5 | (d))
+// saddlp v{d}.8h, v{n}.16b
+#define SADDLP8H(d, n) WORD $(0x4E202800 | (n)<<5 | (d))
+// sadalp v{d}.8h, v{n}.16b
+#define SADALP8H(d, n) WORD $(0x4E206800 | (n)<<5 | (d))
+// saddlv s{d}, v{n}.8h
+#define SADDLV8H(d, n) WORD $(0x4E703800 | (n)<<5 | (d))

@@ -8,6 +8,8 @@
 // upper bits, the other bits, in lines of their own.
 package panels
 
+//go:generate go -C ../../asmgen run . transpose
+
 import "github.com/antigravity-go/antigravity/quant"
 
 // Rows is how many rows of weights a panel interleaves: a product keeps each in a lane of its own, so that the lanes never

@@ -17,6 +17,16 @@ var columns = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep int){
 	4: column4AVX2,
 }
 
+// quantizers quantise panels of floats.
+var quantizers = []quantizer{
+	{LayoutQ4_0, LayoutF32, quantizeQ4_0FromF32AVX2},
+	{LayoutQ4_0, LayoutF16, quantizeQ4_0FromF16AVX2},
+	{LayoutQ4_0, LayoutBF16, quantizeQ4_0FromBF16AVX2},
+	{LayoutQ8_0, LayoutF32, quantizeQ8_0FromF32AVX2},
+	{LayoutQ8_0, LayoutF16, quantizeQ8_0FromF16AVX2},
+	{LayoutQ8_0, LayoutBF16, quantizeQ8_0FromBF16AVX2},
+}
+
 // transpose4AVX2 computes
 // transposition.portable for a field of 16·chunks bytes, chunks > 0, in units of 4; blocks > 0.
 //
@@ -46,3 +56,39 @@ func column4AVX2(dst *byte, src *byte, rowBytes int, blocks int, srcStep int, ds
 //
 //go:noescape
 func column2AVX2(dst *byte, src *byte, rowBytes int, blocks int, srcStep int, dstStep int)
+
+// quantizeQ4_0FromF32AVX2 computes
+// the panel's quants and scales for blocks of 32 lines of src; blocks > 0.
+//
+//go:noescape
+func quantizeQ4_0FromF32AVX2(quants *byte, scales *byte, src *byte, blocks int)
+
+// quantizeQ8_0FromF32AVX2 computes
+// the panel's quants and scales for blocks of 32 lines of src; blocks > 0.
+//
+//go:noescape
+func quantizeQ8_0FromF32AVX2(quants *byte, scales *byte, src *byte, blocks int)
+
+// quantizeQ4_0FromF16AVX2 computes
+// the panel's quants and scales for blocks of 32 lines of src; blocks > 0.
+//
+//go:noescape
+func quantizeQ4_0FromF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+
+// quantizeQ8_0FromF16AVX2 computes
+// the panel's quants and scales for blocks of 32 lines of src; blocks > 0.
+//
+//go:noescape
+func quantizeQ8_0FromF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+
+// quantizeQ4_0FromBF16AVX2 computes
+// the panel's quants and scales for blocks of 32 lines of src; blocks > 0.
+//
+//go:noescape
+func quantizeQ4_0FromBF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+
+// quantizeQ8_0FromBF16AVX2 computes
+// the panel's quants and scales for blocks of 32 lines of src; blocks > 0.
+//
+//go:noescape
+func quantizeQ8_0FromBF16AVX2(quants *byte, scales *byte, src *byte, blocks int)

@@ -380,3 +380,1255 @@ block:
 	DECQ    R9
 	JNZ     block
 	RET
+
+// func quantizeQ4_0FromF32AVX2(quants *byte, scales *byte, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·quantizeQ4_0FromF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ quants+0(FP), AX
+	MOVQ scales+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ blocks+24(FP), BX
+
+block:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   DX, SI
+	MOVQ   $0x00000008, DI
+
+largest:
+	VMOVUPS   (SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VMOVUPS   32(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VMOVUPS   64(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VMOVUPS   96(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VMOVUPS   128(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VMOVUPS   160(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VMOVUPS   192(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VMOVUPS   224(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	ADDQ      $0x00000100, SI
+	DECQ      DI
+	JNZ       largest
+	VDIVPS    everyc1000000<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, (CX)
+	VMOVUPS   every3f800000<>+0(SB), Y0
+	VDIVPS    Y1, Y0, Y0
+	VANDPS    every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS    Y0, Y1, Y0
+	VDIVPS    everyc1000000<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, 16(CX)
+	VMOVUPS   every3f800000<>+0(SB), Y1
+	VDIVPS    Y3, Y1, Y1
+	VANDPS    every7fffffff<>+0(SB), Y1, Y3
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y3, Y3
+	VANDPS    Y1, Y3, Y1
+	MOVQ      DX, SI
+	MOVQ      $0x00000004, DI
+
+group:
+	VMOVUPS     192(SI), Y2
+	VMOVUPS     1216(SI), Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y2
+	VCVTTPS2DQ  Y2, Y2
+	VPMAXSD     every00000000<>+0(SB), Y2, Y2
+	VPMINSD     every0000000f<>+0(SB), Y2, Y2
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VPSLLD      $0x04, Y3, Y3
+	VPOR        Y3, Y2, Y2
+	VMOVUPS     128(SI), Y3
+	VMOVUPS     1152(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVUPS     64(SI), Y3
+	VMOVUPS     1088(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVUPS     (SI), Y3
+	VMOVUPS     1024(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVDQU     Y2, (AX)
+	VMOVUPS     224(SI), Y2
+	VMOVUPS     1248(SI), Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y2
+	VCVTTPS2DQ  Y2, Y2
+	VPMAXSD     every00000000<>+0(SB), Y2, Y2
+	VPMINSD     every0000000f<>+0(SB), Y2, Y2
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VPSLLD      $0x04, Y3, Y3
+	VPOR        Y3, Y2, Y2
+	VMOVUPS     160(SI), Y3
+	VMOVUPS     1184(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVUPS     96(SI), Y3
+	VMOVUPS     1120(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVUPS     32(SI), Y3
+	VMOVUPS     1056(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVDQU     Y2, 32(AX)
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x40, AX
+	DECQ        DI
+	JNZ         group
+	ADDQ        $0x20, CX
+	ADDQ        $0x00000800, DX
+	DECQ        BX
+	JNZ         block
+	VZEROUPPER
+	RET
+
+DATA every7fffffff<>+0(SB)/4, $0x7fffffff
+DATA every7fffffff<>+4(SB)/4, $0x7fffffff
+DATA every7fffffff<>+8(SB)/4, $0x7fffffff
+DATA every7fffffff<>+12(SB)/4, $0x7fffffff
+DATA every7fffffff<>+16(SB)/4, $0x7fffffff
+DATA every7fffffff<>+20(SB)/4, $0x7fffffff
+DATA every7fffffff<>+24(SB)/4, $0x7fffffff
+DATA every7fffffff<>+28(SB)/4, $0x7fffffff
+DATA every7fffffff<>+32(SB)/4, $0x7fffffff
+DATA every7fffffff<>+36(SB)/4, $0x7fffffff
+DATA every7fffffff<>+40(SB)/4, $0x7fffffff
+DATA every7fffffff<>+44(SB)/4, $0x7fffffff
+DATA every7fffffff<>+48(SB)/4, $0x7fffffff
+DATA every7fffffff<>+52(SB)/4, $0x7fffffff
+DATA every7fffffff<>+56(SB)/4, $0x7fffffff
+DATA every7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL every7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA everyc1000000<>+0(SB)/4, $0xc1000000
+DATA everyc1000000<>+4(SB)/4, $0xc1000000
+DATA everyc1000000<>+8(SB)/4, $0xc1000000
+DATA everyc1000000<>+12(SB)/4, $0xc1000000
+DATA everyc1000000<>+16(SB)/4, $0xc1000000
+DATA everyc1000000<>+20(SB)/4, $0xc1000000
+DATA everyc1000000<>+24(SB)/4, $0xc1000000
+DATA everyc1000000<>+28(SB)/4, $0xc1000000
+DATA everyc1000000<>+32(SB)/4, $0xc1000000
+DATA everyc1000000<>+36(SB)/4, $0xc1000000
+DATA everyc1000000<>+40(SB)/4, $0xc1000000
+DATA everyc1000000<>+44(SB)/4, $0xc1000000
+DATA everyc1000000<>+48(SB)/4, $0xc1000000
+DATA everyc1000000<>+52(SB)/4, $0xc1000000
+DATA everyc1000000<>+56(SB)/4, $0xc1000000
+DATA everyc1000000<>+60(SB)/4, $0xc1000000
+GLOBL everyc1000000<>(SB), RODATA|NOPTR, $64
+
+DATA every3f800000<>+0(SB)/4, $0x3f800000
+DATA every3f800000<>+4(SB)/4, $0x3f800000
+DATA every3f800000<>+8(SB)/4, $0x3f800000
+DATA every3f800000<>+12(SB)/4, $0x3f800000
+DATA every3f800000<>+16(SB)/4, $0x3f800000
+DATA every3f800000<>+20(SB)/4, $0x3f800000
+DATA every3f800000<>+24(SB)/4, $0x3f800000
+DATA every3f800000<>+28(SB)/4, $0x3f800000
+DATA every3f800000<>+32(SB)/4, $0x3f800000
+DATA every3f800000<>+36(SB)/4, $0x3f800000
+DATA every3f800000<>+40(SB)/4, $0x3f800000
+DATA every3f800000<>+44(SB)/4, $0x3f800000
+DATA every3f800000<>+48(SB)/4, $0x3f800000
+DATA every3f800000<>+52(SB)/4, $0x3f800000
+DATA every3f800000<>+56(SB)/4, $0x3f800000
+DATA every3f800000<>+60(SB)/4, $0x3f800000
+GLOBL every3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA every7f800000<>+0(SB)/4, $0x7f800000
+DATA every7f800000<>+4(SB)/4, $0x7f800000
+DATA every7f800000<>+8(SB)/4, $0x7f800000
+DATA every7f800000<>+12(SB)/4, $0x7f800000
+DATA every7f800000<>+16(SB)/4, $0x7f800000
+DATA every7f800000<>+20(SB)/4, $0x7f800000
+DATA every7f800000<>+24(SB)/4, $0x7f800000
+DATA every7f800000<>+28(SB)/4, $0x7f800000
+DATA every7f800000<>+32(SB)/4, $0x7f800000
+DATA every7f800000<>+36(SB)/4, $0x7f800000
+DATA every7f800000<>+40(SB)/4, $0x7f800000
+DATA every7f800000<>+44(SB)/4, $0x7f800000
+DATA every7f800000<>+48(SB)/4, $0x7f800000
+DATA every7f800000<>+52(SB)/4, $0x7f800000
+DATA every7f800000<>+56(SB)/4, $0x7f800000
+DATA every7f800000<>+60(SB)/4, $0x7f800000
+GLOBL every7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA every41080000<>+0(SB)/4, $0x41080000
+DATA every41080000<>+4(SB)/4, $0x41080000
+DATA every41080000<>+8(SB)/4, $0x41080000
+DATA every41080000<>+12(SB)/4, $0x41080000
+DATA every41080000<>+16(SB)/4, $0x41080000
+DATA every41080000<>+20(SB)/4, $0x41080000
+DATA every41080000<>+24(SB)/4, $0x41080000
+DATA every41080000<>+28(SB)/4, $0x41080000
+DATA every41080000<>+32(SB)/4, $0x41080000
+DATA every41080000<>+36(SB)/4, $0x41080000
+DATA every41080000<>+40(SB)/4, $0x41080000
+DATA every41080000<>+44(SB)/4, $0x41080000
+DATA every41080000<>+48(SB)/4, $0x41080000
+DATA every41080000<>+52(SB)/4, $0x41080000
+DATA every41080000<>+56(SB)/4, $0x41080000
+DATA every41080000<>+60(SB)/4, $0x41080000
+GLOBL every41080000<>(SB), RODATA|NOPTR, $64
+
+DATA every00000000<>+0(SB)/4, $0x00000000
+DATA every00000000<>+4(SB)/4, $0x00000000
+DATA every00000000<>+8(SB)/4, $0x00000000
+DATA every00000000<>+12(SB)/4, $0x00000000
+DATA every00000000<>+16(SB)/4, $0x00000000
+DATA every00000000<>+20(SB)/4, $0x00000000
+DATA every00000000<>+24(SB)/4, $0x00000000
+DATA every00000000<>+28(SB)/4, $0x00000000
+DATA every00000000<>+32(SB)/4, $0x00000000
+DATA every00000000<>+36(SB)/4, $0x00000000
+DATA every00000000<>+40(SB)/4, $0x00000000
+DATA every00000000<>+44(SB)/4, $0x00000000
+DATA every00000000<>+48(SB)/4, $0x00000000
+DATA every00000000<>+52(SB)/4, $0x00000000
+DATA every00000000<>+56(SB)/4, $0x00000000
+DATA every00000000<>+60(SB)/4, $0x00000000
+GLOBL every00000000<>(SB), RODATA|NOPTR, $64
+
+DATA every0000000f<>+0(SB)/4, $0x0000000f
+DATA every0000000f<>+4(SB)/4, $0x0000000f
+DATA every0000000f<>+8(SB)/4, $0x0000000f
+DATA every0000000f<>+12(SB)/4, $0x0000000f
+DATA every0000000f<>+16(SB)/4, $0x0000000f
+DATA every0000000f<>+20(SB)/4, $0x0000000f
+DATA every0000000f<>+24(SB)/4, $0x0000000f
+DATA every0000000f<>+28(SB)/4, $0x0000000f
+DATA every0000000f<>+32(SB)/4, $0x0000000f
+DATA every0000000f<>+36(SB)/4, $0x0000000f
+DATA every0000000f<>+40(SB)/4, $0x0000000f
+DATA every0000000f<>+44(SB)/4, $0x0000000f
+DATA every0000000f<>+48(SB)/4, $0x0000000f
+DATA every0000000f<>+52(SB)/4, $0x0000000f
+DATA every0000000f<>+56(SB)/4, $0x0000000f
+DATA every0000000f<>+60(SB)/4, $0x0000000f
+GLOBL every0000000f<>(SB), RODATA|NOPTR, $64
+
+// func quantizeQ8_0FromF32AVX2(quants *byte, scales *byte, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·quantizeQ8_0FromF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ quants+0(FP), AX
+	MOVQ scales+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ blocks+24(FP), BX
+
+block:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   DX, SI
+	MOVQ   $0x00000008, DI
+
+largest:
+	VMOVUPS   (SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VMOVUPS   32(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VMOVUPS   64(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VMOVUPS   96(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VMOVUPS   128(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VMOVUPS   160(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VMOVUPS   192(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VMOVUPS   224(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	ADDQ      $0x00000100, SI
+	DECQ      DI
+	JNZ       largest
+	VDIVPS    every42fe0000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (CX)
+	VMOVUPS   every3f800000<>+0(SB), Y2
+	VDIVPS    Y0, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y0
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y0, Y0
+	VANDPS    Y2, Y0, Y2
+	VDIVPS    every42fe0000<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, 16(CX)
+	VMOVUPS   every3f800000<>+0(SB), Y0
+	VDIVPS    Y1, Y0, Y0
+	VANDPS    every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS    Y0, Y1, Y0
+	MOVQ      DX, SI
+	MOVQ      $0x00000008, DI
+
+group:
+	VMOVUPS    192(SI), Y1
+	VMULPS     Y2, Y1, Y1
+	VANDPS     every80000000<>+0(SB), Y1, Y3
+	VORPS      every3effffff<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VMOVUPS    128(SI), Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVUPS    64(SI), Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVUPS    (SI), Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VMOVUPS    224(SI), Y1
+	VMULPS     Y0, Y1, Y1
+	VANDPS     every80000000<>+0(SB), Y1, Y3
+	VORPS      every3effffff<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VMOVUPS    160(SI), Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVUPS    96(SI), Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVUPS    32(SI), Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVDQU    Y1, 32(AX)
+	ADDQ       $0x00000100, SI
+	ADDQ       $0x40, AX
+	DECQ       DI
+	JNZ        group
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000800, DX
+	DECQ       BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+DATA every42fe0000<>+0(SB)/4, $0x42fe0000
+DATA every42fe0000<>+4(SB)/4, $0x42fe0000
+DATA every42fe0000<>+8(SB)/4, $0x42fe0000
+DATA every42fe0000<>+12(SB)/4, $0x42fe0000
+DATA every42fe0000<>+16(SB)/4, $0x42fe0000
+DATA every42fe0000<>+20(SB)/4, $0x42fe0000
+DATA every42fe0000<>+24(SB)/4, $0x42fe0000
+DATA every42fe0000<>+28(SB)/4, $0x42fe0000
+DATA every42fe0000<>+32(SB)/4, $0x42fe0000
+DATA every42fe0000<>+36(SB)/4, $0x42fe0000
+DATA every42fe0000<>+40(SB)/4, $0x42fe0000
+DATA every42fe0000<>+44(SB)/4, $0x42fe0000
+DATA every42fe0000<>+48(SB)/4, $0x42fe0000
+DATA every42fe0000<>+52(SB)/4, $0x42fe0000
+DATA every42fe0000<>+56(SB)/4, $0x42fe0000
+DATA every42fe0000<>+60(SB)/4, $0x42fe0000
+GLOBL every42fe0000<>(SB), RODATA|NOPTR, $64
+
+DATA every80000000<>+0(SB)/4, $0x80000000
+DATA every80000000<>+4(SB)/4, $0x80000000
+DATA every80000000<>+8(SB)/4, $0x80000000
+DATA every80000000<>+12(SB)/4, $0x80000000
+DATA every80000000<>+16(SB)/4, $0x80000000
+DATA every80000000<>+20(SB)/4, $0x80000000
+DATA every80000000<>+24(SB)/4, $0x80000000
+DATA every80000000<>+28(SB)/4, $0x80000000
+DATA every80000000<>+32(SB)/4, $0x80000000
+DATA every80000000<>+36(SB)/4, $0x80000000
+DATA every80000000<>+40(SB)/4, $0x80000000
+DATA every80000000<>+44(SB)/4, $0x80000000
+DATA every80000000<>+48(SB)/4, $0x80000000
+DATA every80000000<>+52(SB)/4, $0x80000000
+DATA every80000000<>+56(SB)/4, $0x80000000
+DATA every80000000<>+60(SB)/4, $0x80000000
+GLOBL every80000000<>(SB), RODATA|NOPTR, $64
+
+DATA every3effffff<>+0(SB)/4, $0x3effffff
+DATA every3effffff<>+4(SB)/4, $0x3effffff
+DATA every3effffff<>+8(SB)/4, $0x3effffff
+DATA every3effffff<>+12(SB)/4, $0x3effffff
+DATA every3effffff<>+16(SB)/4, $0x3effffff
+DATA every3effffff<>+20(SB)/4, $0x3effffff
+DATA every3effffff<>+24(SB)/4, $0x3effffff
+DATA every3effffff<>+28(SB)/4, $0x3effffff
+DATA every3effffff<>+32(SB)/4, $0x3effffff
+DATA every3effffff<>+36(SB)/4, $0x3effffff
+DATA every3effffff<>+40(SB)/4, $0x3effffff
+DATA every3effffff<>+44(SB)/4, $0x3effffff
+DATA every3effffff<>+48(SB)/4, $0x3effffff
+DATA every3effffff<>+52(SB)/4, $0x3effffff
+DATA every3effffff<>+56(SB)/4, $0x3effffff
+DATA every3effffff<>+60(SB)/4, $0x3effffff
+GLOBL every3effffff<>(SB), RODATA|NOPTR, $64
+
+DATA every000000ff<>+0(SB)/4, $0x000000ff
+DATA every000000ff<>+4(SB)/4, $0x000000ff
+DATA every000000ff<>+8(SB)/4, $0x000000ff
+DATA every000000ff<>+12(SB)/4, $0x000000ff
+DATA every000000ff<>+16(SB)/4, $0x000000ff
+DATA every000000ff<>+20(SB)/4, $0x000000ff
+DATA every000000ff<>+24(SB)/4, $0x000000ff
+DATA every000000ff<>+28(SB)/4, $0x000000ff
+DATA every000000ff<>+32(SB)/4, $0x000000ff
+DATA every000000ff<>+36(SB)/4, $0x000000ff
+DATA every000000ff<>+40(SB)/4, $0x000000ff
+DATA every000000ff<>+44(SB)/4, $0x000000ff
+DATA every000000ff<>+48(SB)/4, $0x000000ff
+DATA every000000ff<>+52(SB)/4, $0x000000ff
+DATA every000000ff<>+56(SB)/4, $0x000000ff
+DATA every000000ff<>+60(SB)/4, $0x000000ff
+GLOBL every000000ff<>(SB), RODATA|NOPTR, $64
+
+// func quantizeQ4_0FromF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·quantizeQ4_0FromF16AVX2(SB), NOSPLIT, $0-32
+	MOVQ quants+0(FP), AX
+	MOVQ scales+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ blocks+24(FP), BX
+
+block:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   DX, SI
+	MOVQ   $0x00000008, DI
+
+largest:
+	VCVTPH2PS (SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VCVTPH2PS 16(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VCVTPH2PS 32(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VCVTPH2PS 48(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VCVTPH2PS 64(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VCVTPH2PS 80(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VCVTPH2PS 96(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VCVTPH2PS 112(SI), Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	ADDQ      $0x00000080, SI
+	DECQ      DI
+	JNZ       largest
+	VDIVPS    everyc1000000<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, (CX)
+	VMOVUPS   every3f800000<>+0(SB), Y0
+	VDIVPS    Y1, Y0, Y0
+	VANDPS    every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS    Y0, Y1, Y0
+	VDIVPS    everyc1000000<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, 16(CX)
+	VMOVUPS   every3f800000<>+0(SB), Y1
+	VDIVPS    Y3, Y1, Y1
+	VANDPS    every7fffffff<>+0(SB), Y1, Y3
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y3, Y3
+	VANDPS    Y1, Y3, Y1
+	MOVQ      DX, SI
+	MOVQ      $0x00000004, DI
+
+group:
+	VCVTPH2PS   96(SI), Y2
+	VCVTPH2PS   608(SI), Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y2
+	VCVTTPS2DQ  Y2, Y2
+	VPMAXSD     every00000000<>+0(SB), Y2, Y2
+	VPMINSD     every0000000f<>+0(SB), Y2, Y2
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VPSLLD      $0x04, Y3, Y3
+	VPOR        Y3, Y2, Y2
+	VCVTPH2PS   64(SI), Y3
+	VCVTPH2PS   576(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VCVTPH2PS   32(SI), Y3
+	VCVTPH2PS   544(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VCVTPH2PS   (SI), Y3
+	VCVTPH2PS   512(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVDQU     Y2, (AX)
+	VCVTPH2PS   112(SI), Y2
+	VCVTPH2PS   624(SI), Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y2
+	VCVTTPS2DQ  Y2, Y2
+	VPMAXSD     every00000000<>+0(SB), Y2, Y2
+	VPMINSD     every0000000f<>+0(SB), Y2, Y2
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VPSLLD      $0x04, Y3, Y3
+	VPOR        Y3, Y2, Y2
+	VCVTPH2PS   80(SI), Y3
+	VCVTPH2PS   592(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VCVTPH2PS   48(SI), Y3
+	VCVTPH2PS   560(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VCVTPH2PS   16(SI), Y3
+	VCVTPH2PS   528(SI), Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVDQU     Y2, 32(AX)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x40, AX
+	DECQ        DI
+	JNZ         group
+	ADDQ        $0x20, CX
+	ADDQ        $0x00000400, DX
+	DECQ        BX
+	JNZ         block
+	VZEROUPPER
+	RET
+
+// func quantizeQ8_0FromF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·quantizeQ8_0FromF16AVX2(SB), NOSPLIT, $0-32
+	MOVQ quants+0(FP), AX
+	MOVQ scales+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ blocks+24(FP), BX
+
+block:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   DX, SI
+	MOVQ   $0x00000008, DI
+
+largest:
+	VCVTPH2PS (SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VCVTPH2PS 16(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VCVTPH2PS 32(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VCVTPH2PS 48(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VCVTPH2PS 64(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VCVTPH2PS 80(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VCVTPH2PS 96(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VCVTPH2PS 112(SI), Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	ADDQ      $0x00000080, SI
+	DECQ      DI
+	JNZ       largest
+	VDIVPS    every42fe0000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (CX)
+	VMOVUPS   every3f800000<>+0(SB), Y2
+	VDIVPS    Y0, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y0
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y0, Y0
+	VANDPS    Y2, Y0, Y2
+	VDIVPS    every42fe0000<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, 16(CX)
+	VMOVUPS   every3f800000<>+0(SB), Y0
+	VDIVPS    Y1, Y0, Y0
+	VANDPS    every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS    Y0, Y1, Y0
+	MOVQ      DX, SI
+	MOVQ      $0x00000008, DI
+
+group:
+	VCVTPH2PS  96(SI), Y1
+	VMULPS     Y2, Y1, Y1
+	VANDPS     every80000000<>+0(SB), Y1, Y3
+	VORPS      every3effffff<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VCVTPH2PS  64(SI), Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VCVTPH2PS  32(SI), Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VCVTPH2PS  (SI), Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VCVTPH2PS  112(SI), Y1
+	VMULPS     Y0, Y1, Y1
+	VANDPS     every80000000<>+0(SB), Y1, Y3
+	VORPS      every3effffff<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VCVTPH2PS  80(SI), Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VCVTPH2PS  48(SI), Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VCVTPH2PS  16(SI), Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVDQU    Y1, 32(AX)
+	ADDQ       $0x00000080, SI
+	ADDQ       $0x40, AX
+	DECQ       DI
+	JNZ        group
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000400, DX
+	DECQ       BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func quantizeQ4_0FromBF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·quantizeQ4_0FromBF16AVX2(SB), NOSPLIT, $0-32
+	MOVQ quants+0(FP), AX
+	MOVQ scales+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ blocks+24(FP), BX
+
+block:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   DX, SI
+	MOVQ   $0x00000008, DI
+
+largest:
+	VPMOVZXWD (SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VPMOVZXWD 16(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VPMOVZXWD 32(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VPMOVZXWD 48(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VPMOVZXWD 64(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VPMOVZXWD 80(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	VPMOVZXWD 96(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y0, Y6
+	VBLENDVPS Y6, Y4, Y1, Y1
+	VMAXPS    Y0, Y5, Y0
+	VPMOVZXWD 112(SI), Y4
+	VPSLLD    $0x10, Y4, Y4
+	VANDPS    every7fffffff<>+0(SB), Y4, Y5
+	VCMPPS    $0x01, Y5, Y2, Y6
+	VBLENDVPS Y6, Y4, Y3, Y3
+	VMAXPS    Y2, Y5, Y2
+	ADDQ      $0x00000080, SI
+	DECQ      DI
+	JNZ       largest
+	VDIVPS    everyc1000000<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, (CX)
+	VMOVUPS   every3f800000<>+0(SB), Y0
+	VDIVPS    Y1, Y0, Y0
+	VANDPS    every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS    Y0, Y1, Y0
+	VDIVPS    everyc1000000<>+0(SB), Y3, Y3
+	VCVTPS2PH $0x00, Y3, 16(CX)
+	VMOVUPS   every3f800000<>+0(SB), Y1
+	VDIVPS    Y3, Y1, Y1
+	VANDPS    every7fffffff<>+0(SB), Y1, Y3
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y3, Y3
+	VANDPS    Y1, Y3, Y1
+	MOVQ      DX, SI
+	MOVQ      $0x00000004, DI
+
+group:
+	VPMOVZXWD   96(SI), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VPMOVZXWD   608(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y2
+	VCVTTPS2DQ  Y2, Y2
+	VPMAXSD     every00000000<>+0(SB), Y2, Y2
+	VPMINSD     every0000000f<>+0(SB), Y2, Y2
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VPSLLD      $0x04, Y3, Y3
+	VPOR        Y3, Y2, Y2
+	VPMOVZXWD   64(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VPMOVZXWD   576(SI), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VPMOVZXWD   32(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VPMOVZXWD   544(SI), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VPMOVZXWD   (SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VPMOVZXWD   512(SI), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD213PS every41080000<>+0(SB), Y0, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y0, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVDQU     Y2, (AX)
+	VPMOVZXWD   112(SI), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VPMOVZXWD   624(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y2
+	VCVTTPS2DQ  Y2, Y2
+	VPMAXSD     every00000000<>+0(SB), Y2, Y2
+	VPMINSD     every0000000f<>+0(SB), Y2, Y2
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VPSLLD      $0x04, Y3, Y3
+	VPOR        Y3, Y2, Y2
+	VPMOVZXWD   80(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VPMOVZXWD   592(SI), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VPMOVZXWD   48(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VPMOVZXWD   560(SI), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VPMOVZXWD   16(SI), Y3
+	VPSLLD      $0x10, Y3, Y3
+	VPMOVZXWD   528(SI), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD213PS every41080000<>+0(SB), Y1, Y3
+	VCVTTPS2DQ  Y3, Y3
+	VPMAXSD     every00000000<>+0(SB), Y3, Y3
+	VPMINSD     every0000000f<>+0(SB), Y3, Y3
+	VFMADD213PS every41080000<>+0(SB), Y1, Y4
+	VCVTTPS2DQ  Y4, Y4
+	VPMAXSD     every00000000<>+0(SB), Y4, Y4
+	VPMINSD     every0000000f<>+0(SB), Y4, Y4
+	VPSLLD      $0x04, Y4, Y4
+	VPOR        Y4, Y3, Y3
+	VPSLLD      $0x08, Y2, Y2
+	VPOR        Y3, Y2, Y2
+	VMOVDQU     Y2, 32(AX)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x40, AX
+	DECQ        DI
+	JNZ         group
+	ADDQ        $0x20, CX
+	ADDQ        $0x00000400, DX
+	DECQ        BX
+	JNZ         block
+	VZEROUPPER
+	RET
+
+// func quantizeQ8_0FromBF16AVX2(quants *byte, scales *byte, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·quantizeQ8_0FromBF16AVX2(SB), NOSPLIT, $0-32
+	MOVQ quants+0(FP), AX
+	MOVQ scales+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ blocks+24(FP), BX
+
+block:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   DX, SI
+	MOVQ   $0x00000008, DI
+
+largest:
+	VPMOVZXWD (SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VPMOVZXWD 16(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VPMOVZXWD 32(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VPMOVZXWD 48(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VPMOVZXWD 64(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VPMOVZXWD 80(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	VPMOVZXWD 96(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y0, Y2, Y0
+	VPMOVZXWD 112(SI), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y2
+	VMAXPS    Y1, Y2, Y1
+	ADDQ      $0x00000080, SI
+	DECQ      DI
+	JNZ       largest
+	VDIVPS    every42fe0000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (CX)
+	VMOVUPS   every3f800000<>+0(SB), Y2
+	VDIVPS    Y0, Y2, Y2
+	VANDPS    every7fffffff<>+0(SB), Y2, Y0
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y0, Y0
+	VANDPS    Y2, Y0, Y2
+	VDIVPS    every42fe0000<>+0(SB), Y1, Y1
+	VCVTPS2PH $0x00, Y1, 16(CX)
+	VMOVUPS   every3f800000<>+0(SB), Y0
+	VDIVPS    Y1, Y0, Y0
+	VANDPS    every7fffffff<>+0(SB), Y0, Y1
+	VCMPPS    $0x01, every7f800000<>+0(SB), Y1, Y1
+	VANDPS    Y0, Y1, Y0
+	MOVQ      DX, SI
+	MOVQ      $0x00000008, DI
+
+group:
+	VPMOVZXWD  96(SI), Y1
+	VPSLLD     $0x10, Y1, Y1
+	VMULPS     Y2, Y1, Y1
+	VANDPS     every80000000<>+0(SB), Y1, Y3
+	VORPS      every3effffff<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VPMOVZXWD  64(SI), Y3
+	VPSLLD     $0x10, Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPMOVZXWD  32(SI), Y3
+	VPSLLD     $0x10, Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPMOVZXWD  (SI), Y3
+	VPSLLD     $0x10, Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VPMOVZXWD  112(SI), Y1
+	VPSLLD     $0x10, Y1, Y1
+	VMULPS     Y0, Y1, Y1
+	VANDPS     every80000000<>+0(SB), Y1, Y3
+	VORPS      every3effffff<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VPMOVZXWD  80(SI), Y3
+	VPSLLD     $0x10, Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPMOVZXWD  48(SI), Y3
+	VPSLLD     $0x10, Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPMOVZXWD  16(SI), Y3
+	VPSLLD     $0x10, Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VANDPS     every80000000<>+0(SB), Y3, Y4
+	VORPS      every3effffff<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPSLLD     $0x08, Y1, Y1
+	VPAND      every000000ff<>+0(SB), Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VMOVDQU    Y1, 32(AX)
+	ADDQ       $0x00000080, SI
+	ADDQ       $0x40, AX
+	DECQ       DI
+	JNZ        group
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000400, DX
+	DECQ       BX
+	JNZ        block
+	VZEROUPPER
+	RET

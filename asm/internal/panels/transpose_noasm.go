@@ -4,3 +4,6 @@ package panels
 
 // run is portable: no tier without assembly has panels.
 func (t transposition) run(unit, bytes int) { t.portable(unit, bytes) }
+
+// quantizers are none.
+var quantizers []quantizer

@@ -12,7 +12,10 @@
 //           q4_k, q5_k: two bytes, a block's scale and minimum, and after those of the row d and dmin of every eight blocks
 //           q6_k: two bytes, the scales of a block's halves, and after those of the row d of every eight blocks
 //
-// Numbers are the bits of the file, so that nothing is rounded.
+// Numbers are the bits of the file, so that nothing is rounded. Quants and scales are in one buffer: SCALES_OF finds the latter, from
+// a number of pieces on.
+
+#define SCALES_OF(quants, at) ((__global const ushort *)((quants) + (at)))
 
 #define PIECES_q4_0(blocks) (blocks)
 #define PIECES_q4_1(blocks) (blocks)

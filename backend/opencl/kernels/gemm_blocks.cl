@@ -13,12 +13,13 @@
 
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, __global const short *sums, int sums_at,
-            __global const uint4 *quants, __global const ushort *scales, int first, int stride, output out, int out_at, int m,
+            __global const uint4 *quants, int scales_at, int first, int stride, output out, int out_at, int m,
             int n, int k, int width, int accumulate) {
   __local uint a_slice[8 * WIDTH] __attribute__((aligned(16))), w_slice[8 * WIDTH] __attribute__((aligned(16))); // read as uint4
   __local float a_step[TILE], w_scale[TILE], w_minimum[TILE];
   __local int a_lower[TILE], a_upper[TILE], w_scales[TILE];
   const int id = get_local_id(0), blocks = k / 32;
+  __global const ushort *scales = SCALES_OF(quants, scales_at);
   const int row0 = get_group_id(1) * TILE, column0 = get_group_id(0) * TILE;
   // Loading: two work-items a row of each, a half of the block each. Rows past the end repeat the last one; what becomes of
   // them is not stored.

@@ -7,7 +7,7 @@ KERNEL norm_matvec(WEIGHT_ARGUMENTS(0), WEIGHT_ARGUMENTS(1), WEIGHT_ARGUMENTS(2)
   const int group = get_group_id(0), m = get_group_id(1);
   const int term = (group >= blocks1) + (group >= blocks2);
   __global const uint4 *quants[SETS] = {term == 0 ? quants0 : term == 1 ? quants1 : quants2};
-  __global const ushort *scales[SETS] = {term == 0 ? scales0 : term == 1 ? scales1 : scales2};
+  __global const ushort *scales[SETS] = {SCALES_OF(quants[0], term == 0 ? scales0_at : term == 1 ? scales1_at : scales2_at)};
   const int begin = term == 0 ? first0 : term == 1 ? first1 : first2, count = term == 0 ? rows0 : term == 1 ? rows1 : rows2;
   output out = term == 0 ? out0 + out0_at : term == 1 ? out1 + out1_at : out2 + out2_at;
   const int block = (group - (term == 0 ? 0 : term == 1 ? blocks1 : blocks2)) * ROWS_OF_GROUP;

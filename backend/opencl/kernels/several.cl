@@ -20,7 +20,7 @@ KERNEL several(__global const uint4 *a, __global const float *steps, int steps_a
   lane_weights w[ROWS];
 #define LOAD_BLOCK(block)                                                                                            \
   if (block < blocks)                                                                                                \
-    _Pragma("unroll") for (int i = 0; i < ROWS; i++) w[i] = load_lane(quants0, scales0, ROW(i), stride, block);
+    _Pragma("unroll") for (int i = 0; i < ROWS; i++) w[i] = load_lane(quants0, SCALES_OF(quants0, scales0_at), ROW(i), stride, block);
   LOAD_BLOCK(lane)
   for (int start = 0; start < blocks; start += LANES) {
     const int block = start + lane;

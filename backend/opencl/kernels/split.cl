@@ -70,11 +70,12 @@ SCALE(q6_k) {
 
 #define SPLIT(TYPE, STORE)                                                                                           \
   __kernel void split_##TYPE(bytes raw, int row_bytes, int blocks, int total, __global uint4 *quants,                \
-                             __global ushort *scales, int row_at) {                                                  \
+                             int scales_at, int row_at) {                                                            \
     const int id = get_global_id(0);                                                                                 \
     if (id >= total)                                                                                                 \
       return;                                                                                                        \
     const int row = id / blocks, i = id % blocks;                                                                    \
+    __global ushort *scales = (__global ushort *)(quants + scales_at);                                               \
     raw += (size_t)row * row_bytes;                                                                                  \
     quants += (size_t)(row_at + row) * PIECES_##TYPE(blocks);                                                        \
     uint q[8];                                                                                                       \

@@ -24,11 +24,12 @@ WIDEN(q4_0)
 
 // widen_split_* take the split layout; a work-item widens four elements.
 #define WIDEN_SPLIT(TYPE)                                                                                            \
-  __kernel void widen_split_##TYPE(__global const uint *quants, __global const half *scales, int blocks, ROW_ARGUMENTS) { \
+  __kernel void widen_split_##TYPE(__global const uint *quants, int scales_at, int blocks, ROW_ARGUMENTS) {               \
     const int four = get_global_id(0), i = get_global_id(1);                                                         \
     const int row = indexed ? indices[i] : first + i;                                                                \
     if (4 * four >= dim || row < lo || row >= hi)                                                                    \
       return;                                                                                                        \
+    __global const half *scales = (__global const half *)((__global const uint4 *)quants + scales_at);               \
     quants += (size_t)(row - lo) * PIECES_##TYPE(blocks) * 4;                                                        \
     scales += (size_t)(row - lo) * SCALES_##TYPE(blocks);                                                            \
     STORE4(split_##TYPE(quants, scales, blocks, four / 8, four % 8), out + out_at + (size_t)i * dim, four);          \

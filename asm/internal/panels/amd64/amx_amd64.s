@@ -5631,43 +5631,199 @@ DATA scale0AMX<>+0(SB)/4, $0x80008000
 DATA scale0AMX<>+4(SB)/4, $0x80048004
 DATA scale0AMX<>+8(SB)/4, $0x80088008
 DATA scale0AMX<>+12(SB)/4, $0x800c800c
-GLOBL scale0AMX<>(SB), RODATA|NOPTR, $16
+DATA scale0AMX<>+16(SB)/4, $0x80008000
+DATA scale0AMX<>+20(SB)/4, $0x80048004
+DATA scale0AMX<>+24(SB)/4, $0x80088008
+DATA scale0AMX<>+28(SB)/4, $0x800c800c
+DATA scale0AMX<>+32(SB)/4, $0x80008000
+DATA scale0AMX<>+36(SB)/4, $0x80048004
+DATA scale0AMX<>+40(SB)/4, $0x80088008
+DATA scale0AMX<>+44(SB)/4, $0x800c800c
+DATA scale0AMX<>+48(SB)/4, $0x80008000
+DATA scale0AMX<>+52(SB)/4, $0x80048004
+DATA scale0AMX<>+56(SB)/4, $0x80088008
+DATA scale0AMX<>+60(SB)/4, $0x800c800c
+GLOBL scale0AMX<>(SB), RODATA|NOPTR, $64
 
 DATA scale1AMX<>+0(SB)/4, $0x80018001
 DATA scale1AMX<>+4(SB)/4, $0x80058005
 DATA scale1AMX<>+8(SB)/4, $0x80098009
 DATA scale1AMX<>+12(SB)/4, $0x800d800d
-GLOBL scale1AMX<>(SB), RODATA|NOPTR, $16
+DATA scale1AMX<>+16(SB)/4, $0x80018001
+DATA scale1AMX<>+20(SB)/4, $0x80058005
+DATA scale1AMX<>+24(SB)/4, $0x80098009
+DATA scale1AMX<>+28(SB)/4, $0x800d800d
+DATA scale1AMX<>+32(SB)/4, $0x80018001
+DATA scale1AMX<>+36(SB)/4, $0x80058005
+DATA scale1AMX<>+40(SB)/4, $0x80098009
+DATA scale1AMX<>+44(SB)/4, $0x800d800d
+DATA scale1AMX<>+48(SB)/4, $0x80018001
+DATA scale1AMX<>+52(SB)/4, $0x80058005
+DATA scale1AMX<>+56(SB)/4, $0x80098009
+DATA scale1AMX<>+60(SB)/4, $0x800d800d
+GLOBL scale1AMX<>(SB), RODATA|NOPTR, $64
 
 DATA scale2AMX<>+0(SB)/4, $0x80028002
 DATA scale2AMX<>+4(SB)/4, $0x80068006
 DATA scale2AMX<>+8(SB)/4, $0x800a800a
 DATA scale2AMX<>+12(SB)/4, $0x800e800e
-GLOBL scale2AMX<>(SB), RODATA|NOPTR, $16
+DATA scale2AMX<>+16(SB)/4, $0x80028002
+DATA scale2AMX<>+20(SB)/4, $0x80068006
+DATA scale2AMX<>+24(SB)/4, $0x800a800a
+DATA scale2AMX<>+28(SB)/4, $0x800e800e
+DATA scale2AMX<>+32(SB)/4, $0x80028002
+DATA scale2AMX<>+36(SB)/4, $0x80068006
+DATA scale2AMX<>+40(SB)/4, $0x800a800a
+DATA scale2AMX<>+44(SB)/4, $0x800e800e
+DATA scale2AMX<>+48(SB)/4, $0x80028002
+DATA scale2AMX<>+52(SB)/4, $0x80068006
+DATA scale2AMX<>+56(SB)/4, $0x800a800a
+DATA scale2AMX<>+60(SB)/4, $0x800e800e
+GLOBL scale2AMX<>(SB), RODATA|NOPTR, $64
 
 DATA scale3AMX<>+0(SB)/4, $0x80038003
 DATA scale3AMX<>+4(SB)/4, $0x80078007
 DATA scale3AMX<>+8(SB)/4, $0x800b800b
 DATA scale3AMX<>+12(SB)/4, $0x800f800f
-GLOBL scale3AMX<>(SB), RODATA|NOPTR, $16
+DATA scale3AMX<>+16(SB)/4, $0x80038003
+DATA scale3AMX<>+20(SB)/4, $0x80078007
+DATA scale3AMX<>+24(SB)/4, $0x800b800b
+DATA scale3AMX<>+28(SB)/4, $0x800f800f
+DATA scale3AMX<>+32(SB)/4, $0x80038003
+DATA scale3AMX<>+36(SB)/4, $0x80078007
+DATA scale3AMX<>+40(SB)/4, $0x800b800b
+DATA scale3AMX<>+44(SB)/4, $0x800f800f
+DATA scale3AMX<>+48(SB)/4, $0x80038003
+DATA scale3AMX<>+52(SB)/4, $0x80078007
+DATA scale3AMX<>+56(SB)/4, $0x800b800b
+DATA scale3AMX<>+60(SB)/4, $0x800f800f
+GLOBL scale3AMX<>(SB), RODATA|NOPTR, $64
 
 DATA minimums0AMX<>+0(SB)/4, $0x80018000
 DATA minimums0AMX<>+4(SB)/4, $0x80058004
 DATA minimums0AMX<>+8(SB)/4, $0x80098008
 DATA minimums0AMX<>+12(SB)/4, $0x800d800c
-GLOBL minimums0AMX<>(SB), RODATA|NOPTR, $16
+DATA minimums0AMX<>+16(SB)/4, $0x80018000
+DATA minimums0AMX<>+20(SB)/4, $0x80058004
+DATA minimums0AMX<>+24(SB)/4, $0x80098008
+DATA minimums0AMX<>+28(SB)/4, $0x800d800c
+DATA minimums0AMX<>+32(SB)/4, $0x80018000
+DATA minimums0AMX<>+36(SB)/4, $0x80058004
+DATA minimums0AMX<>+40(SB)/4, $0x80098008
+DATA minimums0AMX<>+44(SB)/4, $0x800d800c
+DATA minimums0AMX<>+48(SB)/4, $0x80018000
+DATA minimums0AMX<>+52(SB)/4, $0x80058004
+DATA minimums0AMX<>+56(SB)/4, $0x80098008
+DATA minimums0AMX<>+60(SB)/4, $0x800d800c
+GLOBL minimums0AMX<>(SB), RODATA|NOPTR, $64
 
 DATA minimums1AMX<>+0(SB)/4, $0x80038002
 DATA minimums1AMX<>+4(SB)/4, $0x80078006
 DATA minimums1AMX<>+8(SB)/4, $0x800b800a
 DATA minimums1AMX<>+12(SB)/4, $0x800f800e
-GLOBL minimums1AMX<>(SB), RODATA|NOPTR, $16
+DATA minimums1AMX<>+16(SB)/4, $0x80038002
+DATA minimums1AMX<>+20(SB)/4, $0x80078006
+DATA minimums1AMX<>+24(SB)/4, $0x800b800a
+DATA minimums1AMX<>+28(SB)/4, $0x800f800e
+DATA minimums1AMX<>+32(SB)/4, $0x80038002
+DATA minimums1AMX<>+36(SB)/4, $0x80078006
+DATA minimums1AMX<>+40(SB)/4, $0x800b800a
+DATA minimums1AMX<>+44(SB)/4, $0x800f800e
+DATA minimums1AMX<>+48(SB)/4, $0x80038002
+DATA minimums1AMX<>+52(SB)/4, $0x80078006
+DATA minimums1AMX<>+56(SB)/4, $0x800b800a
+DATA minimums1AMX<>+60(SB)/4, $0x800f800e
+GLOBL minimums1AMX<>(SB), RODATA|NOPTR, $64
 
 DATA lowerWordAMX<>+0(SB)/4, $0x01000100
 DATA lowerWordAMX<>+4(SB)/4, $0x05040504
 DATA lowerWordAMX<>+8(SB)/4, $0x09080908
 DATA lowerWordAMX<>+12(SB)/4, $0x0d0c0d0c
-GLOBL lowerWordAMX<>(SB), RODATA|NOPTR, $16
+DATA lowerWordAMX<>+16(SB)/4, $0x01000100
+DATA lowerWordAMX<>+20(SB)/4, $0x05040504
+DATA lowerWordAMX<>+24(SB)/4, $0x09080908
+DATA lowerWordAMX<>+28(SB)/4, $0x0d0c0d0c
+DATA lowerWordAMX<>+32(SB)/4, $0x01000100
+DATA lowerWordAMX<>+36(SB)/4, $0x05040504
+DATA lowerWordAMX<>+40(SB)/4, $0x09080908
+DATA lowerWordAMX<>+44(SB)/4, $0x0d0c0d0c
+DATA lowerWordAMX<>+48(SB)/4, $0x01000100
+DATA lowerWordAMX<>+52(SB)/4, $0x05040504
+DATA lowerWordAMX<>+56(SB)/4, $0x09080908
+DATA lowerWordAMX<>+60(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordAMX<>(SB), RODATA|NOPTR, $64
+
+DATA spreadAMX<>+0(SB)/4, $0x00800080
+DATA spreadAMX<>+4(SB)/4, $0x01800180
+DATA spreadAMX<>+8(SB)/4, $0x02800280
+DATA spreadAMX<>+12(SB)/4, $0x03800380
+DATA spreadAMX<>+16(SB)/4, $0x04800480
+DATA spreadAMX<>+20(SB)/4, $0x05800580
+DATA spreadAMX<>+24(SB)/4, $0x06800680
+DATA spreadAMX<>+28(SB)/4, $0x07800780
+DATA spreadAMX<>+32(SB)/4, $0x08800880
+DATA spreadAMX<>+36(SB)/4, $0x09800980
+DATA spreadAMX<>+40(SB)/4, $0x0a800a80
+DATA spreadAMX<>+44(SB)/4, $0x0b800b80
+DATA spreadAMX<>+48(SB)/4, $0x0c800c80
+DATA spreadAMX<>+52(SB)/4, $0x0d800d80
+DATA spreadAMX<>+56(SB)/4, $0x0e800e80
+DATA spreadAMX<>+60(SB)/4, $0x0f800f80
+GLOBL spreadAMX<>(SB), RODATA|NOPTR, $64
+
+DATA thirtyTwoAMX<>+0(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+4(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+8(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+12(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+16(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+20(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+24(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+28(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+32(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+36(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+40(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+44(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+48(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+52(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+56(SB)/4, $0x20202020
+DATA thirtyTwoAMX<>+60(SB)/4, $0x20202020
+GLOBL thirtyTwoAMX<>(SB), RODATA|NOPTR, $64
+
+DATA lowerSixAMX<>+0(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+4(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+8(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+12(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+16(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+20(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+24(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+28(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+32(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+36(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+40(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+44(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+48(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+52(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+56(SB)/4, $0x3f3f3f3f
+DATA lowerSixAMX<>+60(SB)/4, $0x3f3f3f3f
+GLOBL lowerSixAMX<>(SB), RODATA|NOPTR, $64
+
+DATA upperTwoAMX<>+0(SB)/4, $0x30303030
+DATA upperTwoAMX<>+4(SB)/4, $0x30303030
+DATA upperTwoAMX<>+8(SB)/4, $0x30303030
+DATA upperTwoAMX<>+12(SB)/4, $0x30303030
+DATA upperTwoAMX<>+16(SB)/4, $0x30303030
+DATA upperTwoAMX<>+20(SB)/4, $0x30303030
+DATA upperTwoAMX<>+24(SB)/4, $0x30303030
+DATA upperTwoAMX<>+28(SB)/4, $0x30303030
+DATA upperTwoAMX<>+32(SB)/4, $0x30303030
+DATA upperTwoAMX<>+36(SB)/4, $0x30303030
+DATA upperTwoAMX<>+40(SB)/4, $0x30303030
+DATA upperTwoAMX<>+44(SB)/4, $0x30303030
+DATA upperTwoAMX<>+48(SB)/4, $0x30303030
+DATA upperTwoAMX<>+52(SB)/4, $0x30303030
+DATA upperTwoAMX<>+56(SB)/4, $0x30303030
+DATA upperTwoAMX<>+60(SB)/4, $0x30303030
+GLOBL upperTwoAMX<>(SB), RODATA|NOPTR, $64
 
 DATA q4_KRunsAMX<>+0(SB)/4, $0x00000000
 DATA q4_KRunsAMX<>+4(SB)/4, $0x00000000
@@ -5730,22 +5886,16 @@ unpack:
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
-	MOVL            $0x3f3f3f3f, R13
-	VMOVD           R13, X8
-	VPBROADCASTD    X8, Z8
-	MOVL            $0x30303030, R13
-	VMOVD           R13, X9
-	VPBROADCASTD    X9, Z9
-	VPANDD          Z8, Z0, Z3
-	VPANDD          Z8, Z1, Z5
+	VPANDD          lowerSixAMX<>+0(SB), Z0, Z3
+	VPANDD          lowerSixAMX<>+0(SB), Z1, Z5
 	VPANDD          Z14, Z2, Z4
 	VPSRLW          $0x04, Z2, Z2
 	VPANDD          Z14, Z2, Z6
 	VPSRLW          $0x02, Z0, Z0
-	VPANDD          Z9, Z0, Z0
+	VPANDD          upperTwoAMX<>+0(SB), Z0, Z0
 	VPORD           Z0, Z4, Z4
 	VPSRLW          $0x02, Z1, Z1
-	VPANDD          Z9, Z1, Z1
+	VPANDD          upperTwoAMX<>+0(SB), Z1, Z1
 	VPORD           Z1, Z6, Z6
 	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
@@ -5780,22 +5930,16 @@ unpack:
 	VMOVDQU32       (DI)(R8*1), Z0
 	VMOVDQU32       64(DI)(R8*1), Z1
 	VMOVDQU32       128(DI)(R8*1), Z2
-	MOVL            $0x3f3f3f3f, R13
-	VMOVD           R13, X8
-	VPBROADCASTD    X8, Z8
-	MOVL            $0x30303030, R13
-	VMOVD           R13, X9
-	VPBROADCASTD    X9, Z9
-	VPANDD          Z8, Z0, Z3
-	VPANDD          Z8, Z1, Z5
+	VPANDD          lowerSixAMX<>+0(SB), Z0, Z3
+	VPANDD          lowerSixAMX<>+0(SB), Z1, Z5
 	VPANDD          Z14, Z2, Z4
 	VPSRLW          $0x04, Z2, Z2
 	VPANDD          Z14, Z2, Z6
 	VPSRLW          $0x02, Z0, Z0
-	VPANDD          Z9, Z0, Z0
+	VPANDD          upperTwoAMX<>+0(SB), Z0, Z0
 	VPORD           Z0, Z4, Z4
 	VPSRLW          $0x02, Z1, Z1
-	VPANDD          Z9, Z1, Z1
+	VPANDD          upperTwoAMX<>+0(SB), Z1, Z1
 	VPORD           Z1, Z6, Z6
 	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
@@ -7140,22 +7284,16 @@ unpack:
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
-	MOVL            $0x3f3f3f3f, R13
-	VMOVD           R13, X8
-	VPBROADCASTD    X8, Z8
-	MOVL            $0x30303030, R13
-	VMOVD           R13, X9
-	VPBROADCASTD    X9, Z9
-	VPANDD          Z8, Z0, Z3
-	VPANDD          Z8, Z1, Z5
+	VPANDD          lowerSixAMX<>+0(SB), Z0, Z3
+	VPANDD          lowerSixAMX<>+0(SB), Z1, Z5
 	VPANDD          Z14, Z2, Z4
 	VPSRLW          $0x04, Z2, Z2
 	VPANDD          Z14, Z2, Z6
 	VPSRLW          $0x02, Z0, Z0
-	VPANDD          Z9, Z0, Z0
+	VPANDD          upperTwoAMX<>+0(SB), Z0, Z0
 	VPORD           Z0, Z4, Z4
 	VPSRLW          $0x02, Z1, Z1
-	VPANDD          Z9, Z1, Z1
+	VPANDD          upperTwoAMX<>+0(SB), Z1, Z1
 	VPORD           Z1, Z6, Z6
 	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
@@ -7190,22 +7328,16 @@ unpack:
 	VMOVDQU32       (DI)(R8*1), Z0
 	VMOVDQU32       64(DI)(R8*1), Z1
 	VMOVDQU32       128(DI)(R8*1), Z2
-	MOVL            $0x3f3f3f3f, R13
-	VMOVD           R13, X8
-	VPBROADCASTD    X8, Z8
-	MOVL            $0x30303030, R13
-	VMOVD           R13, X9
-	VPBROADCASTD    X9, Z9
-	VPANDD          Z8, Z0, Z3
-	VPANDD          Z8, Z1, Z5
+	VPANDD          lowerSixAMX<>+0(SB), Z0, Z3
+	VPANDD          lowerSixAMX<>+0(SB), Z1, Z5
 	VPANDD          Z14, Z2, Z4
 	VPSRLW          $0x04, Z2, Z2
 	VPANDD          Z14, Z2, Z6
 	VPSRLW          $0x02, Z0, Z0
-	VPANDD          Z9, Z0, Z0
+	VPANDD          upperTwoAMX<>+0(SB), Z0, Z0
 	VPORD           Z0, Z4, Z4
 	VPSRLW          $0x02, Z1, Z1
-	VPANDD          Z9, Z1, Z1
+	VPANDD          upperTwoAMX<>+0(SB), Z1, Z1
 	VPORD           Z1, Z6, Z6
 	VBROADCASTI32X4 scale0AMX<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9

@@ -4,917 +4,1136 @@
 
 #include "textflag.h"
 
-// func q4_0AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0AVXVNNIx8(SB), $256-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	VMOVUPS      Y0, 128(SP)
-	VMOVUPS      Y0, 160(SP)
-	VMOVUPS      Y0, 192(SP)
-	VMOVUPS      Y0, 224(SP)
+TEXT ·q4_0ManyAVXVNNI(SB), $21568-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	MOVL         $0x08080808, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000280, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 320(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 448(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 576(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 608(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000280, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y15, Y15
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y15
-	VMOVUPS      Y15, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y12
-	VMOVUPS      Y12, 128(SP)
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y15, Y15
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y15
-	VMOVUPS      Y15, 160(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y12
-	VMOVUPS      Y12, 224(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      160(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      224(SP), Y0
-	VMOVUPS      Y0, (SI)
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU 256(AX), Y8
+	VMOVDQU 576(AX), Y10
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
+	LONG $0x507d62c4
+	LONG $0x00000080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm0, ymmword ptr [rax + 320]
+	LONG $0x507d62c4
+	LONG $0x00014090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rax + 32]
+	LONG $0x507562c4
+	LONG $0x00002080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm1, ymmword ptr [rax + 352]
+	LONG $0x507562c4
+	LONG $0x00016090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rax + 64]
+	LONG $0x506d62c4
+	LONG $0x00004080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm2, ymmword ptr [rax + 384]
+	LONG $0x506d62c4
+	LONG $0x00018090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rax + 96]
+	LONG $0x506562c4
+	LONG $0x00006080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm3, ymmword ptr [rax + 416]
+	LONG $0x506562c4
+	LONG $0x0001a090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rax + 128]
+	LONG $0x505d62c4
+	LONG $0x00008080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm4, ymmword ptr [rax + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rax + 160]
+	LONG $0x505562c4
+	LONG $0x0000a080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm5, ymmword ptr [rax + 480]
+	LONG $0x505562c4
+	LONG $0x0001e090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rax + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm6, ymmword ptr [rax + 512]
+	LONG $0x504d62c4
+	LONG $0x00020090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rax + 224]
+	LONG $0x504562c4
+	LONG $0x0000e080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm7, ymmword ptr [rax + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022090
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      608(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000280, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_0AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0AVXVNNIx4(SB), $128-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
+TEXT ·q4_0FewAVXVNNI(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VPSLLD       $0x03, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPSUBD       Y0, Y1, Y0
+	VMOVDQU      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-
-block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y15, Y15
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y15
-	VMOVUPS      Y15, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	VZEROUPPER
-	RET
-
-// func q4_0AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0AVXVNNIx2(SB), $64-80
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VPXOR   Y11, Y11, Y11
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y11
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPBROADCASTD (SI), Y9
+	PREFETCHT0 (R10)(R9*1)
+	PREFETCHT0 64(R10)(R9*1)
+	VMOVDQU    384(R12), Y8
+	VMOVDQU    (R10), Y0
+	VPSRLW     $0x04, Y0, Y4
+	VPAND      Y8, Y0, Y0
+	VPAND      Y8, Y4, Y4
+	VMOVDQU    64(R10), Y1
+	VPSRLW     $0x04, Y1, Y5
+	VPAND      Y8, Y1, Y1
+	VPAND      Y8, Y5, Y5
+	VMOVDQU    128(R10), Y2
+	VPSRLW     $0x04, Y2, Y6
+	VPAND      Y8, Y2, Y2
+	VPAND      Y8, Y6, Y6
+	VMOVDQU    192(R10), Y3
+	VPSRLW     $0x04, Y3, Y7
+	VPAND      Y8, Y3, Y3
+	VPAND      Y8, Y7, Y7
+	VCVTPH2PS  (R11), Y10
+	VMOVDQU    256(SI), Y8
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi]
+	LONG $0x507d62c4
+	LONG $0x00000086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 32]
+	LONG $0x507562c4
+	LONG $0x00002086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 64]
+	LONG $0x506d62c4
+	LONG $0x00004086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 96]
+	LONG $0x506562c4
+	LONG $0x00006086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 128]
+	LONG $0x505d62c4
+	LONG $0x00008086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 160]
+	LONG $0x505562c4
+	LONG $0x0000a086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 224]
+	LONG        $0x504562c4
+	LONG        $0x0000e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVDQU     576(SI), Y8
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 320]
+	LONG $0x507d62c4
+	LONG $0x00014086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 352]
+	LONG $0x507562c4
+	LONG $0x00016086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 384]
+	LONG $0x506d62c4
+	LONG $0x00018086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 416]
+	LONG $0x506562c4
+	LONG $0x0001a086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 480]
+	LONG $0x505562c4
+	LONG $0x0001e086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 512]
+	LONG $0x504d62c4
+	LONG $0x00020086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x03, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VMOVDQU     896(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 640]
+	LONG $0x507d62c4
+	LONG $0x00028086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 672]
+	LONG $0x507562c4
+	LONG $0x0002a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 704]
+	LONG $0x506d62c4
+	LONG $0x0002c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 736]
+	LONG $0x506562c4
+	LONG $0x0002e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 768]
+	LONG $0x505d62c4
+	LONG $0x00030086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 800]
+	LONG $0x505562c4
+	LONG $0x00032086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 832]
+	LONG $0x504d62c4
+	LONG $0x00034086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 864]
+	LONG        $0x504562c4
+	LONG        $0x00036086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VMOVDQU     1216(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 960]
+	LONG $0x507d62c4
+	LONG $0x0003c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 992]
+	LONG $0x507562c4
+	LONG $0x0003e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1024]
+	LONG $0x506d62c4
+	LONG $0x00040086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1056]
+	LONG $0x506562c4
+	LONG $0x00042086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1088]
+	LONG $0x505d62c4
+	LONG $0x00044086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1120]
+	LONG $0x505562c4
+	LONG $0x00046086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1152]
+	LONG $0x504d62c4
+	LONG $0x00048086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1184]
+	LONG        $0x504562c4
+	LONG        $0x0004a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VMOVDQU     1536(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1280]
+	LONG $0x507d62c4
+	LONG $0x00050086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1312]
+	LONG $0x507562c4
+	LONG $0x00052086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1344]
+	LONG $0x506d62c4
+	LONG $0x00054086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1376]
+	LONG $0x506562c4
+	LONG $0x00056086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1408]
+	LONG $0x505d62c4
+	LONG $0x00058086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1440]
+	LONG $0x505562c4
+	LONG $0x0005a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1472]
+	LONG $0x504d62c4
+	LONG $0x0005c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1504]
+	LONG        $0x504562c4
+	LONG        $0x0005e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y11
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VMOVDQU     1856(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1600]
+	LONG $0x507d62c4
+	LONG $0x00064086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1632]
+	LONG $0x507562c4
+	LONG $0x00066086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1664]
+	LONG $0x506d62c4
+	LONG $0x00068086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1696]
+	LONG $0x506562c4
+	LONG $0x0006a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1728]
+	LONG $0x505d62c4
+	LONG $0x0006c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1760]
+	LONG $0x505562c4
+	LONG $0x0006e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1792]
+	LONG $0x504d62c4
+	LONG $0x00070086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1824]
+	LONG        $0x504562c4
+	LONG        $0x00072086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VMOVDQU     2176(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1920]
+	LONG $0x507d62c4
+	LONG $0x00078086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1952]
+	LONG $0x507562c4
+	LONG $0x0007a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1984]
+	LONG $0x506d62c4
+	LONG $0x0007c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2016]
+	LONG $0x506562c4
+	LONG $0x0007e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2048]
+	LONG $0x505d62c4
+	LONG $0x00080086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2080]
+	LONG $0x505562c4
+	LONG $0x00082086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2112]
+	LONG $0x504d62c4
+	LONG $0x00084086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2144]
+	LONG        $0x504562c4
+	LONG        $0x00086086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VMOVDQU     2496(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2240]
+	LONG $0x507d62c4
+	LONG $0x0008c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2272]
+	LONG $0x507562c4
+	LONG $0x0008e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2304]
+	LONG $0x506d62c4
+	LONG $0x00090086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2336]
+	LONG $0x506562c4
+	LONG $0x00092086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2368]
+	LONG $0x505d62c4
+	LONG $0x00094086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2400]
+	LONG $0x505562c4
+	LONG $0x00096086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2432]
+	LONG $0x504d62c4
+	LONG $0x00098086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2464]
+	LONG        $0x504562c4
+	LONG        $0x0009a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2816(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     3136(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3456(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3776(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS Y11, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET
 
@@ -1044,6 +1263,7 @@ block:
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
 	PREFETCHT0   2240(AX)
+	PREFETCHT0   256(BX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1180,6 +1400,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*1)
 	PREFETCHT0   2176(AX)(R8*1)
 	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   256(BX)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1316,6 +1537,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*2)
 	PREFETCHT0   2176(AX)(R8*2)
 	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   256(BX)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1452,6 +1674,7 @@ block:
 	PREFETCHT0   2112(AX)(R9*1)
 	PREFETCHT0   2176(AX)(R9*1)
 	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   256(BX)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1611,973 +1834,1198 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1AVXVNNIx8(SB), $256-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	VMOVUPS      Y0, 128(SP)
-	VMOVUPS      Y0, 160(SP)
-	VMOVUPS      Y0, 192(SP)
-	VMOVUPS      Y0, 224(SP)
+TEXT ·q4_1ManyAVXVNNI(SB), $23616-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	MOVL         $0x08080808, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x000002c0, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VCVTPH2PS    32(R11), Y0
+	VMOVUPS      Y0, 320(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 448(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 576(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 608(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 640(DI)
+	VCVTPH2PS    48(R11), Y0
+	VMOVUPS      Y0, 672(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x40, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x000002c0, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	MOVQ    sums+56(FP), R9
+	LEAQ    1024(R12), AX
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y15
-	VMOVUPS      Y15, 64(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*2), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y12
-	VMOVUPS      Y12, 128(SP)
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y15
-	VMOVUPS      Y15, 160(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y8
-	VMOVUPS      Y8, 128(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*2), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y8
-	VMOVUPS      Y8, 160(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y12
-	VMOVUPS      Y12, 224(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y8
-	VMOVUPS      Y8, 224(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x40, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      160(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      224(SP), Y0
-	VMOVUPS      Y0, (SI)
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	VPBROADCASTD (R9), Y14
+	VCVTDQ2PS    Y14, Y15
+	VPSLLD       $0x03, Y14, Y14
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU 256(AX), Y8
+	VMOVDQU 608(AX), Y10
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
+	LONG $0x507d62c4
+	LONG $0x00000080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm0, ymmword ptr [rax + 352]
+	LONG $0x507d62c4
+	LONG $0x00016090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rax + 32]
+	LONG $0x507562c4
+	LONG $0x00002080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm1, ymmword ptr [rax + 384]
+	LONG $0x507562c4
+	LONG $0x00018090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rax + 64]
+	LONG $0x506d62c4
+	LONG $0x00004080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm2, ymmword ptr [rax + 416]
+	LONG $0x506d62c4
+	LONG $0x0001a090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rax + 96]
+	LONG $0x506562c4
+	LONG $0x00006080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm3, ymmword ptr [rax + 448]
+	LONG $0x506562c4
+	LONG $0x0001c090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rax + 128]
+	LONG $0x505d62c4
+	LONG $0x00008080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm4, ymmword ptr [rax + 480]
+	LONG $0x505d62c4
+	LONG $0x0001e090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rax + 160]
+	LONG $0x505562c4
+	LONG $0x0000a080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm5, ymmword ptr [rax + 512]
+	LONG $0x505562c4
+	LONG $0x00020090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rax + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm6, ymmword ptr [rax + 544]
+	LONG $0x504d62c4
+	LONG $0x00022090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rax + 224]
+	LONG $0x504562c4
+	LONG $0x0000e080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm7, ymmword ptr [rax + 576]
+	LONG        $0x504562c4
+	LONG        $0x00024090
+	BYTE        $0x00
+	VPADDD      Y14, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMULPS      320(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPADDD      Y14, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      640(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMULPS      672(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x000002c0, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	ADDQ        $0x04, R9
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        DX, sums+56(FP)
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_1AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q4_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1AVXVNNIx4(SB), $128-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
+TEXT ·q4_1FewAVXVNNI(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-
-block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y15
-	VMOVUPS      Y15, 64(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*2), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y8
-	VMOVUPS      Y8, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x40, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	VZEROUPPER
-	RET
-
-// func q4_1AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1AVXVNNIx2(SB), $64-80
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	VMOVDQU      (AX), Y0
-	VPSRLW       $0x04, Y0, Y4
-	VPAND        Y13, Y0, Y0
-	VPAND        Y13, Y4, Y4
-	VMOVDQU      64(AX), Y1
-	VPSRLW       $0x04, Y1, Y5
-	VPAND        Y13, Y1, Y1
-	VPAND        Y13, Y5, Y5
-	VMOVDQU      128(AX), Y2
-	VPSRLW       $0x04, Y2, Y6
-	VPAND        Y13, Y2, Y2
-	VPAND        Y13, Y6, Y6
-	VMOVDQU      192(AX), Y3
-	VPSRLW       $0x04, Y3, Y7
-	VPAND        Y13, Y3, Y3
-	VPAND        Y13, Y7, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPBROADCASTD (SI), Y9
+	PREFETCHT0 (R10)(R9*1)
+	PREFETCHT0 64(R10)(R9*1)
+	VMOVDQU    384(R12), Y8
+	VMOVDQU    (R10), Y0
+	VPSRLW     $0x04, Y0, Y4
+	VPAND      Y8, Y0, Y0
+	VPAND      Y8, Y4, Y4
+	VMOVDQU    64(R10), Y1
+	VPSRLW     $0x04, Y1, Y5
+	VPAND      Y8, Y1, Y1
+	VPAND      Y8, Y5, Y5
+	VMOVDQU    128(R10), Y2
+	VPSRLW     $0x04, Y2, Y6
+	VPAND      Y8, Y2, Y2
+	VPAND      Y8, Y6, Y6
+	VMOVDQU    192(R10), Y3
+	VPSRLW     $0x04, Y3, Y7
+	VPAND      Y8, Y3, Y3
+	VPAND      Y8, Y7, Y7
+	VCVTPH2PS  (R11), Y10
+	VCVTPH2PS  32(R11), Y11
+	VPXOR      Y8, Y8, Y8
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi]
+	LONG $0x507d62c4
+	LONG $0x00000086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 32]
+	LONG $0x507562c4
+	LONG $0x00002086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 64]
+	LONG $0x506d62c4
+	LONG $0x00004086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 96]
+	LONG $0x506562c4
+	LONG $0x00006086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 128]
+	LONG $0x505d62c4
+	LONG $0x00008086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 160]
+	LONG $0x505562c4
+	LONG $0x0000a086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 224]
+	LONG        $0x504562c4
+	LONG        $0x0000e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVUPS     256(SI), Y8
+	VMULPS      288(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPXOR       Y8, Y8, Y8
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 320]
+	LONG $0x507d62c4
+	LONG $0x00014086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 352]
+	LONG $0x507562c4
+	LONG $0x00016086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 384]
+	LONG $0x506d62c4
+	LONG $0x00018086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 416]
+	LONG $0x506562c4
+	LONG $0x0001a086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 480]
+	LONG $0x505562c4
+	LONG $0x0001e086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 512]
+	LONG $0x504d62c4
+	LONG $0x00020086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    32(BX), Y10
-	VPBROADCASTD (DX)(R10*1), Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y8
-	VMOVUPS      Y8, 32(SP)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x40, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	VMOVUPS     576(SI), Y8
+	VMULPS      608(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 640]
+	LONG $0x507d62c4
+	LONG $0x00028086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 672]
+	LONG $0x507562c4
+	LONG $0x0002a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 704]
+	LONG $0x506d62c4
+	LONG $0x0002c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 736]
+	LONG $0x506562c4
+	LONG $0x0002e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 768]
+	LONG $0x505d62c4
+	LONG $0x00030086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 800]
+	LONG $0x505562c4
+	LONG $0x00032086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 832]
+	LONG $0x504d62c4
+	LONG $0x00034086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 864]
+	LONG        $0x504562c4
+	LONG        $0x00036086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	VMOVUPS     896(SI), Y8
+	VMULPS      928(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 960]
+	LONG $0x507d62c4
+	LONG $0x0003c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 992]
+	LONG $0x507562c4
+	LONG $0x0003e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1024]
+	LONG $0x506d62c4
+	LONG $0x00040086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1056]
+	LONG $0x506562c4
+	LONG $0x00042086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1088]
+	LONG $0x505d62c4
+	LONG $0x00044086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1120]
+	LONG $0x505562c4
+	LONG $0x00046086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1152]
+	LONG $0x504d62c4
+	LONG $0x00048086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1184]
+	LONG        $0x504562c4
+	LONG        $0x0004a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	VMOVUPS     1216(SI), Y8
+	VMULPS      1248(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1280]
+	LONG $0x507d62c4
+	LONG $0x00050086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1312]
+	LONG $0x507562c4
+	LONG $0x00052086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1344]
+	LONG $0x506d62c4
+	LONG $0x00054086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1376]
+	LONG $0x506562c4
+	LONG $0x00056086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1408]
+	LONG $0x505d62c4
+	LONG $0x00058086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1440]
+	LONG $0x505562c4
+	LONG $0x0005a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1472]
+	LONG $0x504d62c4
+	LONG $0x0005c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1504]
+	LONG        $0x504562c4
+	LONG        $0x0005e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	VMOVUPS     1536(SI), Y8
+	VMULPS      1568(SI), Y11, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1600]
+	LONG $0x507d62c4
+	LONG $0x00064086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1632]
+	LONG $0x507562c4
+	LONG $0x00066086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1664]
+	LONG $0x506d62c4
+	LONG $0x00068086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1696]
+	LONG $0x506562c4
+	LONG $0x0006a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1728]
+	LONG $0x505d62c4
+	LONG $0x0006c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1760]
+	LONG $0x505562c4
+	LONG $0x0006e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1792]
+	LONG $0x504d62c4
+	LONG $0x00070086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1824]
+	LONG        $0x504562c4
+	LONG        $0x00072086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	VMOVUPS     1856(SI), Y8
+	VMULPS      1888(SI), Y11, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1920]
+	LONG $0x507d62c4
+	LONG $0x00078086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1952]
+	LONG $0x507562c4
+	LONG $0x0007a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1984]
+	LONG $0x506d62c4
+	LONG $0x0007c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2016]
+	LONG $0x506562c4
+	LONG $0x0007e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2048]
+	LONG $0x505d62c4
+	LONG $0x00080086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2080]
+	LONG $0x505562c4
+	LONG $0x00082086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2112]
+	LONG $0x504d62c4
+	LONG $0x00084086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2144]
+	LONG        $0x504562c4
+	LONG        $0x00086086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	VMOVUPS     2176(SI), Y8
+	VMULPS      2208(SI), Y11, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2240]
+	LONG $0x507d62c4
+	LONG $0x0008c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2272]
+	LONG $0x507562c4
+	LONG $0x0008e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2304]
+	LONG $0x506d62c4
+	LONG $0x00090086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2336]
+	LONG $0x506562c4
+	LONG $0x00092086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2368]
+	LONG $0x505d62c4
+	LONG $0x00094086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2400]
+	LONG $0x505562c4
+	LONG $0x00096086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2432]
+	LONG $0x504d62c4
+	LONG $0x00098086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2464]
+	LONG        $0x504562c4
+	LONG        $0x0009a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	VMOVUPS     2496(SI), Y8
+	VMULPS      2528(SI), Y11, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	VMOVUPS     2816(SI), Y8
+	VMULPS      2848(SI), Y11, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	VMOVUPS     3136(SI), Y8
+	VMULPS      3168(SI), Y11, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	VMOVUPS     3456(SI), Y8
+	VMULPS      3488(SI), Y11, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VPXOR       Y8, Y8, Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+	VMOVUPS     3776(SI), Y8
+	VMULPS      3808(SI), Y11, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x40, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET
 
@@ -2710,6 +3158,7 @@ block:
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
 	PREFETCHT0   2240(AX)
+	PREFETCHT0   512(BX)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2854,6 +3303,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*1)
 	PREFETCHT0   2176(AX)(R8*1)
 	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   512(BX)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2998,6 +3448,7 @@ block:
 	PREFETCHT0   2112(AX)(R8*2)
 	PREFETCHT0   2176(AX)(R8*2)
 	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   512(BX)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3142,6 +3593,7 @@ block:
 	PREFETCHT0   2112(AX)(R9*1)
 	PREFETCHT0   2176(AX)(R9*1)
 	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   512(BX)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3309,914 +3761,1118 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0AVXVNNIx8(SB), $256-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	VMOVUPS      Y0, 128(SP)
-	VMOVUPS      Y0, 160(SP)
-	VMOVUPS      Y0, 192(SP)
-	VMOVUPS      Y0, 224(SP)
+TEXT ·q8_0ManyAVXVNNI(SB), $21568-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVL         $0x80808080, R13
+	MOVL         $0x08080808, R13
 	VMOVD        R13, X14
 	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000280, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000200, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   320(R10)(R9*1)
+	PREFETCHT1   384(R10)(R9*1)
+	PREFETCHT1   448(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      (R10), Y0
+	VMOVDQU      Y0, (DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VMOVDQU      Y0, 32(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VMOVDQU      Y0, 64(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VMOVDQU      Y0, 96(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      256(R10), Y0
+	VMOVDQU      Y0, 128(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      320(R10), Y0
+	VMOVDQU      Y0, 160(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      384(R10), Y0
+	VMOVDQU      Y0, 192(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      448(R10), Y0
+	VMOVDQU      Y0, 224(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      32(R10), Y0
+	VMOVDQU      Y0, 320(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VMOVDQU      Y0, 352(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VMOVDQU      Y0, 384(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VMOVDQU      Y0, 416(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      288(R10), Y0
+	VMOVDQU      Y0, 448(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      352(R10), Y0
+	VMOVDQU      Y0, 480(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      416(R10), Y0
+	VMOVDQU      Y0, 512(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VMOVDQU      480(R10), Y0
+	VMOVDQU      Y0, 544(DI)
+	VPMADDUBSW   Y0, Y15, Y0
+	VPADDW       Y0, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 576(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 608(DI)
+	ADDQ         $0x00000200, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000280, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	VPXOR        (AX), Y14, Y0
-	VPXOR        64(AX), Y14, Y1
-	VPXOR        128(AX), Y14, Y2
-	VPXOR        192(AX), Y14, Y3
-	VPXOR        256(AX), Y14, Y4
-	VPXOR        320(AX), Y14, Y5
-	VPXOR        384(AX), Y14, Y6
-	VPXOR        448(AX), Y14, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y15, Y15
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y15
-	VMOVUPS      Y15, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  128(SP), Y9, Y12
-	VMOVUPS      Y12, 128(SP)
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y15, Y15
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  160(SP), Y9, Y15
-	VMOVUPS      Y15, 160(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  192(SP), Y9, Y8
-	VMOVUPS      Y8, 192(SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  224(SP), Y9, Y12
-	VMOVUPS      Y12, 224(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      160(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      224(SP), Y0
-	VMOVUPS      Y0, (SI)
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU 256(AX), Y8
+	VMOVDQU 576(AX), Y10
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
+	LONG $0x507d62c4
+	LONG $0x00000080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm0, ymmword ptr [rax + 320]
+	LONG $0x507d62c4
+	LONG $0x00014090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rax + 32]
+	LONG $0x507562c4
+	LONG $0x00002080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm1, ymmword ptr [rax + 352]
+	LONG $0x507562c4
+	LONG $0x00016090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rax + 64]
+	LONG $0x506d62c4
+	LONG $0x00004080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm2, ymmword ptr [rax + 384]
+	LONG $0x506d62c4
+	LONG $0x00018090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rax + 96]
+	LONG $0x506562c4
+	LONG $0x00006080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm3, ymmword ptr [rax + 416]
+	LONG $0x506562c4
+	LONG $0x0001a090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rax + 128]
+	LONG $0x505d62c4
+	LONG $0x00008080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm4, ymmword ptr [rax + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rax + 160]
+	LONG $0x505562c4
+	LONG $0x0000a080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm5, ymmword ptr [rax + 480]
+	LONG $0x505562c4
+	LONG $0x0001e090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rax + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm6, ymmword ptr [rax + 512]
+	LONG $0x504d62c4
+	LONG $0x00020090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rax + 224]
+	LONG $0x504562c4
+	LONG $0x0000e080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm7, ymmword ptr [rax + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022090
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      608(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000280, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
 	VZEROUPPER
 	RET
 
-// func q8_0AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// func q8_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0AVXVNNIx4(SB), $128-80
-	MOVQ         w+0(FP), AX
-	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
+TEXT ·q8_0FewAVXVNNI(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VPSLLD       $0x07, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPSUBD       Y0, Y1, Y0
+	VMOVDQU      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
 	MOVQ         R8, R10
 	SHRQ         $0x03, R10
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R10)(R10*2), R11
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	VMOVUPS      Y0, 64(SP)
-	VMOVUPS      Y0, 96(SP)
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-	MOVL         $0x80808080, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
-
-block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	VPXOR        (AX), Y14, Y0
-	VPXOR        64(AX), Y14, Y1
-	VPXOR        128(AX), Y14, Y2
-	VPXOR        192(AX), Y14, Y3
-	VPXOR        256(AX), Y14, Y4
-	VPXOR        320(AX), Y14, Y5
-	VPXOR        384(AX), Y14, Y6
-	VPXOR        448(AX), Y14, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y15, Y15, Y15
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD (SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xf9
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xf9
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xf9
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xf9
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
-
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI)(R8*2), Y9
-
-	// {vex} vpdpbusd ymm15, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xf9
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	VPBROADCASTD (DX)(R10*2), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y15, Y15
-	VCVTDQ2PS    Y15, Y15
-	VBROADCASTSS (DI)(R10*2), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  64(SP), Y9, Y15
-	VMOVUPS      Y15, 64(SP)
-	ADDQ         R9, SI
-	ADDQ         R11, DI
-	ADDQ         R11, DX
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  96(SP), Y9, Y8
-	VMOVUPS      Y8, 96(SP)
-	SUBQ         R9, SI
-	SUBQ         R11, DI
-	SUBQ         R11, DX
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      96(SP), Y0
-	VMOVUPS      Y0, (SI)
-	VZEROUPPER
-	RET
-
-// func q8_0AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0AVXVNNIx2(SB), $64-80
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+24(FP), CX
-	MOVQ         q+32(FP), SI
-	MOVQ         d+40(FP), DI
-	MOVQ         sums+48(FP), DX
-	MOVQ         k+56(FP), R8
-	MOVQ         R8, R10
-	SHRQ         $0x03, R10
-	VPXOR        Y0, Y0, Y0
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y0, 32(SP)
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X13
-	VPBROADCASTD X13, Y13
-	MOVL         $0x80808080, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VPXOR   Y11, Y11, Y11
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y11
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	VPXOR        (AX), Y14, Y0
-	VPXOR        64(AX), Y14, Y1
-	VPXOR        128(AX), Y14, Y2
-	VPXOR        192(AX), Y14, Y3
-	VPXOR        256(AX), Y14, Y4
-	VPXOR        320(AX), Y14, Y5
-	VPXOR        384(AX), Y14, Y6
-	VPXOR        448(AX), Y14, Y7
-	VCVTPH2PS    (BX), Y11
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y12, Y12, Y12
-	VPBROADCASTD (SI), Y9
+	PREFETCHT0 (R10)(R9*1)
+	PREFETCHT0 64(R10)(R9*1)
+	PREFETCHT0 128(R10)(R9*1)
+	PREFETCHT0 192(R10)(R9*1)
+	VPCMPEQB   Y8, Y8, Y8
+	VPSLLW     $0x0f, Y8, Y8
+	VPACKSSWB  Y8, Y8, Y8
+	VPXOR      (R10), Y8, Y0
+	VPXOR      64(R10), Y8, Y1
+	VPXOR      128(R10), Y8, Y2
+	VPXOR      192(R10), Y8, Y3
+	VPXOR      256(R10), Y8, Y4
+	VPXOR      320(R10), Y8, Y5
+	VPXOR      384(R10), Y8, Y6
+	VPXOR      448(R10), Y8, Y7
+	VCVTPH2PS  (R11), Y10
+	VMOVDQU    256(SI), Y8
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD (SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi]
+	LONG $0x507d62c4
+	LONG $0x00000086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 32]
+	LONG $0x507562c4
+	LONG $0x00002086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 64]
+	LONG $0x506d62c4
+	LONG $0x00004086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xe1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 96]
+	LONG $0x506562c4
+	LONG $0x00006086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 128]
+	LONG $0x505d62c4
+	LONG $0x00008086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 160]
+	LONG $0x505562c4
+	LONG $0x0000a086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xe1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 224]
+	LONG        $0x504562c4
+	LONG        $0x0000e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVDQU     576(SI), Y8
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 320]
+	LONG $0x507d62c4
+	LONG $0x00014086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 352]
+	LONG $0x507562c4
+	LONG $0x00016086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 384]
+	LONG $0x506d62c4
+	LONG $0x00018086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xe1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 416]
+	LONG $0x506562c4
+	LONG $0x0001a086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xe1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 480]
+	LONG $0x505562c4
+	LONG $0x0001e086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI)(R8*1), Y9
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 512]
+	LONG $0x504d62c4
+	LONG $0x00020086
+	BYTE $0x00
 
-	// {vex} vpdpbusd ymm12, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xe1
-	VPBROADCASTD (DX), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (DI), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  (SP), Y9, Y8
-	VMOVUPS      Y8, (SP)
-	VPBROADCASTD (DX)(R10*1), Y9
-	VPSLLD       $0x07, Y9, Y9
-	VPSUBD       Y9, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (DI)(R10*1), Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD213PS  32(SP), Y9, Y12
-	VMOVUPS      Y12, 32(SP)
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	ADDQ         $0x04, DI
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNE          block
-	MOVQ         out+64(FP), SI
-	MOVQ         stride+72(FP), R8
-	VMOVUPS      (SP), Y0
-	VMOVUPS      Y0, (SI)
-	LEAQ         (SI)(R8*4), SI
-	VMOVUPS      32(SP), Y0
-	VMOVUPS      Y0, (SI)
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VMOVDQU     896(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 640]
+	LONG $0x507d62c4
+	LONG $0x00028086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 672]
+	LONG $0x507562c4
+	LONG $0x0002a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 704]
+	LONG $0x506d62c4
+	LONG $0x0002c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 736]
+	LONG $0x506562c4
+	LONG $0x0002e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 768]
+	LONG $0x505d62c4
+	LONG $0x00030086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 800]
+	LONG $0x505562c4
+	LONG $0x00032086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 832]
+	LONG $0x504d62c4
+	LONG $0x00034086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 864]
+	LONG        $0x504562c4
+	LONG        $0x00036086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VMOVDQU     1216(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 960]
+	LONG $0x507d62c4
+	LONG $0x0003c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 992]
+	LONG $0x507562c4
+	LONG $0x0003e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1024]
+	LONG $0x506d62c4
+	LONG $0x00040086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1056]
+	LONG $0x506562c4
+	LONG $0x00042086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1088]
+	LONG $0x505d62c4
+	LONG $0x00044086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1120]
+	LONG $0x505562c4
+	LONG $0x00046086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1152]
+	LONG $0x504d62c4
+	LONG $0x00048086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1184]
+	LONG        $0x504562c4
+	LONG        $0x0004a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VMOVDQU     1536(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1280]
+	LONG $0x507d62c4
+	LONG $0x00050086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1312]
+	LONG $0x507562c4
+	LONG $0x00052086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1344]
+	LONG $0x506d62c4
+	LONG $0x00054086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1376]
+	LONG $0x506562c4
+	LONG $0x00056086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1408]
+	LONG $0x505d62c4
+	LONG $0x00058086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1440]
+	LONG $0x505562c4
+	LONG $0x0005a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1472]
+	LONG $0x504d62c4
+	LONG $0x0005c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1504]
+	LONG        $0x504562c4
+	LONG        $0x0005e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y11
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VMOVDQU     1856(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1600]
+	LONG $0x507d62c4
+	LONG $0x00064086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1632]
+	LONG $0x507562c4
+	LONG $0x00066086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1664]
+	LONG $0x506d62c4
+	LONG $0x00068086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1696]
+	LONG $0x506562c4
+	LONG $0x0006a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1728]
+	LONG $0x505d62c4
+	LONG $0x0006c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1760]
+	LONG $0x505562c4
+	LONG $0x0006e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1792]
+	LONG $0x504d62c4
+	LONG $0x00070086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1824]
+	LONG        $0x504562c4
+	LONG        $0x00072086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VMOVDQU     2176(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1920]
+	LONG $0x507d62c4
+	LONG $0x00078086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1952]
+	LONG $0x507562c4
+	LONG $0x0007a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1984]
+	LONG $0x506d62c4
+	LONG $0x0007c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2016]
+	LONG $0x506562c4
+	LONG $0x0007e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2048]
+	LONG $0x505d62c4
+	LONG $0x00080086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2080]
+	LONG $0x505562c4
+	LONG $0x00082086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2112]
+	LONG $0x504d62c4
+	LONG $0x00084086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2144]
+	LONG        $0x504562c4
+	LONG        $0x00086086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VMOVDQU     2496(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2240]
+	LONG $0x507d62c4
+	LONG $0x0008c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2272]
+	LONG $0x507562c4
+	LONG $0x0008e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2304]
+	LONG $0x506d62c4
+	LONG $0x00090086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2336]
+	LONG $0x506562c4
+	LONG $0x00092086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2368]
+	LONG $0x505d62c4
+	LONG $0x00094086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2400]
+	LONG $0x505562c4
+	LONG $0x00096086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2432]
+	LONG $0x504d62c4
+	LONG $0x00098086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2464]
+	LONG        $0x504562c4
+	LONG        $0x0009a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2816(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     3136(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3456(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3776(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000200, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS Y11, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x000000e0, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET
 
@@ -4352,6 +5008,7 @@ block:
 	PREFETCHT0   2368(AX)
 	PREFETCHT0   2432(AX)
 	PREFETCHT0   2496(AX)
+	PREFETCHT0   128(BX)
 	VPXOR        (AX), Y14, Y0
 	VPXOR        64(AX), Y14, Y1
 	VPXOR        128(AX), Y14, Y2
@@ -4476,6 +5133,7 @@ block:
 	PREFETCHT0   2368(AX)(R8*1)
 	PREFETCHT0   2432(AX)(R8*1)
 	PREFETCHT0   2496(AX)(R8*1)
+	PREFETCHT0   128(BX)(R8*1)
 	VPXOR        (AX)(R8*1), Y14, Y0
 	VPXOR        64(AX)(R8*1), Y14, Y1
 	VPXOR        128(AX)(R8*1), Y14, Y2
@@ -4600,6 +5258,7 @@ block:
 	PREFETCHT0   2368(AX)(R8*2)
 	PREFETCHT0   2432(AX)(R8*2)
 	PREFETCHT0   2496(AX)(R8*2)
+	PREFETCHT0   128(BX)(R8*2)
 	VPXOR        (AX)(R8*2), Y14, Y0
 	VPXOR        64(AX)(R8*2), Y14, Y1
 	VPXOR        128(AX)(R8*2), Y14, Y2
@@ -4724,6 +5383,7 @@ block:
 	PREFETCHT0   2368(AX)(R9*1)
 	PREFETCHT0   2432(AX)(R9*1)
 	PREFETCHT0   2496(AX)(R9*1)
+	PREFETCHT0   128(BX)(R9*1)
 	VPXOR        (AX)(R9*1), Y14, Y0
 	VPXOR        64(AX)(R9*1), Y14, Y1
 	VPXOR        128(AX)(R9*1), Y14, Y2
@@ -4871,43 +5531,199 @@ DATA scale0AVXVNNI<>+0(SB)/4, $0x80808000
 DATA scale0AVXVNNI<>+4(SB)/4, $0x80808004
 DATA scale0AVXVNNI<>+8(SB)/4, $0x80808008
 DATA scale0AVXVNNI<>+12(SB)/4, $0x8080800c
-GLOBL scale0AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale0AVXVNNI<>+16(SB)/4, $0x80808000
+DATA scale0AVXVNNI<>+20(SB)/4, $0x80808004
+DATA scale0AVXVNNI<>+24(SB)/4, $0x80808008
+DATA scale0AVXVNNI<>+28(SB)/4, $0x8080800c
+DATA scale0AVXVNNI<>+32(SB)/4, $0x80808000
+DATA scale0AVXVNNI<>+36(SB)/4, $0x80808004
+DATA scale0AVXVNNI<>+40(SB)/4, $0x80808008
+DATA scale0AVXVNNI<>+44(SB)/4, $0x8080800c
+DATA scale0AVXVNNI<>+48(SB)/4, $0x80808000
+DATA scale0AVXVNNI<>+52(SB)/4, $0x80808004
+DATA scale0AVXVNNI<>+56(SB)/4, $0x80808008
+DATA scale0AVXVNNI<>+60(SB)/4, $0x8080800c
+GLOBL scale0AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA scale1AVXVNNI<>+0(SB)/4, $0x80808001
 DATA scale1AVXVNNI<>+4(SB)/4, $0x80808005
 DATA scale1AVXVNNI<>+8(SB)/4, $0x80808009
 DATA scale1AVXVNNI<>+12(SB)/4, $0x8080800d
-GLOBL scale1AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale1AVXVNNI<>+16(SB)/4, $0x80808001
+DATA scale1AVXVNNI<>+20(SB)/4, $0x80808005
+DATA scale1AVXVNNI<>+24(SB)/4, $0x80808009
+DATA scale1AVXVNNI<>+28(SB)/4, $0x8080800d
+DATA scale1AVXVNNI<>+32(SB)/4, $0x80808001
+DATA scale1AVXVNNI<>+36(SB)/4, $0x80808005
+DATA scale1AVXVNNI<>+40(SB)/4, $0x80808009
+DATA scale1AVXVNNI<>+44(SB)/4, $0x8080800d
+DATA scale1AVXVNNI<>+48(SB)/4, $0x80808001
+DATA scale1AVXVNNI<>+52(SB)/4, $0x80808005
+DATA scale1AVXVNNI<>+56(SB)/4, $0x80808009
+DATA scale1AVXVNNI<>+60(SB)/4, $0x8080800d
+GLOBL scale1AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA scale2AVXVNNI<>+0(SB)/4, $0x80808002
 DATA scale2AVXVNNI<>+4(SB)/4, $0x80808006
 DATA scale2AVXVNNI<>+8(SB)/4, $0x8080800a
 DATA scale2AVXVNNI<>+12(SB)/4, $0x8080800e
-GLOBL scale2AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale2AVXVNNI<>+16(SB)/4, $0x80808002
+DATA scale2AVXVNNI<>+20(SB)/4, $0x80808006
+DATA scale2AVXVNNI<>+24(SB)/4, $0x8080800a
+DATA scale2AVXVNNI<>+28(SB)/4, $0x8080800e
+DATA scale2AVXVNNI<>+32(SB)/4, $0x80808002
+DATA scale2AVXVNNI<>+36(SB)/4, $0x80808006
+DATA scale2AVXVNNI<>+40(SB)/4, $0x8080800a
+DATA scale2AVXVNNI<>+44(SB)/4, $0x8080800e
+DATA scale2AVXVNNI<>+48(SB)/4, $0x80808002
+DATA scale2AVXVNNI<>+52(SB)/4, $0x80808006
+DATA scale2AVXVNNI<>+56(SB)/4, $0x8080800a
+DATA scale2AVXVNNI<>+60(SB)/4, $0x8080800e
+GLOBL scale2AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA scale3AVXVNNI<>+0(SB)/4, $0x80808003
 DATA scale3AVXVNNI<>+4(SB)/4, $0x80808007
 DATA scale3AVXVNNI<>+8(SB)/4, $0x8080800b
 DATA scale3AVXVNNI<>+12(SB)/4, $0x8080800f
-GLOBL scale3AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA scale3AVXVNNI<>+16(SB)/4, $0x80808003
+DATA scale3AVXVNNI<>+20(SB)/4, $0x80808007
+DATA scale3AVXVNNI<>+24(SB)/4, $0x8080800b
+DATA scale3AVXVNNI<>+28(SB)/4, $0x8080800f
+DATA scale3AVXVNNI<>+32(SB)/4, $0x80808003
+DATA scale3AVXVNNI<>+36(SB)/4, $0x80808007
+DATA scale3AVXVNNI<>+40(SB)/4, $0x8080800b
+DATA scale3AVXVNNI<>+44(SB)/4, $0x8080800f
+DATA scale3AVXVNNI<>+48(SB)/4, $0x80808003
+DATA scale3AVXVNNI<>+52(SB)/4, $0x80808007
+DATA scale3AVXVNNI<>+56(SB)/4, $0x8080800b
+DATA scale3AVXVNNI<>+60(SB)/4, $0x8080800f
+GLOBL scale3AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA minimums0AVXVNNI<>+0(SB)/4, $0x80018000
 DATA minimums0AVXVNNI<>+4(SB)/4, $0x80058004
 DATA minimums0AVXVNNI<>+8(SB)/4, $0x80098008
 DATA minimums0AVXVNNI<>+12(SB)/4, $0x800d800c
-GLOBL minimums0AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA minimums0AVXVNNI<>+16(SB)/4, $0x80018000
+DATA minimums0AVXVNNI<>+20(SB)/4, $0x80058004
+DATA minimums0AVXVNNI<>+24(SB)/4, $0x80098008
+DATA minimums0AVXVNNI<>+28(SB)/4, $0x800d800c
+DATA minimums0AVXVNNI<>+32(SB)/4, $0x80018000
+DATA minimums0AVXVNNI<>+36(SB)/4, $0x80058004
+DATA minimums0AVXVNNI<>+40(SB)/4, $0x80098008
+DATA minimums0AVXVNNI<>+44(SB)/4, $0x800d800c
+DATA minimums0AVXVNNI<>+48(SB)/4, $0x80018000
+DATA minimums0AVXVNNI<>+52(SB)/4, $0x80058004
+DATA minimums0AVXVNNI<>+56(SB)/4, $0x80098008
+DATA minimums0AVXVNNI<>+60(SB)/4, $0x800d800c
+GLOBL minimums0AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA minimums1AVXVNNI<>+0(SB)/4, $0x80038002
 DATA minimums1AVXVNNI<>+4(SB)/4, $0x80078006
 DATA minimums1AVXVNNI<>+8(SB)/4, $0x800b800a
 DATA minimums1AVXVNNI<>+12(SB)/4, $0x800f800e
-GLOBL minimums1AVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA minimums1AVXVNNI<>+16(SB)/4, $0x80038002
+DATA minimums1AVXVNNI<>+20(SB)/4, $0x80078006
+DATA minimums1AVXVNNI<>+24(SB)/4, $0x800b800a
+DATA minimums1AVXVNNI<>+28(SB)/4, $0x800f800e
+DATA minimums1AVXVNNI<>+32(SB)/4, $0x80038002
+DATA minimums1AVXVNNI<>+36(SB)/4, $0x80078006
+DATA minimums1AVXVNNI<>+40(SB)/4, $0x800b800a
+DATA minimums1AVXVNNI<>+44(SB)/4, $0x800f800e
+DATA minimums1AVXVNNI<>+48(SB)/4, $0x80038002
+DATA minimums1AVXVNNI<>+52(SB)/4, $0x80078006
+DATA minimums1AVXVNNI<>+56(SB)/4, $0x800b800a
+DATA minimums1AVXVNNI<>+60(SB)/4, $0x800f800e
+GLOBL minimums1AVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA lowerWordAVXVNNI<>+0(SB)/4, $0x01000100
 DATA lowerWordAVXVNNI<>+4(SB)/4, $0x05040504
 DATA lowerWordAVXVNNI<>+8(SB)/4, $0x09080908
 DATA lowerWordAVXVNNI<>+12(SB)/4, $0x0d0c0d0c
-GLOBL lowerWordAVXVNNI<>(SB), RODATA|NOPTR, $16
+DATA lowerWordAVXVNNI<>+16(SB)/4, $0x01000100
+DATA lowerWordAVXVNNI<>+20(SB)/4, $0x05040504
+DATA lowerWordAVXVNNI<>+24(SB)/4, $0x09080908
+DATA lowerWordAVXVNNI<>+28(SB)/4, $0x0d0c0d0c
+DATA lowerWordAVXVNNI<>+32(SB)/4, $0x01000100
+DATA lowerWordAVXVNNI<>+36(SB)/4, $0x05040504
+DATA lowerWordAVXVNNI<>+40(SB)/4, $0x09080908
+DATA lowerWordAVXVNNI<>+44(SB)/4, $0x0d0c0d0c
+DATA lowerWordAVXVNNI<>+48(SB)/4, $0x01000100
+DATA lowerWordAVXVNNI<>+52(SB)/4, $0x05040504
+DATA lowerWordAVXVNNI<>+56(SB)/4, $0x09080908
+DATA lowerWordAVXVNNI<>+60(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA spreadAVXVNNI<>+0(SB)/4, $0x00800080
+DATA spreadAVXVNNI<>+4(SB)/4, $0x01800180
+DATA spreadAVXVNNI<>+8(SB)/4, $0x02800280
+DATA spreadAVXVNNI<>+12(SB)/4, $0x03800380
+DATA spreadAVXVNNI<>+16(SB)/4, $0x04800480
+DATA spreadAVXVNNI<>+20(SB)/4, $0x05800580
+DATA spreadAVXVNNI<>+24(SB)/4, $0x06800680
+DATA spreadAVXVNNI<>+28(SB)/4, $0x07800780
+DATA spreadAVXVNNI<>+32(SB)/4, $0x08800880
+DATA spreadAVXVNNI<>+36(SB)/4, $0x09800980
+DATA spreadAVXVNNI<>+40(SB)/4, $0x0a800a80
+DATA spreadAVXVNNI<>+44(SB)/4, $0x0b800b80
+DATA spreadAVXVNNI<>+48(SB)/4, $0x0c800c80
+DATA spreadAVXVNNI<>+52(SB)/4, $0x0d800d80
+DATA spreadAVXVNNI<>+56(SB)/4, $0x0e800e80
+DATA spreadAVXVNNI<>+60(SB)/4, $0x0f800f80
+GLOBL spreadAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA thirtyTwoAVXVNNI<>+0(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+4(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+8(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+12(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+16(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+20(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+24(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+28(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+32(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+36(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+40(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+44(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+48(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+52(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+56(SB)/4, $0x20202020
+DATA thirtyTwoAVXVNNI<>+60(SB)/4, $0x20202020
+GLOBL thirtyTwoAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA lowerSixAVXVNNI<>+0(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+4(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+8(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+12(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+16(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+20(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+24(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+28(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+32(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+36(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+40(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+44(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+48(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+52(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+56(SB)/4, $0x3f3f3f3f
+DATA lowerSixAVXVNNI<>+60(SB)/4, $0x3f3f3f3f
+GLOBL lowerSixAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA upperTwoAVXVNNI<>+0(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+4(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+8(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+12(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+16(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+20(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+24(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+28(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+32(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+36(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+40(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+44(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+48(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+52(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+56(SB)/4, $0x30303030
+DATA upperTwoAVXVNNI<>+60(SB)/4, $0x30303030
+GLOBL upperTwoAVXVNNI<>(SB), RODATA|NOPTR, $64
 
 DATA q4_KRunsAVXVNNI<>+0(SB)/4, $0x00000000
 DATA q4_KRunsAVXVNNI<>+4(SB)/4, $0x00000000
@@ -5041,22 +5857,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -5702,6 +6512,1793 @@ run:
 	VZEROUPPER
 	RET
 
+// func q4_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx7(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 384(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 416(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 704(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 832(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 864(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 992(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 960(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1024(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	VMOVDQU        Y8, 576(SP)
+	VMOVDQU        Y8, 608(SP)
+	VMOVDQU        Y8, 640(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      672(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       480(SP), Y10, Y10
+	VMOVDQU      Y10, 480(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       512(SP), Y12, Y12
+	VMOVDQU      Y12, 512(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       576(SP), Y10, Y10
+	VMOVDQU      Y10, 576(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       608(SP), Y12, Y12
+	VMOVDQU      Y12, 608(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      928(SP), Y2
+	VMOVUPS      960(SP), Y3
+	VMOVUPS      992(SP), Y4
+	VMOVUPS      1024(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    576(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    608(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    640(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  192(SP), Y7, Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx6(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 608(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 736(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 768(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 864(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      576(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       416(SP), Y10, Y10
+	VMOVDQU      Y10, 416(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       448(SP), Y12, Y12
+	VMOVDQU      Y12, 448(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       512(SP), Y10, Y10
+	VMOVDQU      Y10, 512(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       544(SP), Y12, Y12
+	VMOVDQU      Y12, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      832(SP), Y2
+	VMOVUPS      864(SP), Y3
+	VMOVUPS      896(SP), Y4
+	VMOVUPS      928(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q4_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx5(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 512(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 640(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 672(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 320(SP)
+	VMOVDQU        Y8, 352(SP)
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      480(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       352(SP), Y10, Y10
+	VMOVDQU      Y10, 352(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       384(SP), Y12, Y12
+	VMOVDQU      Y12, 384(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       448(SP), Y10, Y10
+	VMOVDQU      Y10, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      736(SP), Y2
+	VMOVUPS      768(SP), Y3
+	VMOVUPS      800(SP), Y4
+	VMOVUPS      832(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    320(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    352(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q4_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx4(SB), $768-80
@@ -5764,22 +8361,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -6147,6 +8738,365 @@ run:
 	VZEROUPPER
 	RET
 
+// func q4_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q4_KAVXVNNIx3(SB), $672-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 96(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 128(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 288(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 320(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 448(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 352(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 480(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 192(SP)
+	VMOVDQU        Y8, 224(SP)
+	VMOVDQU        Y8, 256(SP)
+	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	VMOVDQU      288(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       192(SP), Y8, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       224(SP), Y10, Y10
+	VMOVDQU      Y10, 224(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       256(SP), Y12, Y12
+	VMOVDQU      Y12, 256(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      544(SP), Y2
+	VMOVUPS      576(SP), Y3
+	VMOVUPS      608(SP), Y4
+	VMOVUPS      640(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    192(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    224(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    256(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q4_KAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q4_KAVXVNNIx2(SB), $576-80
@@ -6191,22 +9141,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -6436,198 +9380,588 @@ run:
 
 // func q4_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_KAVXVNNIx1(SB), $480-80
+TEXT ·q4_KAVXVNNIx1(SB), $96-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+32(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+40(FP), R10
-	LEAQ         4096(AX), R12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+48(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 32(SP)
-	ADDQ           $0x40, sums+48(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 96(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 224(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 128(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 256(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 160(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 288(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 192(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 320(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 352(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 416(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 384(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 448(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 64(SP)
-	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
+	VPCMPEQW     Y1, Y1, Y1
+	VPSRLW       $0x0f, Y1, Y1
+	MOVQ         sums+48(FP), DX
+	VMOVDQU      (DX), Y0
+	VPACKSSDW    32(DX), Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPMADDWD     Y1, Y0, Y0
+	VPACKSSDW    Y0, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VMOVDQU      X0, 32(SP)
+	ADDQ         $0x40, sums+48(FP)
+	LEAQ         2048(AX), R11
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 32(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 36(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 40(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 44(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   (R11)
+	VPAND        (AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
 
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      96(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        64(AX), Y15, Y1
+	VPBROADCASTD -124(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        128(AX), Y15, Y1
+	VPBROADCASTD -120(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	VPAND        192(AX), Y15, Y1
+	VPBROADCASTD -116(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)
+	VPAND        256(AX), Y15, Y1
+	VPBROADCASTD -112(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       64(SP), Y8, Y8
-	VMOVDQU      Y8, 64(SP)
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   320(R11)
+	VPAND        320(AX), Y15, Y1
+	VPBROADCASTD -108(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   384(R11)
+	VPAND        384(AX), Y15, Y1
+	VPBROADCASTD -104(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   448(R11)
+	VPAND        448(AX), Y15, Y1
+	VPBROADCASTD -100(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   512(R11)
+	VPAND        512(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   576(R11)
+	VPAND        576(AX), Y15, Y1
+	VPBROADCASTD -60(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   640(R11)
+	VPAND        640(AX), Y15, Y1
+	VPBROADCASTD -56(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   704(R11)
+	VPAND        704(AX), Y15, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   768(R11)
+	VPAND        768(AX), Y15, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   832(R11)
+	VPAND        832(AX), Y15, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   896(R11)
+	VPAND        896(AX), Y15, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   960(R11)
+	VPAND        960(AX), Y15, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1024(R11)
+	VPAND        1024(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1088(R11)
+	VPAND        1088(AX), Y15, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1152(R11)
+	VPAND        1152(AX), Y15, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1216(R11)
+	VPAND        1216(AX), Y15, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1280(R11)
+	VPAND        1280(AX), Y15, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1344(R11)
+	VPAND        1344(AX), Y15, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1408(R11)
+	VPAND        1408(AX), Y15, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1472(R11)
+	VPAND        1472(AX), Y15, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1536(R11)
+	VPAND        1536(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1600(R11)
+	VPAND        1600(AX), Y15, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1664(R11)
+	VPAND        1664(AX), Y15, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1728(R11)
+	VPAND        1728(AX), Y15, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1792(R11)
+	VPAND        1792(AX), Y15, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1856(R11)
+	VPAND        1856(AX), Y15, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1920(R11)
+	VPAND        1920(AX), Y15, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1984(R11)
+	VPAND        1984(AX), Y15, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      352(SP), Y2
-	VMOVUPS      384(SP), Y3
-	VMOVUPS      416(SP), Y4
-	VMOVUPS      448(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    64(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 32(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 36(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 40(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 44(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)
 	ADDQ         $0x00000800, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+24(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI
@@ -6639,7 +9973,7 @@ run:
 
 // func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_KAVXVNNIx1x4(SB), $3616-72
+TEXT ·q4_KAVXVNNIx1x4(SB), $320-72
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -6649,1259 +9983,610 @@ TEXT ·q4_KAVXVNNIx1x4(SB), $3616-72
 	VMOVUPS      Y0, 160(SP)
 	VMOVUPS      Y0, 192(SP)
 	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+48(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
-	LEAQ         4096(AX), R12
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
+	MOVL         $0x00000040, R12
+	MOVL         $0x000000c0, R13
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+56(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 256(SP)
-	ADDQ           $0x40, sums+56(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 544(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 672(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 576(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 704(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 608(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 736(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 640(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 768(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 800(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 864(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 832(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 896(SP)
-	VMOVDQU        32(DI), Y0
-	VMOVDQU        96(DI), Y1
-	VMOVDQU        160(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 928(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1056(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 960(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1088(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 992(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1120(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1024(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1152(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1184(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1248(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1216(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1280(SP)
-	VMOVDQU        (DI)(R8*1), Y0
-	VMOVDQU        64(DI)(R8*1), Y1
-	VMOVDQU        128(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1312(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1440(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1344(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1472(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1376(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1504(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1408(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1536(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1568(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1632(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1600(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1664(SP)
-	VMOVDQU        32(DI)(R8*1), Y0
-	VMOVDQU        96(DI)(R8*1), Y1
-	VMOVDQU        160(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1696(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1824(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1728(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1856(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1760(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1888(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1792(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1920(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1952(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2016(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1984(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2048(SP)
-	VMOVDQU        (DI)(R8*2), Y0
-	VMOVDQU        64(DI)(R8*2), Y1
-	VMOVDQU        128(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2080(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2208(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2112(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2240(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2144(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2272(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2176(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2304(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2336(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2400(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2368(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2432(SP)
-	VMOVDQU        32(DI)(R8*2), Y0
-	VMOVDQU        96(DI)(R8*2), Y1
-	VMOVDQU        160(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2464(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2592(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2496(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2624(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2528(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2656(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2560(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2688(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2720(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2784(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2752(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2816(SP)
-	VMOVDQU        (DI)(R9*1), Y0
-	VMOVDQU        64(DI)(R9*1), Y1
-	VMOVDQU        128(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2848(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2976(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2880(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3008(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2912(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3040(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2944(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3072(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3104(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3168(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3136(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3200(SP)
-	VMOVDQU        32(DI)(R9*1), Y0
-	VMOVDQU        96(DI)(R9*1), Y1
-	VMOVDQU        160(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3232(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3360(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3264(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3392(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3296(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3424(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3328(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3456(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3488(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3552(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3520(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3584(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 288(SP)
-	VMOVDQU        Y8, 320(SP)
-	VMOVDQU        Y8, 352(SP)
-	VMOVDQU        Y8, 384(SP)
-	VMOVDQU        Y8, 416(SP)
-	VMOVDQU        Y8, 448(SP)
-	VMOVDQU        Y8, 480(SP)
-	VMOVDQU        Y8, 512(SP)
-	LEAQ           q4_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
-
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      544(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       288(SP), Y8, Y8
-	VMOVDQU      Y8, 288(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      928(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       320(SP), Y8, Y8
-	VMOVDQU      Y8, 320(SP)
-	PREFETCHT0   (R12)(R8*1)
-	PREFETCHT0   64(R12)(R8*1)
-	PREFETCHT0   128(R12)(R8*1)
-	PREFETCHT0   192(R12)(R8*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      1312(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       352(SP), Y8, Y8
-	VMOVDQU      Y8, 352(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      1696(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       384(SP), Y8, Y8
-	VMOVDQU      Y8, 384(SP)
-	PREFETCHT0   (R12)(R8*2)
-	PREFETCHT0   64(R12)(R8*2)
-	PREFETCHT0   128(R12)(R8*2)
-	PREFETCHT0   192(R12)(R8*2)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      2080(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       416(SP), Y8, Y8
-	VMOVDQU      Y8, 416(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      2464(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       448(SP), Y8, Y8
-	VMOVDQU      Y8, 448(SP)
-	PREFETCHT0   (R12)(R9*1)
-	PREFETCHT0   64(R12)(R9*1)
-	PREFETCHT0   128(R12)(R9*1)
-	PREFETCHT0   192(R12)(R9*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      2848(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       480(SP), Y8, Y8
-	VMOVDQU      Y8, 480(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
-	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	VMOVDQU      3232(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       512(SP), Y8, Y8
-	VMOVDQU      Y8, 512(SP)
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      2048(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
+
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT0   128(DI)(R13*1)
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 256(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        (AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)
+	VPAND        64(AX), Y15, Y1
+	VPBROADCASTD -124(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        128(AX), Y15, Y1
+	VPBROADCASTD -120(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*1)
+	VPAND        192(AX), Y15, Y1
+	VPBROADCASTD -116(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        256(AX), Y15, Y1
+	VPBROADCASTD -112(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*2)
+	VPAND        320(AX), Y15, Y1
+	VPBROADCASTD -108(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        384(AX), Y15, Y1
+	VPBROADCASTD -104(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R9*1)
+	VPAND        448(AX), Y15, Y1
+	VPBROADCASTD -100(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        512(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        576(AX), Y15, Y1
+	VPBROADCASTD -60(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        640(AX), Y15, Y1
+	VPBROADCASTD -56(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*1)
+	VPAND        704(AX), Y15, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        768(AX), Y15, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*2)
+	VPAND        832(AX), Y15, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        896(AX), Y15, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R9*1)
+	VPAND        960(AX), Y15, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1024(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        1088(AX), Y15, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1152(AX), Y15, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*1)
+	VPAND        1216(AX), Y15, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1280(AX), Y15, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*2)
+	VPAND        1344(AX), Y15, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1408(AX), Y15, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R9*1)
+	VPAND        1472(AX), Y15, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1536(AX), Y15, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	VPAND        1600(AX), Y15, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1664(AX), Y15, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*1)
+	VPAND        1728(AX), Y15, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1792(AX), Y15, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*2)
+	VPAND        1856(AX), Y15, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1920(AX), Y15, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R9*1)
+	VPAND        1984(AX), Y15, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP)(CX*1), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      800(SP), Y2
-	VMOVUPS      832(SP), Y3
-	VMOVUPS      864(SP), Y4
-	VMOVUPS      896(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    288(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    16(BX), Y0
-	VCVTPH2PS    48(BX), Y1
-	VMOVUPS      1184(SP), Y2
-	VMOVUPS      1216(SP), Y3
-	VMOVUPS      1248(SP), Y4
-	VMOVUPS      1280(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    320(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  32(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    (BX)(R8*1), Y0
-	VCVTPH2PS    32(BX)(R8*1), Y1
-	VMOVUPS      1568(SP), Y2
-	VMOVUPS      1600(SP), Y3
-	VMOVUPS      1632(SP), Y4
-	VMOVUPS      1664(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    352(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  64(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 64(SP)
-	VCVTPH2PS    16(BX)(R8*1), Y0
-	VCVTPH2PS    48(BX)(R8*1), Y1
-	VMOVUPS      1952(SP), Y2
-	VMOVUPS      1984(SP), Y3
-	VMOVUPS      2016(SP), Y4
-	VMOVUPS      2048(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    384(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  96(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    (BX)(R8*2), Y0
-	VCVTPH2PS    32(BX)(R8*2), Y1
-	VMOVUPS      2336(SP), Y2
-	VMOVUPS      2368(SP), Y3
-	VMOVUPS      2400(SP), Y4
-	VMOVUPS      2432(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    416(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  128(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 128(SP)
-	VCVTPH2PS    16(BX)(R8*2), Y0
-	VCVTPH2PS    48(BX)(R8*2), Y1
-	VMOVUPS      2720(SP), Y2
-	VMOVUPS      2752(SP), Y3
-	VMOVUPS      2784(SP), Y4
-	VMOVUPS      2816(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    448(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  160(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 160(SP)
-	VCVTPH2PS    (BX)(R9*1), Y0
-	VCVTPH2PS    32(BX)(R9*1), Y1
-	VMOVUPS      3104(SP), Y2
-	VMOVUPS      3136(SP), Y3
-	VMOVUPS      3168(SP), Y4
-	VMOVUPS      3200(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    480(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  192(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTPH2PS    16(BX)(R9*1), Y0
-	VCVTPH2PS    48(BX)(R9*1), Y1
-	VMOVUPS      3488(SP), Y2
-	VMOVUPS      3520(SP), Y3
-	VMOVUPS      3552(SP), Y4
-	VMOVUPS      3584(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    512(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  224(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 224(SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000100, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -64(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
 	ADDQ         $0x00000800, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+32(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI
@@ -8059,22 +10744,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -8763,6 +11442,1931 @@ run:
 	VZEROUPPER
 	RET
 
+// func q5_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx7(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 384(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 416(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 704(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 832(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 864(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 992(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 960(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 1024(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	VMOVDQU        Y8, 576(SP)
+	VMOVDQU        Y8, 608(SP)
+	VMOVDQU        Y8, 640(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      672(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       480(SP), Y10, Y10
+	VMOVDQU      Y10, 480(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       512(SP), Y12, Y12
+	VMOVDQU      Y12, 512(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       576(SP), Y10, Y10
+	VMOVDQU      Y10, 576(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       608(SP), Y12, Y12
+	VMOVDQU      Y12, 608(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      928(SP), Y2
+	VMOVUPS      960(SP), Y3
+	VMOVUPS      992(SP), Y4
+	VMOVUPS      1024(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    576(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    608(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    640(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  192(SP), Y7, Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx6(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 320(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 352(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 608(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 736(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 768(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 672(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 896(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 864(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 928(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	VMOVDQU        Y8, 480(SP)
+	VMOVDQU        Y8, 512(SP)
+	VMOVDQU        Y8, 544(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      576(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       416(SP), Y10, Y10
+	VMOVDQU      Y10, 416(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       448(SP), Y12, Y12
+	VMOVDQU      Y12, 448(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       512(SP), Y10, Y10
+	VMOVDQU      Y10, 512(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       544(SP), Y12, Y12
+	VMOVDQU      Y12, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      832(SP), Y2
+	VMOVUPS      864(SP), Y3
+	VMOVUPS      896(SP), Y4
+	VMOVUPS      928(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    480(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    512(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    544(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  160(SP), Y7, Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx5(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 192(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 224(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 256(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 288(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 480(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 512(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 640(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 672(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 704(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 736(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 800(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 768(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 832(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 320(SP)
+	VMOVDQU        Y8, 352(SP)
+	VMOVDQU        Y8, 384(SP)
+	VMOVDQU        Y8, 416(SP)
+	VMOVDQU        Y8, 448(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      480(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       352(SP), Y10, Y10
+	VMOVDQU      Y10, 352(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       384(SP), Y12, Y12
+	VMOVDQU      Y12, 384(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       448(SP), Y10, Y10
+	VMOVDQU      Y10, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      736(SP), Y2
+	VMOVUPS      768(SP), Y3
+	VMOVUPS      800(SP), Y4
+	VMOVUPS      832(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    320(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    352(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    384(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    416(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  96(SP), Y7, Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    448(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  128(SP), Y7, Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q5_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx4(SB), $768-80
@@ -8828,22 +13432,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -9254,6 +13852,411 @@ run:
 	VZEROUPPER
 	RET
 
+// func q5_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·q5_KAVXVNNIx3(SB), $672-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+
+block:
+	VPCMPEQW       Y1, Y1, Y1
+	VPSRLW         $0x0f, Y1, Y1
+	MOVQ           sums+48(FP), DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 96(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 128(SP)
+	ADDQ           R12, DX
+	VMOVDQU        (DX), Y0
+	VPACKSSDW      32(DX), Y0, Y0
+	VPERMQ         $0xd8, Y0, Y0
+	VPMADDWD       Y1, Y0, Y0
+	VPACKSSDW      Y0, Y0, Y0
+	VPERMQ         $0x08, Y0, Y0
+	VMOVDQU        X0, 160(SP)
+	ADDQ           $0x40, sums+48(FP)
+	VMOVDQU        (DI), Y0
+	VMOVDQU        64(DI), Y1
+	VMOVDQU        128(DI), Y2
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
+	VPAND          Y14, Y2, Y4
+	VPSRLW         $0x04, Y2, Y2
+	VPAND          Y14, Y2, Y6
+	VPSRLW         $0x02, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
+	VPOR           Y0, Y4, Y4
+	VPSRLW         $0x02, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
+	VPOR           Y1, Y6, Y6
+	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 288(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 416(SP)
+	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 320(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 448(SP)
+	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 352(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 480(SP)
+	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y3, Y9
+	VMOVUPS        Y9, 384(SP)
+	VPSHUFB        Y8, Y4, Y9
+	VMOVUPS        Y9, 512(SP)
+	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 544(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 608(SP)
+	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
+	VPSHUFB        Y8, Y5, Y9
+	VMOVUPS        Y9, 576(SP)
+	VPSHUFB        Y8, Y6, Y9
+	VMOVUPS        Y9, 640(SP)
+	VPXOR          Y8, Y8, Y8
+	VMOVDQU        Y8, 192(SP)
+	VMOVDQU        Y8, 224(SP)
+	VMOVDQU        Y8, 256(SP)
+	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
+	XORL           CX, CX
+
+run:
+	LEAQ         (CX)(CX*4), DX
+	LEAQ         (AX)(DX*4), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	PREFETCHT0   4352(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y11
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y11, Y0, Y0
+	VPAND        Y14, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y11, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y11, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y11, Y3, Y3
+	VPAND        Y14, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y4
+	VPSRLVD      Y11, Y4, Y4
+	VPAND        Y14, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y5
+	VPSRLVD      Y11, Y5, Y5
+	VPAND        Y14, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y6
+	VPSRLVD      Y11, Y6, Y6
+	VPAND        Y14, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y7
+	VPSRLVD      Y11, Y7, Y7
+	VPAND        Y14, Y7, Y7
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y12
+	VMOVDQU      (AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VMOVDQU      256(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VMOVDQU      320(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VMOVDQU      384(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      448(AX)(DX*1), Y8
+	VPSRLVD      Y12, Y8, Y8
+	VPAND        Y15, Y8, Y8
+	VPSLLD       $0x04, Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VMOVDQU      288(SP)(CX*2), Y11
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y12, Y12, Y12
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xd1
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xd1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xe1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xd1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xe1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xd1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xe1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xd1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xe1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm10, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xd1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm12, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xe1
+	VPMULLD      Y11, Y8, Y8
+	VPADDD       192(SP), Y8, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPMULLD      Y11, Y10, Y10
+	VPADDD       224(SP), Y10, Y10
+	VMOVDQU      Y10, 224(SP)
+	VPMULLD      Y11, Y12, Y12
+	VPADDD       256(SP), Y12, Y12
+	VMOVDQU      Y12, 256(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          run
+	VCVTPH2PS    (BX), Y0
+	VCVTPH2PS    32(BX), Y1
+	VMOVUPS      544(SP), Y2
+	VMOVUPS      576(SP), Y3
+	VMOVUPS      608(SP), Y4
+	VMOVUPS      640(SP), Y5
+	MOVQ         R10, R13
+	VCVTDQ2PS    192(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  (SP), Y7, Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    224(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  32(SP), Y7, Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VCVTDQ2PS    256(SP), Y8
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y0, Y7, Y7
+	VFMADD213PS  64(SP), Y7, Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     Y9, Y2, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     Y10, Y3, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     Y10, Y4, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     Y10, Y5, Y10
+	VPADDD       Y10, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R13), Y7
+	VMULPS       Y1, Y7, Y7
+	VFNMADD231PS Y9, Y7, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000a00, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
 // func q5_KAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
 TEXT ·q5_KAVXVNNIx2(SB), $576-80
@@ -9301,22 +14304,16 @@ block:
 	VMOVDQU        (DI), Y0
 	VMOVDQU        64(DI), Y1
 	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y0, Y3
+	VPAND          lowerSixAVXVNNI<>+0(SB), Y1, Y5
 	VPAND          Y14, Y2, Y4
 	VPSRLW         $0x04, Y2, Y2
 	VPAND          Y14, Y2, Y6
 	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y0, Y0
 	VPOR           Y0, Y4, Y4
 	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
+	VPAND          upperTwoAVXVNNI<>+0(SB), Y1, Y1
 	VPOR           Y1, Y6, Y6
 	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
 	VPSHUFB        Y8, Y3, Y9
@@ -9589,244 +14586,823 @@ run:
 
 // func q5_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_KAVXVNNIx1(SB), $480-80
+TEXT ·q5_KAVXVNNIx1(SB), $96-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+32(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+40(FP), R10
-	LEAQ         4096(AX), R12
-	MOVL         $0x01010101, R13
-	VMOVD        R13, X15
-	VPBROADCASTD X15, Y15
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+48(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 32(SP)
-	ADDQ           $0x40, sums+48(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 96(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 224(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 128(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 256(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 160(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 288(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 192(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 320(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 352(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 416(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 384(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 448(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 64(SP)
-	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
-
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	PREFETCHT0   256(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	VPCMPEQW     Y1, Y1, Y1
+	VPSRLW       $0x0f, Y1, Y1
+	MOVQ         sums+48(FP), DX
+	VMOVDQU      (DX), Y0
+	VPACKSSDW    32(DX), Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPMADDWD     Y1, Y0, Y0
+	VPACKSSDW    Y0, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VMOVDQU      X0, 32(SP)
+	ADDQ         $0x40, sums+48(FP)
+	LEAQ         2560(AX), R11
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 32(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 36(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 40(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 44(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   (R11)
+	VPAND        (AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      96(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        64(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -124(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        128(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -120(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	PREFETCHT0   256(R11)
+	VPAND        192(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -116(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       64(SP), Y8, Y8
-	VMOVDQU      Y8, 64(SP)
-	ADDQ         $0x00000140, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   320(R11)
+	VPAND        256(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -112(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   384(R11)
+	VPAND        320(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -108(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   448(R11)
+	VPAND        384(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -104(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   512(R11)
+	PREFETCHT0   576(R11)
+	VPAND        448(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -100(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	PREFETCHT0   640(R11)
+	VPAND        512(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   704(R11)
+	VPAND        576(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -60(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   768(R11)
+	VPAND        640(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -56(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   832(R11)
+	PREFETCHT0   896(R11)
+	VPAND        704(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   960(R11)
+	VPAND        768(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1024(R11)
+	VPAND        832(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1088(R11)
+	VPAND        896(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1152(R11)
+	PREFETCHT0   1216(R11)
+	VPAND        960(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1280(R11)
+	VPAND        1024(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1344(R11)
+	VPAND        1088(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1408(R11)
+	VPAND        1152(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1472(R11)
+	PREFETCHT0   1536(R11)
+	VPAND        1216(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1600(R11)
+	VPAND        1280(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1664(R11)
+	VPAND        1344(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1728(R11)
+	VPAND        1408(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1792(R11)
+	PREFETCHT0   1856(R11)
+	VPAND        1472(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	PREFETCHT0   1920(R11)
+	VPAND        1536(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   1984(R11)
+	VPAND        1600(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2048(R11)
+	VPAND        1664(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2112(R11)
+	PREFETCHT0   2176(R11)
+	VPAND        1728(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2240(R11)
+	VPAND        1792(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2304(R11)
+	VPAND        1856(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2368(R11)
+	VPAND        1920(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   2432(R11)
+	PREFETCHT0   2496(R11)
+	VPAND        1984(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      352(SP), Y2
-	VMOVUPS      384(SP), Y3
-	VMOVUPS      416(SP), Y4
-	VMOVUPS      448(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    64(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 32(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 36(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 40(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 44(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)
 	ADDQ         $0x00000a00, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+24(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI
@@ -9838,7 +15414,7 @@ run:
 
 // func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_KAVXVNNIx1x4(SB), $3616-72
+TEXT ·q5_KAVXVNNIx1x4(SB), $320-72
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -9848,1609 +15424,841 @@ TEXT ·q5_KAVXVNNIx1x4(SB), $3616-72
 	VMOVUPS      Y0, 160(SP)
 	VMOVUPS      Y0, 192(SP)
 	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
 	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
 	MOVQ         d+48(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
-	LEAQ         4096(AX), R12
-	MOVL         $0x01010101, R13
-	VMOVD        R13, X15
-	VPBROADCASTD X15, Y15
-	MOVL         $0x0f0f0f0f, R13
-	VMOVD        R13, X14
-	VPBROADCASTD X14, Y14
+	MOVL         $0x00000040, R12
+	MOVL         $0x000000c0, R13
 
 block:
-	VPCMPEQW       Y1, Y1, Y1
-	VPSRLW         $0x0f, Y1, Y1
-	MOVQ           sums+56(FP), DX
-	VMOVDQU        (DX), Y0
-	VPACKSSDW      32(DX), Y0, Y0
-	VPERMQ         $0xd8, Y0, Y0
-	VPMADDWD       Y1, Y0, Y0
-	VPACKSSDW      Y0, Y0, Y0
-	VPERMQ         $0x08, Y0, Y0
-	VMOVDQU        X0, 256(SP)
-	ADDQ           $0x40, sums+56(FP)
-	VMOVDQU        (DI), Y0
-	VMOVDQU        64(DI), Y1
-	VMOVDQU        128(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 544(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 672(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 576(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 704(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 608(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 736(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 640(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 768(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 800(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 864(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 832(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 896(SP)
-	VMOVDQU        32(DI), Y0
-	VMOVDQU        96(DI), Y1
-	VMOVDQU        160(DI), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 928(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1056(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 960(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1088(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 992(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1120(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1024(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1152(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1184(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1248(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1216(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1280(SP)
-	VMOVDQU        (DI)(R8*1), Y0
-	VMOVDQU        64(DI)(R8*1), Y1
-	VMOVDQU        128(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1312(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1440(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1344(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1472(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1376(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1504(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1408(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1536(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1568(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1632(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1600(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 1664(SP)
-	VMOVDQU        32(DI)(R8*1), Y0
-	VMOVDQU        96(DI)(R8*1), Y1
-	VMOVDQU        160(DI)(R8*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1696(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1824(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1728(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1856(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1760(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1888(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 1792(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 1920(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1952(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2016(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 1984(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2048(SP)
-	VMOVDQU        (DI)(R8*2), Y0
-	VMOVDQU        64(DI)(R8*2), Y1
-	VMOVDQU        128(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2080(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2208(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2112(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2240(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2144(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2272(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2176(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2304(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2336(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2400(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2368(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2432(SP)
-	VMOVDQU        32(DI)(R8*2), Y0
-	VMOVDQU        96(DI)(R8*2), Y1
-	VMOVDQU        160(DI)(R8*2), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2464(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2592(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2496(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2624(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2528(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2656(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2560(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2688(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2720(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2784(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 2752(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 2816(SP)
-	VMOVDQU        (DI)(R9*1), Y0
-	VMOVDQU        64(DI)(R9*1), Y1
-	VMOVDQU        128(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2848(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 2976(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2880(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3008(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2912(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3040(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 2944(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3072(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3104(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3168(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3136(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3200(SP)
-	VMOVDQU        32(DI)(R9*1), Y0
-	VMOVDQU        96(DI)(R9*1), Y1
-	VMOVDQU        160(DI)(R9*1), Y2
-	MOVL           $0x3f3f3f3f, R13
-	VMOVD          R13, X8
-	VPBROADCASTD   X8, Y8
-	MOVL           $0x30303030, R13
-	VMOVD          R13, X9
-	VPBROADCASTD   X9, Y9
-	VPAND          Y8, Y0, Y3
-	VPAND          Y8, Y1, Y5
-	VPAND          Y14, Y2, Y4
-	VPSRLW         $0x04, Y2, Y2
-	VPAND          Y14, Y2, Y6
-	VPSRLW         $0x02, Y0, Y0
-	VPAND          Y9, Y0, Y0
-	VPOR           Y0, Y4, Y4
-	VPSRLW         $0x02, Y1, Y1
-	VPAND          Y9, Y1, Y1
-	VPOR           Y1, Y6, Y6
-	VBROADCASTI128 scale0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3232(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3360(SP)
-	VBROADCASTI128 scale1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3264(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3392(SP)
-	VBROADCASTI128 scale2AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3296(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3424(SP)
-	VBROADCASTI128 scale3AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y3, Y9
-	VMOVUPS        Y9, 3328(SP)
-	VPSHUFB        Y8, Y4, Y9
-	VMOVUPS        Y9, 3456(SP)
-	VBROADCASTI128 minimums0AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3488(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3552(SP)
-	VBROADCASTI128 minimums1AVXVNNI<>+0(SB), Y8
-	VPSHUFB        Y8, Y5, Y9
-	VMOVUPS        Y9, 3520(SP)
-	VPSHUFB        Y8, Y6, Y9
-	VMOVUPS        Y9, 3584(SP)
-	VPXOR          Y8, Y8, Y8
-	VMOVDQU        Y8, 288(SP)
-	VMOVDQU        Y8, 320(SP)
-	VMOVDQU        Y8, 352(SP)
-	VMOVDQU        Y8, 384(SP)
-	VMOVDQU        Y8, 416(SP)
-	VMOVDQU        Y8, 448(SP)
-	VMOVDQU        Y8, 480(SP)
-	VMOVDQU        Y8, 512(SP)
-	LEAQ           q5_KRunsAVXVNNI<>+0(SB), R13
-	XORL           CX, CX
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      2560(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
 
-run:
-	PREFETCHT0   (R12)
-	PREFETCHT0   64(R12)
-	PREFETCHT0   128(R12)
-	PREFETCHT0   192(R12)
-	PREFETCHT0   256(R12)
-	MOVL         (R13)(CX*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT0   128(DI)(R13*1)
+	VMOVDQU      (DI), Y6
+	VMOVDQU      64(DI), Y7
+	VMOVDQU      128(DI), Y1
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y6, Y11
+	VPAND        lowerSixAVXVNNI<>+0(SB), Y7, Y4
+	VPAND        Y15, Y1, Y12
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y5
+	VPSRLW       $0x02, Y6, Y6
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y6, Y6
+	VPOR         Y6, Y12, Y12
+	VPSRLW       $0x02, Y7, Y7
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 256(SP), Y3
+	VPMADDWD     Y3, Y2, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y4, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums0AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      minimums1AVXVNNI<>+0(SB), Y5, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPMADDWD     Y3, Y2, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        (AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      544(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -128(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      (AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -96(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       288(SP), Y8, Y8
-	VMOVDQU      Y8, 288(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)
+	VPAND        64(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      928(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -124(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -92(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       320(SP), Y8, Y8
-	VMOVDQU      Y8, 320(SP)
-	PREFETCHT0   (R12)(R8*1)
-	PREFETCHT0   64(R12)(R8*1)
-	PREFETCHT0   128(R12)(R8*1)
-	PREFETCHT0   192(R12)(R8*1)
-	PREFETCHT0   256(R12)(R8*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        128(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         (DX)(R8*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      1312(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -120(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      128(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -88(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       352(SP), Y8, Y8
-	VMOVDQU      Y8, 352(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*1)
+	VPAND        192(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX)(R8*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      1696(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -116(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      192(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -84(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       384(SP), Y8, Y8
-	VMOVDQU      Y8, 384(SP)
-	PREFETCHT0   (R12)(R8*2)
-	PREFETCHT0   64(R12)(R8*2)
-	PREFETCHT0   128(R12)(R8*2)
-	PREFETCHT0   192(R12)(R8*2)
-	PREFETCHT0   256(R12)(R8*2)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R8*2)
+	VPAND        256(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         (DX)(R8*2), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      2080(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -112(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      256(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -80(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       416(SP), Y8, Y8
-	VMOVDQU      Y8, 416(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R8*2), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        320(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX)(R8*2), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      2464(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -108(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      320(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -76(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       448(SP), Y8, Y8
-	VMOVDQU      Y8, 448(SP)
-	PREFETCHT0   (R12)(R9*1)
-	PREFETCHT0   64(R12)(R9*1)
-	PREFETCHT0   128(R12)(R9*1)
-	PREFETCHT0   192(R12)(R9*1)
-	PREFETCHT0   256(R12)(R9*1)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         (DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   (R11)(R9*1)
+	VPAND        384(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         (DX)(R9*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      2848(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -104(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      384(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -72(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
-
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       480(SP), Y8, Y8
-	VMOVDQU      Y8, 480(SP)
-	MOVL         (R13)(CX*1), DX
-	LEAQ         32(DX)(R9*1), DX
-	VPBROADCASTD 4(R13)(CX*1), Y11
-	VMOVDQU      (AX)(DX*1), Y0
-	VPSRLVD      Y11, Y0, Y0
-	VPAND        Y14, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y1
-	VPSRLVD      Y11, Y1, Y1
-	VPAND        Y14, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y2
-	VPSRLVD      Y11, Y2, Y2
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)
+	VPAND        448(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
 	VPAND        Y14, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y3
-	VPSRLVD      Y11, Y3, Y3
-	VPAND        Y14, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y4
-	VPSRLVD      Y11, Y4, Y4
-	VPAND        Y14, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y5
-	VPSRLVD      Y11, Y5, Y5
-	VPAND        Y14, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y6
-	VPSRLVD      Y11, Y6, Y6
-	VPAND        Y14, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y7
-	VPSRLVD      Y11, Y7, Y7
-	VPAND        Y14, Y7, Y7
-	MOVL         8(R13)(CX*1), DX
-	LEAQ         32(DX)(R9*1), DX
-	VPBROADCASTD 12(R13)(CX*1), Y12
-	VMOVDQU      (AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y0, Y0
-	VMOVDQU      64(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y1, Y1
-	VMOVDQU      128(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VMOVDQU      192(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VMOVDQU      256(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y4, Y4
-	VMOVDQU      320(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VMOVDQU      384(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VMOVDQU      448(AX)(DX*1), Y8
-	VPSRLVD      Y12, Y8, Y8
-	VPAND        Y15, Y8, Y8
-	VPSLLD       $0x04, Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VMOVDQU      3232(SP)(CX*2), Y11
-	VPXOR        Y8, Y8, Y8
-	VPBROADCASTD (SI), Y9
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -100(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm0, ymm9
-	LONG         $0x507d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 4(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      448(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -68(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm1, ymm9
-	LONG         $0x507542c4
-	BYTE         $0xc1
-	VPBROADCASTD 8(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
+	VPAND        512(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD -64(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm2, ymm9
-	LONG         $0x506d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 12(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      512(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD -32(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm3, ymm9
-	LONG         $0x506542c4
-	BYTE         $0xc1
-	VPBROADCASTD 16(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*1)
+	VPAND        576(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -60(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm4, ymm9
-	LONG         $0x505d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 20(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      576(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -28(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm5, ymm9
-	LONG         $0x505542c4
-	BYTE         $0xc1
-	VPBROADCASTD 24(SI), Y9
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        640(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -56(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm6, ymm9
-	LONG         $0x504d42c4
-	BYTE         $0xc1
-	VPBROADCASTD 28(SI), Y9
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      640(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -24(SI), Y3
 
-	// {vex} vpdpbusd ymm8, ymm7, ymm9
-	LONG         $0x504542c4
-	BYTE         $0xc1
-	VPMULLD      Y11, Y8, Y8
-	VPADDD       512(SP), Y8, Y8
-	VMOVDQU      Y8, 512(SP)
-	ADDQ         $0x00000140, R12
-	ADDQ         $0x20, SI
-	ADDQ         $0x10, CX
-	CMPQ         CX, $0x00000080
-	JNE          run
-	VCVTPH2PS    (BX), Y0
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R8*2)
+	VPAND        704(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -52(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      704(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -20(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   64(R11)(R9*1)
+	VPAND        768(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -48(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      768(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -16(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        832(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -44(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      832(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -12(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)
+	VPAND        896(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -40(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      896(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -8(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*1)
+	VPAND        960(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSLLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -36(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      960(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD -4(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1024(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD (SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1024(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 32(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R8*2)
+	VPAND        1088(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 4(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1088(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 36(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1152(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 8(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1152(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 40(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   128(R11)(R9*1)
+	VPAND        1216(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 12(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1216(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 44(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)
+	VPAND        1280(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 16(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1280(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 48(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1344(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 20(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1344(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 52(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*1)
+	VPAND        1408(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 24(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1408(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 56(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R8*2)
+	VPAND        1472(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x01, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 28(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1472(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 60(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
+	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
+	VPAND        1536(AX), Y15, Y1
+	VMOVDQU      2048(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VPBROADCASTD 64(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1536(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD 96(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   192(R11)(R9*1)
+	VPAND        1600(AX), Y15, Y1
+	VMOVDQU      2112(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 68(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1600(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 100(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1664(AX), Y15, Y1
+	VMOVDQU      2176(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 72(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1664(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 104(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)
+	VPAND        1728(AX), Y15, Y1
+	VMOVDQU      2240(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 76(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1728(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 108(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)(R8*1)
+	VPAND        1792(AX), Y15, Y1
+	VMOVDQU      2304(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 80(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1792(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 112(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPAND        1856(AX), Y15, Y1
+	VMOVDQU      2368(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 84(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1856(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 116(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)(R8*2)
+	VPAND        1920(AX), Y15, Y1
+	VMOVDQU      2432(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 88(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1920(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 120(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	PREFETCHT0   256(R11)(R9*1)
+	VPAND        1984(AX), Y15, Y1
+	VMOVDQU      2496(AX), Y7
+	VPSRLW       $0x03, Y7, Y7
+	VPADDB       Y7, Y7, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 92(SI), Y3
+
+	// {vex} vpdpbusd ymm4, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xe3
+	VMOVDQU      1984(AX), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        Y15, Y1, Y1
+	VPAND        Y14, Y7, Y2
+	VPOR         Y2, Y1, Y1
+	VPBROADCASTD 124(SI), Y3
+
+	// {vex} vpdpbusd ymm5, ymm1, ymm3
+	LONG         $0x5075e2c4
+	BYTE         $0xeb
+	VPMULLD      Y8, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	VPMULLD      Y9, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VCVTPH2PS    (BX), Y1
+	VCVTDQ2PS    Y0, Y0
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  (SP)(CX*1), Y2, Y0
 	VCVTPH2PS    32(BX), Y1
-	VMOVUPS      800(SP), Y2
-	VMOVUPS      832(SP), Y3
-	VMOVUPS      864(SP), Y4
-	VMOVUPS      896(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    288(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  (SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, (SP)
-	VCVTPH2PS    16(BX), Y0
-	VCVTPH2PS    48(BX), Y1
-	VMOVUPS      1184(SP), Y2
-	VMOVUPS      1216(SP), Y3
-	VMOVUPS      1248(SP), Y4
-	VMOVUPS      1280(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    320(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  32(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 32(SP)
-	VCVTPH2PS    (BX)(R8*1), Y0
-	VCVTPH2PS    32(BX)(R8*1), Y1
-	VMOVUPS      1568(SP), Y2
-	VMOVUPS      1600(SP), Y3
-	VMOVUPS      1632(SP), Y4
-	VMOVUPS      1664(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    352(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  64(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 64(SP)
-	VCVTPH2PS    16(BX)(R8*1), Y0
-	VCVTPH2PS    48(BX)(R8*1), Y1
-	VMOVUPS      1952(SP), Y2
-	VMOVUPS      1984(SP), Y3
-	VMOVUPS      2016(SP), Y4
-	VMOVUPS      2048(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    384(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  96(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 96(SP)
-	VCVTPH2PS    (BX)(R8*2), Y0
-	VCVTPH2PS    32(BX)(R8*2), Y1
-	VMOVUPS      2336(SP), Y2
-	VMOVUPS      2368(SP), Y3
-	VMOVUPS      2400(SP), Y4
-	VMOVUPS      2432(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    416(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  128(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 128(SP)
-	VCVTPH2PS    16(BX)(R8*2), Y0
-	VCVTPH2PS    48(BX)(R8*2), Y1
-	VMOVUPS      2720(SP), Y2
-	VMOVUPS      2752(SP), Y3
-	VMOVUPS      2784(SP), Y4
-	VMOVUPS      2816(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    448(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  160(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 160(SP)
-	VCVTPH2PS    (BX)(R9*1), Y0
-	VCVTPH2PS    32(BX)(R9*1), Y1
-	VMOVUPS      3104(SP), Y2
-	VMOVUPS      3136(SP), Y3
-	VMOVUPS      3168(SP), Y4
-	VMOVUPS      3200(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    480(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  192(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 192(SP)
-	VCVTPH2PS    16(BX)(R9*1), Y0
-	VCVTPH2PS    48(BX)(R9*1), Y1
-	VMOVUPS      3488(SP), Y2
-	VMOVUPS      3520(SP), Y3
-	VMOVUPS      3552(SP), Y4
-	VMOVUPS      3584(SP), Y5
-	MOVQ         R10, R13
-	VCVTDQ2PS    512(SP), Y8
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y0, Y7, Y7
-	VFMADD213PS  224(SP), Y7, Y8
-	VPBROADCASTD 256(SP), Y9
-	VPMADDWD     Y9, Y2, Y9
-	VPBROADCASTD 260(SP), Y10
-	VPMADDWD     Y10, Y3, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 264(SP), Y10
-	VPMADDWD     Y10, Y4, Y10
-	VPADDD       Y10, Y9, Y9
-	VPBROADCASTD 268(SP), Y10
-	VPMADDWD     Y10, Y5, Y10
-	VPADDD       Y10, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VBROADCASTSS (R13), Y7
-	VMULPS       Y1, Y7, Y7
-	VFNMADD231PS Y9, Y7, Y8
-	VMOVUPS      Y8, 224(SP)
-	ADDQ         $0x000000c0, DI
-	ADDQ         $0x04, R10
+	VCVTDQ2PS    Y10, Y10
+	VBROADCASTSS (R10), Y2
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y10, Y2, Y0
+	VMOVUPS      Y0, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000140, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -64(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
 	ADDQ         $0x00000a00, AX
 	ADDQ         $0x40, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
 	DECQ         blocks+32(FP)
 	JNE          block
 	MOVQ         out+64(FP), SI

@@ -29,7 +29,7 @@ func AMX() (list []*panels.Panels) {
 	for _, f := range tilesAMX {
 		for _, rest := range unitAVX512VNNI.blocks {
 			if rest.layout == f.layout {
-				list = append(list, f.panels(panels.Find(single, f.layout.Format), unitAVX512VNNI.tiles(rest)))
+				list = append(list, f.panels(panels.Find(single, f.layout.Format), rest.blockTiles()))
 			}
 		}
 	}

@@ -6,16 +6,17 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // unit is the tiles of one set of instructions.
 type unit struct {
-	rows   int // a tile's height in rows of weights: 16 covers a panel, 8 half of one
 	blocks []blockFormat
 	floats []panels.FloatTiles // the kernels for single rows add to out, see inParts
 }
 
 // blockFormat is the tiles of a format in blocks.
 type blockFormat struct {
-	layout *panels.Layout
-	tiles  []panels.BlockTile // those for most tokens first; the last is for one
-	single singleKernel
+	layout  *panels.Layout
+	rows    int                // a tile's height in rows of weights: 16 covers a panel, 8 half of one
+	tiles   []panels.BlockTile // those for most tokens first; the last is for one
+	single  singleKernel
+	several *chunks // for several tokens; nil: the tiles are
 }
 
 // AVX2 returns panels that AVX2, FMA and F16C multiply.
@@ -33,7 +34,7 @@ func AVX512VNNI() []*panels.Panels { return unitAVX512VNNI.panels() }
 // panels returns the panels of all of the unit's formats.
 func (u *unit) panels() (list []*panels.Panels) {
 	for _, f := range u.blocks {
-		list = append(list, singlePanels(u.tiles(f), f.single))
+		list = append(list, blockPanels(f.blockTiles(), f.single, f.several))
 	}
 	for _, f := range u.floats {
 		f.Single = inParts(f.Layout, f.Single)
@@ -42,7 +43,7 @@ func (u *unit) panels() (list []*panels.Panels) {
 	return list
 }
 
-// tiles returns the tiles of a format in blocks.
-func (u *unit) tiles(f blockFormat) panels.BlockTiles {
-	return panels.BlockTiles{Layout: f.layout, Rows: u.rows, Tiles: f.tiles}
+// blockTiles returns the tiles in the form that multiplies panels.
+func (f blockFormat) blockTiles() panels.BlockTiles {
+	return panels.BlockTiles{Layout: f.layout, Rows: f.rows, Tiles: f.tiles}
 }

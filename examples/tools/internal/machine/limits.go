@@ -2,8 +2,10 @@
 //
 // It is a roofline model (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009) with four roofs. Two are for bytes:
 // weights and cached keys and values are read from memory, activations stay in the caches. Two are for multiply-accumulates:
-// of 8-bit integers, which quantised weights are multiplied with, and of 32-bit floats. A Work counts what an operation must
-// do of each; the Limits tell how long that takes at least, and which of the roofs is the lowest.
+// of 8-bit integers, which quantised weights are multiplied with, and of 32-bit floats. They are what the instructions of the
+// tier in use can do, not what any kernel does: a kernel also loads, unpacks and scales what it multiplies, so that none comes
+// near 100 %. A Work counts what an operation must do of each; the Limits tell how long that takes at least, and which of the
+// roofs is the lowest.
 package machine
 
 import (
@@ -30,11 +32,12 @@ const (
 // stands for limits that were not measured.
 type Limits struct {
 	Threads int
+	Tier    string  // whose instructions multiply: a name that asm.Tier returns
 	Span    int     // bytes read in turn to measure Memory: more than the caches hold
 	Memory  float64 // bytes read from memory, by the faster of a plain loop and the kernel of f32 weights
 	Cache   float64 // bytes read and written by x += y on vectors in the second-level cache, the simplest of the kernels
-	Integer float64 // multiply-accumulates of the fastest product of 8-bit activations with weights that lie in the cache
-	Float   float64 // the same of f32 activations
+	Integer float64 // multiply-accumulates of 8-bit integers by the tier's instructions, with nothing to load or to convert
+	Float   float64 // the same of f32
 }
 
 // The usual arguments of Measure: so much memory that most of it is in no cache, not even in one that many processors share;
@@ -71,23 +74,31 @@ func Measure(threads, span int, window time.Duration) (Limits, error) {
 		return Limits{}, fmt.Errorf("measure the memory's limit: %w", err)
 	}
 	defer free()
-	l, kernels := Limits{Threads: threads, Span: span}, asm.Best()
+	l, kernels := Limits{Threads: threads, Tier: asm.Tier(), Span: span}, asm.Best()
 	meters := []meter{newMeter(&l.Cache, threads, func(int) step { return adding(kernels) })}
 	for _, r := range readers(kernels) {
 		meters = append(meters, newMeter(&l.Memory, threads, func(thread int) step { return reading(data[thread], r()) }))
 	}
-	for _, f := range integerFormats {
-		meters = append(meters, newMeter(&l.Integer, threads, func(int) step { return multiplying(kernels, f) }))
-	}
-	for _, f := range floatFormats {
-		meters = append(meters, newMeter(&l.Float, threads, func(int) step { return multiplying(kernels, f) }))
-	}
+	meters = append(meters,
+		newMeter(&l.Integer, threads, func(int) step { return repeating(kernels.MultiplyIntegers) }),
+		newMeter(&l.Float, threads, func(int) step { return repeating(kernels.MultiplyFloats) }))
 	for range rounds {
 		for _, m := range meters {
 			m.measure(window)
 		}
 	}
 	return l, nil
+}
+
+// repeating returns a step of several calls of do, which are short beside a look at the clock.
+func repeating(do func() int) step {
+	const calls = 8
+	return func() (done int) {
+		for range calls {
+			done += do()
+		}
+		return done
+	}
 }
 
 // Floor returns the least time that a Work can take by the limits, and the resource that bounds it. Data are moved while the
@@ -118,8 +129,9 @@ func (l Limits) Legend() string {
 needs, divided by the time taken, by its limits measured in this run with %d threads:
   memory  %6s GB/s     reading %d MiB in turn: for weights, embeddings, cached keys and values
   cache   %6s GB/s     x += y within the second-level cache: for activations
-  int8    %6s GMAC/s   products with quantised weights that lie in the cache
-  f32     %6s GMAC/s   products with floating-point weights that lie in the cache
+  int8    %6s GMAC/s   the most that %s kernels could multiply with nothing to load or to convert: for quantised weights
+  f32     %6s GMAC/s   the same of floating-point numbers: for other weights, and for values of attention
+Products also have to load, unpack and scale their numbers, which keeps them well below 100 %% of the int8 and f32 limits.
 More than 100 %%: the data were nearer than the limit assumes, or the machine was slower while it was measured.
-`, l.Threads, Digits(l.Memory/1e9), l.Span>>20, Digits(l.Cache/1e9), Digits(l.Integer/1e9), Digits(l.Float/1e9))
+`, l.Threads, Digits(l.Memory/1e9), l.Span>>20, Digits(l.Cache/1e9), Digits(l.Integer/1e9), l.Tier, Digits(l.Float/1e9))
 }
