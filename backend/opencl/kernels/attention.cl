@@ -1,5 +1,5 @@
-// Attention of few tokens of each of several runs to their keys and values, with the softmax computed tile by tile (arXiv 2205.14135), with the
-// CPU's bits: tiles are shared out among groups, and merged one after the other in order.
+// Attention of few tokens of each of several runs to their keys and values, with the softmax computed tile by tile (arXiv
+// 2205.14135), with the CPU's bits: tiles are shared out among groups, and merged one after the other in order.
 
 // A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
 #define PART (QUADS + 1)
@@ -122,7 +122,9 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   if (id < QUERIES)
     total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
-  const sums_at sums = tiles == 1 ? (sums_at){(__global float4 *)(out + out_at) + row * QUADS, QUADS, 1} : (sums_at){parts, (size_t)tiles * PART, 0};
+  sums_at sums = {parts, (size_t)tiles * PART, 0};
+  if (tiles == 1)
+    sums = (sums_at){(__global float4 *)(out + out_at) + row * QUADS, QUADS, 1};
   add_values(&next, cached, seen, weights, total, buffer, sums, VALUE_NAMES);
   if (tiles == 1)
     return;

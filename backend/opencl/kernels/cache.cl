@@ -68,17 +68,27 @@ static inline uint4 transposed(const uint *words, int i) {
   return (uint4)(p & 0xFFFFu | r << 16, q & 0xFFFFu | s << 16, p >> 16 | r & 0xFFFF0000u, q >> 16 | s & 0xFFFF0000u);
 }
 
-// grouped_product returns the integer products of 32 rounded weights, aligned to 16 bytes, with four elements of their slots' values, which
-// are transposed: those of four slots are `apart` from those of the next.
+// grouped_product returns the integer products of 32 rounded weights, aligned to 16 bytes, with four elements of their slots'
+// values, which are transposed: those of four slots are `apart` from those of the next.
 static inline int4 grouped_product(const __local uint *weights, const __local uint4 *values, int apart) {
+  int4 sum = (int4)(0);
+#if defined(DOT_KHR) || defined(DOT_ARM) || defined(DOT_NV)
   const uint4 lo = *(const __local uint4 *)weights, hi = *(const __local uint4 *)(weights + 4);
   const uint w[8] = {lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w};
-  int4 sum = (int4)(0);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const uint4 v = values[i * apart];
     sum = (int4)(DOT(w[i], v.x, sum.x), DOT(w[i], v.y, sum.y), DOT(w[i], v.z, sum.z), DOT(w[i], v.w, sum.w));
   }
+#else
+#pragma unroll 1
+  for (int i = 0; i < 8; i++) {
+    const int w = as_int(weights[i]);
+    const int4 v = as_int4(values[i * apart]);
+    sum += (w << 24 >> 24) * (v << 24 >> 24) + (w << 16 >> 24) * (v << 16 >> 24);
+    sum += (w << 8 >> 24) * (v << 8 >> 24) + (w >> 24) * (v >> 24);
+  }
+#endif
   return sum;
 }
 #endif

@@ -2,8 +2,8 @@
 // r is query head r % SHARE of token r / SHARE. A group takes ROWS of them through the slots, tile by tile of TILE, in pieces
 // of KEYS, which all its rows share in local memory. A token does not see the slots after its own.
 //
-// The orders are those of tile.cl and attention.cl. A row's softmax over a tile needs all its scores at once: 16 work-items
-// keep them in registers. Work-item i of these has slots i, 16 + i, …, which are those of the CPU's lane i.
+// The orders are those of tile.cl, values.cl and attention.cl. A row's softmax over a tile needs all its scores at once: 16
+// work-items keep them in registers. Work-item i of these has slots i, 16 + i, …, which are those of the CPU's lane i.
 //
 // It needs GROUP = 128 and HEAD_DIM 32, 64 or 128.
 
@@ -19,13 +19,13 @@
 
 #ifdef PACKED
 #define BLOCKS (QUADS / 8)
-#define COLUMN(slot) ((slot) / KEYS * (KEYS + 4) + (slot) % KEYS) // of a slot in what has a number for each slot: four more a piece, for banks
-#define WEIGHTS COLUMN(TILE)                                      // of a row in local memory, fours: the whole tile's
-#define CACHED (KEYS * KEY_WORDS / 4)                             // float4 of a piece's keys, which are more than its values
-#define LOADED (4 * FETCHED_SQUARES)                              // words of values that a work-item loads, which are as many as of keys or more
-#define ROUNDERS (GROUP / (ROWS * PIECES))                        // work-items that round a row's weights of a piece, for some of the blocks each
-#define SQUARES (KEYS / 4 * QUADS)                                // of four slots by four elements
-#define FETCHED_SQUARES ((SQUARES + GROUP - 1) / GROUP)           // that a work-item loads
+#define COLUMN(slot) ((slot) / KEYS * (KEYS + 4) + (slot) % KEYS) // of a slot in a row of numbers for all: four more a piece, for banks
+#define WEIGHTS COLUMN(TILE)                            // of a row in local memory, fours: the whole tile's
+#define CACHED (KEYS * KEY_WORDS / 4)                   // float4 of a piece's keys, which are more than its values
+#define ROUNDERS (GROUP / (ROWS * PIECES))              // work-items that round a row's weights of a piece, for some of the blocks each
+#define SQUARES (KEYS / 4 * QUADS)                      // of four slots by four elements of a piece's values
+#define FETCHED_SQUARES ((SQUARES + GROUP - 1) / GROUP) // that a work-item loads
+#define LOADED (4 * FETCHED_SQUARES)                    // words of values that it loads, which are as many as of keys or more
 #define QUERY_WORDS (QUADS + 4)                         // of a row in local memory, fours
 #define KEY_WORDS (((QUADS + QUADS / 8 + 3) / 4 | 1) * 4) // a key's bytes and its scales: an odd number of fours, for banks
 #else
@@ -34,7 +34,8 @@
 #define WEIGHTS (KEYS + 4) // of a row in local memory, fours: a piece's
 #endif
 
-// fetch begins to load the keys, or values of floats, of a piece, which begins with slot `first` of a tile. Slots after `last` are not read.
+// fetch begins to load the keys of a piece, or its values where they are floats. It begins with slot `first` of a tile. Slots after
+// `last` are not read.
 static inline void fetch(RAW *next, bytes cache, int stride, int first, int last) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
@@ -82,9 +83,9 @@ static inline void keep_values(const RAW *next, __local float4 *cached) {
   }
 }
 
-// round_weights brings the weights of a row's piece, in each place of which there is a float, into the form in which values of each block
-// are multiplied: the integers of BLOCKS blocks, and behind these their steps, which have taken the floats' place when there is another barrier.
-// The caller has a barrier before.
+// round_weights rounds the weights of all rows to eight bits, as values.cl does. Of each row and piece there are KEYS floats, whose
+// place is taken by the integers of BLOCKS blocks, KEYS bytes each, and behind them the blocks' steps. There must be a barrier before,
+// and one before they are used.
 static inline void round_weights(__local float *weights, const __local float *scales) {
   const int id = get_local_id(0), piece = id % PIECES, part = id / PIECES % ROUNDERS;
   __local float4 *row = (__local float4 *)(weights + id / (PIECES * ROUNDERS) * WEIGHTS + COLUMN(piece * KEYS));

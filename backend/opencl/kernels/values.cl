@@ -1,8 +1,9 @@
 // The weighted sums of a tile's values, for QUERIES query heads of one token, with the CPU's bits.
 //
 // Values of floats are added by an FMA for each slot that the token sees, in order. Those in blocks of 32 are added in integers, as
-// asm/internal/attention defines it: a block's weights times the scales of the slots' blocks are rounded to eight bits, with a step for each
-// GROUPED neighbouring slots, whose products are summed as integers, which is exact in any order; an FMA adds each such sum times its step.
+// asm/internal/attention defines it: a block's weights times the scales of the slots' blocks are rounded to eight bits, with a step
+// for each GROUPED neighbouring slots, whose products are summed as integers, which is exact in any order; an FMA adds each such sum
+// times its step.
 
 // sums_at is where results go: quad i of query g to to[g * apart + i], divided by the query's sum of weights where they are final.
 typedef struct {
@@ -55,12 +56,12 @@ static inline void fetch_values(fetched_values *next, const place tile, int bloc
     next->scales[j] = raw_at(tile.values, (size_t)min(id, last) * tile.stride, min(block + j, BLOCKS - 1) * 8).y;
 }
 
-// add_values sums the values, of which the token sees `seen` slots and the first blocks have been fetched. Weights are those of TILE slots
-// for each query, 0 for slots that the token does not see: 0 times whatever scale is rounded to 0.
-static inline void add_values(fetched_values *next, const place tile, int seen, const __local float *weights, const __local float *total,
-                              __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
+// add_values sums the values, of which the token sees `seen` slots and the first blocks have been fetched. Weights are those of TILE
+// slots for each query, 0 for slots that the token does not see: 0 times whatever scale is rounded to 0.
+static inline void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
+                              const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
   const int id = get_local_id(0), groups = (seen + GROUPED - 1) / GROUPED;
-  __local uint4 *squares = (__local uint4 *)buffer;                 // [TILE / 4, COLUMNS]: an element's bytes of four slots in each
+  __local uint4 *squares = (__local uint4 *)buffer; // [TILE / 4, COLUMNS]: four elements' bytes of four slots each
   __local float *scales = (__local float *)(buffer + TILE / 4 * COLUMNS); // [AT_ONCE, TILE]
   for (int block = 0; block < BLOCKS; block += AT_ONCE) {
 #pragma unroll
@@ -73,7 +74,8 @@ static inline void add_values(fetched_values *next, const place tile, int seen, 
     if (block + AT_ONCE < BLOCKS)
       fetch_values(next, tile, block + AT_ONCE, seen - 1);
     for (int begin = 0; begin < ROUNDED; begin += GROUP) {
-      const int i = begin + id, inside = i < ROUNDED, row = inside ? i / (TILE / ROUNDED_AT_ONCE) : 0, eight = i % (TILE / ROUNDED_AT_ONCE);
+      const int i = begin + id, inside = i < ROUNDED;
+      const int row = inside ? i / (TILE / ROUNDED_AT_ONCE) : 0, eight = i % (TILE / ROUNDED_AT_ONCE);
       const float8 x = EIGHT_AT((const __local float4 *)(weights + row / AT_ONCE * TILE), eight) *
                        EIGHT_AT((const __local float4 *)(scales + row % AT_ONCE * TILE), eight);
       float step;
@@ -156,8 +158,8 @@ static inline float4 add_weighted(float4 sum, const __local float *weights, cons
 }
 
 // add_values sums the values, of which the token sees `seen` slots and the first have been fetched.
-static inline void add_values(fetched_values *next, const place tile, int seen, const __local float *weights, const __local float *total,
-                              __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
+static inline void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
+                              const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
   const int id = get_local_id(0);
   float4 sums[OWN];
   for (int i = 0; i < OWN; i++)

@@ -230,10 +230,12 @@ func (l *look) shows(n int) (list []shown) {
 }
 
 // weights observes softmax(q·kᵀ/√dim). No operation returns it: Attend is called with values that are 1 in one place and 0 in all
-// others, so that each element of its output is the weight of one slot. As many slots as a head has elements are seen in one call. Values of
-// a quantised cache are multiplied by weights that are rounded to 1/127 of the largest of their neighbours (asm/internal/attention has the
-// definition), for each block of the head by themselves. What is shown there is how the softmax came out before that: in each block one slot
-// of a group has a value, so that it is the largest and is not rounded. What the rounding does to the output is seen in the steps after.
+// others, so that each element of its output is the weight of one slot. As many slots as a head has elements are seen in one call.
+//
+// Values of a quantised cache are multiplied by weights that are rounded to 1/127 of the largest of their neighbours, for each block of
+// the head by themselves (asm/internal/attention has the definition). What is shown there is how the softmax came out before that: in
+// each block one slot of a group has a value, so that it is the largest and is not rounded. What the rounding does to the output is
+// seen in the steps after.
 func (l *look) weights() ([]vector, error) {
 	unit, err := l.unit()
 	if err != nil {
