@@ -1,6 +1,6 @@
-// Command model prints a table of how many cycles the loops of the arm64 kernels take by LLVM's models of processors: what a
-// product of one block of weights costs when all memory is in the first-level cache. Run it in the module, with LLVM's tools, 22
-// or later, in PATH:
+// Command model prints tables of how many cycles the loops of the arm64 kernels take by LLVM's models of processors, when all memory
+// is in the first-level cache: what a product of one block of weights costs, and what attention does to one number. Run it in the
+// module, with LLVM's tools, 19 or later, in PATH:
 //
 //	go run ./asm/internal/panels/arm64/model
 package main
@@ -33,46 +33,60 @@ const (
 
 // kernel is a loop to model.
 type kernel struct {
-	name   string
-	blocks int // products of 32 weights of one output in a round of the outermost loop
-	inner  int // rounds of the loop within
-	tier   int
+	name  string
+	work  int // how many times a round of the loop does what the table is of
+	inner int // rounds of the loop within
+	tier  int
+	first bool // the loop is the first, of whole strips, and what is left goes through others; otherwise it is the outermost, the last
 }
 
-var kernels = []kernel{
-	{"q4_0NEONx1", 8, 1, neon},
-	{"q4_0NEONx2", 8 * 2, 1, neon},
-	{"q4_1NEONx1", 8, 1, neon},
-	{"q4_1NEONx2", 8 * 2, 1, neon},
-	{"q8_0NEONx1", 8, 1, neon},
-	{"q8_0NEONx2", 8 * 2, 1, neon},
-	{"q4_KNEONx1", 8 * 8, 4, neon},
-	{"q5_KNEONx1", 8 * 8, 4, neon},
-	{"q6_KNEONx1", 8 * 8, 2, neon},
-	{"q4_0SDOTx1", 8, 1, sdot},
-	{"q4_0SDOTx4", 8 * 4, 1, sdot},
-	{"q4_0SDOTx8", 4 * 8, 1, sdot},
-	{"q4_1SDOTx1", 8, 1, sdot},
-	{"q4_1SDOTx4", 8 * 4, 1, sdot},
-	{"q4_1SDOTx8", 4 * 8, 1, sdot},
-	{"q8_0SDOTx1", 8, 1, sdot},
-	{"q8_0SDOTx4", 8 * 4, 1, sdot},
-	{"q8_0SDOTx8", 4 * 8, 1, sdot},
-	{"q4_KSDOTx1", 8 * 8, 4, sdot},
-	{"q4_KSDOTx2", 8 * 2 * 8, 4, sdot},
-	{"q4_KSDOTx8", 4 * 8 * 8, 2, sdot},
-	{"q5_KSDOTx1", 8 * 8, 4, sdot},
-	{"q5_KSDOTx2", 8 * 2 * 8, 4, sdot},
-	{"q5_KSDOTx8", 4 * 8 * 8, 2, sdot},
-	{"q6_KSDOTx1", 8 * 8, 2, sdot},
-	{"q6_KSDOTx2", 8 * 2 * 8, 2, sdot},
-	{"q6_KSDOTx8", 4 * 8 * 8, 2, sdot},
-	{"q4_0I8MMx8", 8 * 8, 1, i8mm},
-	{"q4_1I8MMx8", 8 * 8, 1, i8mm},
-	{"q8_0I8MMx8", 8 * 8, 1, i8mm},
-	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm},
-	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm},
-	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm},
+// products are of 32 weights of one output.
+var products = []kernel{
+	{"q4_0NEONx1", 8, 1, neon, false},
+	{"q4_0NEONx2", 8 * 2, 1, neon, false},
+	{"q4_1NEONx1", 8, 1, neon, false},
+	{"q4_1NEONx2", 8 * 2, 1, neon, false},
+	{"q8_0NEONx1", 8, 1, neon, false},
+	{"q8_0NEONx2", 8 * 2, 1, neon, false},
+	{"q4_KNEONx1", 8 * 8, 4, neon, false},
+	{"q5_KNEONx1", 8 * 8, 4, neon, false},
+	{"q6_KNEONx1", 8 * 8, 2, neon, false},
+	{"q4_0SDOTx1", 8, 1, sdot, false},
+	{"q4_0SDOTx4", 8 * 4, 1, sdot, false},
+	{"q4_0SDOTx8", 4 * 8, 1, sdot, false},
+	{"q4_1SDOTx1", 8, 1, sdot, false},
+	{"q4_1SDOTx4", 8 * 4, 1, sdot, false},
+	{"q4_1SDOTx8", 4 * 8, 1, sdot, false},
+	{"q8_0SDOTx1", 8, 1, sdot, false},
+	{"q8_0SDOTx4", 8 * 4, 1, sdot, false},
+	{"q8_0SDOTx8", 4 * 8, 1, sdot, false},
+	{"q4_KSDOTx1", 8 * 8, 4, sdot, false},
+	{"q4_KSDOTx2", 8 * 2 * 8, 4, sdot, false},
+	{"q4_KSDOTx8", 4 * 8 * 8, 2, sdot, false},
+	{"q5_KSDOTx1", 8 * 8, 4, sdot, false},
+	{"q5_KSDOTx2", 8 * 2 * 8, 4, sdot, false},
+	{"q5_KSDOTx8", 4 * 8 * 8, 2, sdot, false},
+	{"q6_KSDOTx1", 8 * 8, 2, sdot, false},
+	{"q6_KSDOTx2", 8 * 2 * 8, 2, sdot, false},
+	{"q6_KSDOTx8", 4 * 8 * 8, 2, sdot, false},
+	{"q4_0I8MMx8", 8 * 8, 1, i8mm, false},
+	{"q4_1I8MMx8", 8 * 8, 1, i8mm, false},
+	{"q8_0I8MMx8", 8 * 8, 1, i8mm, false},
+	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm, false},
+	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm, false},
+	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm, false},
+}
+
+// attention are those of its loops that do most. Products of quantised keys and values are among products.
+var attention = []kernel{
+	{"panels/arm64.f32NEONx4", 4 * 4 * 16, 1, neon, true},
+	{"panels/arm64.f16NEONx4", 4 * 4 * 16, 1, neon, true},
+	{"panels/arm64.bf16NEONx4", 4 * 4 * 16, 1, neon, true},
+	{"attention.valuesF32NEONx4", 4 * 4 * 16, 1, neon, true},
+	{"attention.valuesF16NEONx4", 4 * 4 * 16, 1, neon, true},
+	{"attention.valuesBF16NEONx4", 4 * 4 * 16, 1, neon, true},
+	{"vectors.exponentialsNEON", 16, 1, neon, true},
+	{"attention.weighNEON", 4 * 32, 4, neon, false},
 }
 
 // asm is the package whose test program has all kernels in it.
@@ -80,8 +94,8 @@ const asm = "github.com/antigravity-go/antigravity/asm"
 
 func main() {
 	log.SetFlags(0)
-	if v := version(); v < 22 {
-		log.Fatalf("llvm-mca in PATH is of LLVM %d, whose models of these processors are not good: 22 is", v)
+	if v := version(); v < 19 {
+		log.Fatalf("llvm-mca in PATH is of LLVM %d, whose models of these processors are not good: those of 19 are", v)
 	}
 	dir, err := os.MkdirTemp("", "model")
 	if err != nil {
@@ -90,20 +104,27 @@ func main() {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "asm.test")
 	run("", []string{"GOARCH=arm64", "CGO_ENABLED=0"}, "go", "test", "-c", "-o", binary, asm)
+	table(binary, "panels/arm64.", products)
+	fmt.Println()
+	table(binary, "", attention)
+}
+
+// table prints what kernels of a program take. Their names follow the prefix.
+func table(binary, prefix string, kernels []kernel) {
 	fmt.Print("| kernel |")
 	for _, p := range processors {
 		fmt.Printf(" %s |", p.name)
 	}
 	fmt.Printf("\n|---|%s\n", strings.Repeat("--:|", len(processors)))
 	for _, k := range kernels {
-		loop := k.loop(binary)
-		fmt.Printf("| %s |", k.name)
+		loop := k.loop(binary, prefix)
+		fmt.Printf("| %s |", k.name[strings.LastIndexByte(k.name, '.')+1:])
 		for _, p := range processors {
 			if k.tier > p.tier {
 				fmt.Print(" – |")
 				continue
 			}
-			fmt.Printf(" %.2f |", cycles(p.name, loop)/float64(k.blocks))
+			fmt.Printf(" %.2f |", cycles(p.name, loop)/float64(k.work))
 		}
 		fmt.Println()
 	}
@@ -138,11 +159,11 @@ var (
 	address     = regexp.MustCompile(`0x[0-9a-f]+ <.*>`)
 )
 
-// loop returns a round of the kernel's outermost loop, as text.
-func (k *kernel) loop(binary string) string {
-	const symbol = asm + "/internal/panels/arm64.%s.abi0"
+// loop returns a round of the kernel's loop, as text.
+func (k *kernel) loop(binary, prefix string) string {
+	symbol := asm + "/internal/" + prefix + k.name + ".abi0"
 	listing := run("", nil, "llvm-objdump", "-d", "--mattr=+dotprod,+i8mm", "--no-show-raw-insn",
-		"--disassemble-symbols="+fmt.Sprintf(symbol, k.name), binary)
+		"--disassemble-symbols="+symbol, binary)
 	var code []string
 	index := map[string]int{} // of each address
 	from, to := -1, -1
@@ -156,7 +177,7 @@ func (k *kernel) loop(binary string) string {
 		index[m[1]] = len(code)
 		text := strings.ReplaceAll(m[2], "\t", " ")
 		if b := branch.FindStringSubmatch(text); b != nil {
-			if target, ok := index[b[1]]; ok {
+			if target, ok := index[b[1]]; ok && !(k.first && from >= 0) {
 				if from >= 0 {
 					within = loop{from, to}
 				}
