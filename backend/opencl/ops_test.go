@@ -432,6 +432,7 @@ func TestRoundedForTheNextProduct(t *testing.T) {
 				must(b, b.gpu.MatMulAdd(ginner, gdown, b.on(out), gout))
 				must(b, b.host.MatMulAdd(inner, down, b.floats(m, 48), out))
 				b.equal(fmt.Sprintf("MatMulAdd after NormSwiGLU and %q with %v, m %d", between, d, m), gout, out)
+				b.equal(fmt.Sprintf("NormSwiGLU that rounds with %v, m %d", d, m), ginner, inner)
 			}
 		}
 	}
