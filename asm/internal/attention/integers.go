@@ -13,28 +13,39 @@ type integerKernels struct {
 	weigh                func(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)
 	scoreQ8_0, scoreQ4_0 integerProduct
 	addQ8_0, addQ4_0     integerProduct // of values
+	negative             bool           // addQ8_0 takes weights below 0, too
+	leastRows, mostRows  int            // for which the products are kernels here; mostRows of 0 is for any number
+}
+
+// take tells whether the products of a number of rows are kernels here.
+func (k *integerKernels) take(rows int) bool {
+	return rows >= k.leastRows && (k.mostRows == 0 || rows <= k.mostRows)
 }
 
 // integerProduct multiplies rows of integers with pairs of panels.
 type integerProduct func(w *byte, panelBytes, pairs, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
 
-// scoring returns the kernel of the scores with keys of a format, nil where there is none.
-func (k *integerKernels) scoring(f quant.Format) integerProduct {
-	switch f {
-	case quant.Q8_0:
+// scoring returns the kernel of the scores of some rows with keys of a format, nil where there is none.
+func (k *integerKernels) scoring(f quant.Format, rows int) integerProduct {
+	switch {
+	case !k.take(rows):
+		return nil
+	case f == quant.Q8_0:
 		return k.scoreQ8_0
-	case quant.Q4_0:
+	case f == quant.Q4_0:
 		return k.scoreQ4_0
 	}
 	return nil
 }
 
-// adding returns the kernel of the sums of values of a format with scales, nil where there is none.
-func (k *integerKernels) adding(f quant.Format, scales []byte) integerProduct {
+// adding returns the kernel of some rows' sums of values of a format with scales, nil where there is none.
+func (k *integerKernels) adding(f quant.Format, rows int, scales []byte) integerProduct {
 	switch {
+	case !k.take(rows):
+		return nil
 	case f == quant.Q4_0:
 		return k.addQ4_0
-	case anyNegative(scales):
+	case !k.negative && anyNegative(scales):
 		return nil // so would be some weights; no scale is negative that quant.Format.Quantize wrote
 	}
 	return k.addQ8_0
@@ -65,7 +76,7 @@ func (multiply integerProduct) multiply(w []byte, panelBytes, pairs int, a *quan
 // score computes the scores of the first slots.
 func (p *panelPages) score(t *Tile, slots int) {
 	bytes := panels.Rows * t.Format.Bytes(t.HeadDim)
-	if score := p.unit.scoring(t.Format); score != nil {
+	if score := p.unit.scoring(t.Format, t.Queries.Rows); score != nil {
 		pairs := (slots + 2*panels.Rows - 1) / (2 * panels.Rows)
 		score.multiply(t.Keys, bytes, pairs, t.Queries, t.Scores, TileKeys)
 		return
@@ -87,7 +98,7 @@ func (p *panelPages) addIntegers(t *Tile, slots int) {
 		p.weigh(t, scales, slots)
 		size, out := v.group*TileKeys/32, t.Out[b*32:]
 		quants := v.quants[2*b*size:][:2*size]
-		if add := p.unit.adding(t.Format, scales[:2*slots]); add != nil {
+		if add := p.unit.adding(t.Format, t.Queries.Rows, scales[:2*slots]); add != nil {
 			add.multiply(quants, size, 1, t.Weights, out, t.HeadDim)
 			continue
 		}
