@@ -18,7 +18,7 @@ type Kernels struct {
 	quantize   func(f quant.Format, dst []byte, src []float32)
 	dequantize func(f quant.Format, dst []float32, src []byte)
 	pages      Pages
-	merge      func(dst, src *Partial)
+	merge      func(dst, src []Partial)
 	panels     []*Panels
 	integers   limits.Chain
 	floats     limits.Chain
@@ -76,8 +76,8 @@ func (k *Kernels) Dequantize(f quant.Format, dst []float32, src []byte) { k.dequ
 // Pages returns how the tier keeps keys and values in pages, and attends to them.
 func (k *Kernels) Pages() Pages { return k.pages }
 
-// Merge joins the result of the next tile to that of the tiles before.
-func (k *Kernels) Merge(dst, src *Partial) { k.merge(dst, src) }
+// Merge joins the results of the next tile to those of the tiles before, for each of some rows.
+func (k *Kernels) Merge(dst, src []Partial) { k.merge(dst, src) }
 
 // PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
 func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
@@ -107,6 +107,7 @@ type (
 	//
 	//	Format       quant.Format      // of keys and values
 	//	Keys, Values []byte            // the halves of a page; Values nil: weights only
+	//	Next         []byte            // a hint: the keys of the page after this one
 	//	HeadDim      int               // elements of a key
 	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
 	//	Visible      []int             // row r sees the first Visible[r] slots
@@ -144,7 +145,7 @@ type (
 	//	Out    []float32
 	//	Stride int               // elements of Out from one row of the activation to the next
 	//
-	//	Unscaled bool // the panels, of Q8_0 or Q4_0 and rows of at most 128 elements, are quants without scales, which are 1
+	//	Unscaled bool // the panels, at most 4 of Q8_0 or Q4_0 and rows of at most 128 elements, are quants without scales, which are 1
 	//
 	// PanelBytes(layout) and Planes(layout, i) are for kernels.
 	PanelProduct = panels.Product

@@ -16,5 +16,5 @@ func (k *Kernels) replacePanels(replacements []*Panels, unit *attention.Unit) {
 			list = append(list, p)
 		}
 	}
-	k.panels, k.pages = list, unit.Pages(list)
+	k.panels, k.pages, k.merge = list, unit.Pages(list), unit.Merge
 }

@@ -56,5 +56,5 @@ func improveAVX512VNNI(k *Kernels) {
 
 // useVectors replaces the kernels over vectors.
 func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit) {
-	k.vectors, k.quantize, k.dequantize, k.merge = v.Kernels(), c.Quantize, c.Dequantize, attention.MergeBy(v)
+	k.vectors, k.quantize, k.dequantize = v.Kernels(), c.Quantize, c.Dequantize
 }

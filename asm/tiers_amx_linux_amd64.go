@@ -29,6 +29,6 @@ func amxTiers() []tier {
 
 // improveAMX replaces the products that tiles do better.
 func improveAMX(k *Kernels) {
-	k.replacePanels(amd64.AMX(), &attention.AVX512VNNI)
+	k.replacePanels(amd64.AMX(), &attention.AMX)
 	k.integers = limits.IntegersAMX
 }

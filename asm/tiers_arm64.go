@@ -22,7 +22,6 @@ var processorTiers = []tier{
 // improveNEON replaces the kernels that Advanced SIMD does better.
 func improveNEON(k *Kernels) {
 	k.vectors, k.quantize, k.dequantize = vectors.NEON.Kernels(), convert.NEON.Quantize, convert.NEON.Dequantize
-	k.merge = attention.MergeBy(&vectors.NEON)
 	k.replacePanels(arm64.NEON(), &attention.NEON)
 	k.integers, k.floats = limits.IntegersNEON, limits.FloatsNEON
 }

@@ -216,8 +216,8 @@ func (b *batch) lastLogits(ws *workspace, jobs []*job) (shared *block, waited bo
 	if err := b.lastStates(ws, jobs, rows); err != nil {
 		return nil, false, err
 	}
-	if err := m.device.RMSNorm(&ws.last, m.norm, m.config.RMSNormEps); err != nil {
-		return nil, false, fmt.Errorf("final norm: %w", err)
+	if err := ws.lastRows(rows); err != nil {
+		return nil, false, err
 	}
 	logits := only.out.into
 	if wanting > 1 {
@@ -226,17 +226,18 @@ func (b *batch) lastLogits(ws *workspace, jobs []*job) (shared *block, waited bo
 			return nil, false, err
 		}
 	}
-	if err := m.device.MatMulTransposed(&ws.last, m.head, logits); err != nil {
-		return nil, false, fmt.Errorf("output head: %w", err)
+	ws.weights, ws.outs = append(ws.weights[:0], m.head), append(ws.outs[:0], logits)
+	if err := m.device.fused.NormMatMul(&ws.states, m.norm, m.config.RMSNormEps, &ws.last, ws.weights, ws.outs); err != nil {
+		return nil, false, fmt.Errorf("final norm and output head: %w", err)
 	}
 	waited, err = b.choose(jobs, logits)
 	return shared, waited, err
 }
 
-// lastStates copies the states of the tokens whose logits are wanted to ws.last [rows, hidden]. Those that lie one after the other
-// are copied at once: where all jobs are of one token, that is all of them.
+// lastStates makes ws.states [rows, hidden] the states of the tokens whose logits are wanted. Where they lie one after the other, as
+// they do where all jobs are of one token, these are a view; else they are copied.
 func (b *batch) lastStates(ws *workspace, jobs []*job, rows int) error {
-	if err := ws.lastRows(rows); err != nil {
+	if err := ws.cut(&ws.product, &ws.states, rows); err != nil {
 		return err
 	}
 	width := b.model.config.HiddenSize
@@ -251,7 +252,11 @@ func (b *batch) lastStates(ws *workspace, jobs []*job, rows int) error {
 			n += jobs[from].rows
 			from++
 		}
-		if err := b.model.device.CopySlice(&ws.x, &ws.last, (j.first+j.rows-j.out.last)*width, j.at*width, n*width); err != nil {
+		first := j.first + j.rows - j.out.last
+		if n == rows {
+			return ws.x.SliceInto(&ws.states, first, first+n)
+		}
+		if err := b.model.device.CopySlice(&ws.x, &ws.states, first*width, j.at*width, n*width); err != nil {
 			return err
 		}
 	}

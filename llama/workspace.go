@@ -33,6 +33,7 @@ type workspace struct {
 	rope                               tensor.Tensor  // [rows, headDim]: cosines, then sines
 	ropeHost                           *tensor.Tensor // [most, headDim] on the host, where rope is computed before it is copied
 	last                               tensor.Tensor  // [n, hidden]: rows whose logits are computed, in normed's memory
+	states                             tensor.Tensor  // [n, hidden]: what these rows are before the final norm, of x or in product's memory
 	logits                             tensor.Tensor  // [n, vocab]: their logits, in the memory of groups or of a block
 	groups                             *tensor.Tensor // [headRows, vocab]; nil until all rows of a job are asked for
 	caches                             *kvcache.Batch // the caches of one layer
@@ -136,10 +137,13 @@ func (ws *workspace) resize(rows int) error {
 }
 
 // lastRows makes last a view of n rows, at most ws.most.
-func (ws *workspace) lastRows(n int) error {
-	for i, view := range ws.views {
-		if view == &ws.normed {
-			return ws.full[i].SliceInto(&ws.last, 0, n)
+func (ws *workspace) lastRows(n int) error { return ws.cut(&ws.normed, &ws.last, n) }
+
+// cut makes view a view of n rows, at most ws.most, in the memory of another.
+func (ws *workspace) cut(of, view *tensor.Tensor, n int) error {
+	for i := range ws.views {
+		if ws.views[i] == of {
+			return ws.full[i].SliceInto(view, 0, n)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -11,7 +12,8 @@ import (
 // The kernels of attention to pages of Q8_0 and Q4_0, whose keys and values lie in panels. They are products like those of weights, but
 // so short, of 2 to 4 blocks, that a call for each panel and each few rows costs as much as its products. So one call does all rows
 // and panels. Panels come from the first-level cache, where all rows of a block meet them: so few rows share what is unpacked, but
-// sums stay in registers to their end.
+// sums stay in registers to their end. With AVX2 and 64 rows the scores of Q8_0 take as long as by tiles of eight rows, with 4 rows three
+// quarters as long.
 
 // integerUnits are the units of these kernels.
 var integerUnits = []panelUnit{unitAVX2, unitAVXVNNI, unitAVX512, unitAVX512VNNI}
@@ -24,17 +26,18 @@ func integers(c *build.Context) {
 			if f.minimum {
 				continue
 			}
-			if f.name == "q4_0" || u.vnni {
+			if f.name == "q4_0" || u.vnni || !u.wide { // AVX-512 alone has no VPSIGNB: what it does is done by panels
 				generateIntegers(c, u, f, false)
 			}
 			generateIntegers(c, u, f, true)
 		}
 	}
+	integersAMX(c)
 }
 
 // integerTile generates a kernel that multiplies some rows of integers with pairs of panels.
 type integerTile struct {
-	tile
+	g      *tile // not embedded: the compiler would write out all of avo's methods once more
 	format format32
 	values bool // the panels have no scales, and those of Q8_0 meet integers that are not negative
 	dots   [][]reg.VecPhysical
@@ -48,24 +51,9 @@ var integerPairs = reg.R13 // not in use while a pair is multiplied
 
 // generateIntegers generates the kernel of a format for keys, or for values.
 func generateIntegers(c *build.Context, u panelUnit, f format32, values bool) {
-	g := &integerTile{tile: tile{Context: c, panelUnit: u}, format: f, values: values}
-	name, doc := "score", "out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]"
-	if values {
-		name, doc = "add", "out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]"
-	}
-	upper := map[string]string{"q4_0": "Q4_0", "q8_0": "Q8_0"}[f.name]
-	g.Function(name + upper + u.name)
-	g.SignatureExpr("func(w *byte, panelBytes, pairs, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)")
-	g.Pragma("noescape")
-	notes := []string{name + upper + u.name + " multiplies rows of integers with pairs of panels, which are panelBytes apart:", "", "\t" + doc}
-	if values {
-		notes = append(notes, "", "The panels have quants alone.")
-		if f.name == "q8_0" {
-			notes = append(notes, "No q is negative.")
-		}
-	}
-	g.Doc(notes...)
-
+	g := &tile{Context: c, panelUnit: u}
+	k := &integerTile{g: g, format: f, values: values}
+	g.beginIntegers(f.name, values, "")
 	g.Load(g.Param("blocks"), reg.RAX)
 	g.MOVQ(reg.RAX, cursorD.stride)
 	g.SHLQ(operand.U8(2), cursorD.stride)
@@ -79,18 +67,18 @@ func generateIntegers(c *build.Context, u panelUnit, f format32, values bool) {
 	if u.wide {
 		next = 16
 	}
-	for _, r := range []*reg.VecPhysical{&g.mask, &g.raise, &g.ones} {
+	for _, r := range []*reg.VecPhysical{&k.mask, &k.raise, &k.ones} {
 		next--
 		*r = g.vec(next)
 	}
 	if f.name == "q4_0" {
-		g.constant(g.mask, 0x0f0f0f0f)
+		g.constant(k.mask, 0x0f0f0f0f)
 	}
 	if f.name == "q8_0" && !values {
-		g.constant(g.raise, 0x80808080)
+		g.constant(k.raise, 0x80808080)
 	}
 	if !u.vnni {
-		g.constant(g.ones, 0x00010001)
+		g.constant(k.ones, 0x00010001)
 	}
 	many := 1
 	if u.wide {
@@ -100,7 +88,7 @@ func generateIntegers(c *build.Context, u panelUnit, f format32, values bool) {
 		g.Label("many")
 		g.CMPQ(g.argument("rows"), operand.U8(many))
 		g.JLT(operand.LabelRef("single"))
-		g.pairs(many)
+		k.pairs(many)
 		g.SUBQ(operand.U8(many), g.argument("rows"))
 		g.JMP(operand.LabelRef("many"))
 		g.Label("single")
@@ -108,12 +96,41 @@ func generateIntegers(c *build.Context, u panelUnit, f format32, values bool) {
 		g.JEQ(operand.LabelRef("done"))
 	}
 	g.Label("one")
-	g.pairs(1)
+	k.pairs(1)
 	g.DECQ(g.argument("rows"))
 	g.JNE(operand.LabelRef("one"))
 	g.Label("done")
 	g.VZEROUPPER()
 	g.RET()
+}
+
+// beginIntegers starts the function of a format for keys, or for values, with a note.
+func (g *tile) beginIntegers(format string, values bool, note string) {
+	name, doc := "score", "out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]"
+	if values {
+		name, doc = "add", "out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]"
+	}
+	name += strings.ToUpper(format) + g.name
+	g.Function(name)
+	g.SignatureExpr("func(w *byte, panelBytes, pairs, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)")
+	g.Pragma("noescape")
+	lines := []string{name + " multiplies rows of integers with pairs of panels, which are panelBytes apart:", "", "\t" + doc}
+	if values {
+		lines = append(lines, "", "The panels have quants alone.")
+		if format == "q8_0" {
+			lines = append(lines, "No q is negative.")
+		}
+	}
+	if note != "" {
+		lines = append(lines, "", note)
+	}
+	g.Doc(lines...)
+}
+
+// advanceIntegers adds a stride, some times, to an argument.
+func (g *tile) advanceIntegers(argument string, stride reg.GPPhysical, times int) {
+	g.IMUL3Q(operand.U8(times), stride, integerBlocks)
+	g.ADDQ(integerBlocks, g.argument(argument))
 }
 
 // The general registers beside the cursors of the rows: the quants and the scales of a block of the pair's first panel, how many blocks
@@ -124,10 +141,11 @@ var (
 )
 
 // vectors returns how many registers the sums of a row with a pair take.
-func (g *integerTile) vectors() int { return 2 * g.halves() }
+func (k *integerTile) vectors() int { return 2 * k.g.halves() }
 
 // at returns an address in part v of a pair, given that in the first, where an element of a panel's lanes has so many bytes.
-func (g *integerTile) at(base reg.Register, v, disp, bytes int) operand.Mem {
+func (k *integerTile) at(base reg.Register, v, disp, bytes int) operand.Mem {
+	g := k.g
 	m := operand.Mem{Base: base, Disp: disp + v%g.halves()*g.rows()*bytes}
 	if v/g.halves() > 0 {
 		m.Index, m.Scale = integerPanel, 1
@@ -144,7 +162,8 @@ func rowOf(c *cursor, t, disp int) operand.Mem {
 }
 
 // pairs generates the loop over the pairs for some rows, and goes to the next rows.
-func (g *integerTile) pairs(rows int) {
+func (k *integerTile) pairs(rows int) {
+	g := k.g
 	g.tokens = rows
 	last := 15
 	if g.wide {
@@ -156,9 +175,9 @@ func (g *integerTile) pairs(rows int) {
 		return r
 	}
 	sums := make([][]reg.VecPhysical, rows)
-	g.dots = make([][]reg.VecPhysical, rows)
+	k.dots = make([][]reg.VecPhysical, rows)
 	for t := range rows {
-		for range g.vectors() {
+		for range k.vectors() {
 			sums[t] = append(sums[t], take())
 		}
 	}
@@ -166,13 +185,13 @@ func (g *integerTile) pairs(rows int) {
 		last = 8
 	}
 	for t := range rows {
-		for range g.vectors() {
-			g.dots[t] = append(g.dots[t], take())
+		for range k.vectors() {
+			k.dots[t] = append(k.dots[t], take())
 		}
 	}
-	g.temps = nil
+	k.temps = nil
 	for i := range 5 {
-		g.temps = append(g.temps, g.vec(i))
+		k.temps = append(k.temps, g.vec(i))
 	}
 	g.Load(g.Param("pairs"), integerPairs)
 	g.Load(g.Param("w"), integerW)
@@ -182,9 +201,9 @@ func (g *integerTile) pairs(rows int) {
 	g.Load(g.Param("d"), cursorD.at)
 	g.Load(g.Param("sums"), cursorSums.at)
 	g.Load(g.Param("blocks"), integerBlocks)
-	if !g.values {
+	if !k.values {
 		shift := 8
-		if g.format.quants == 512 {
+		if k.format.quants == 512 {
 			shift = 9
 		}
 		g.MOVQ(integerBlocks, integerScales)
@@ -197,10 +216,10 @@ func (g *integerTile) pairs(rows int) {
 		}
 	}
 	g.Label(block)
-	g.dot()
-	g.scaled(sums)
-	g.ADDQ(operand.U32(g.format.quants), integerW)
-	if !g.values {
+	k.dot()
+	k.scaled(sums)
+	g.ADDQ(operand.U32(k.format.quants), integerW)
+	if !k.values {
 		g.ADDQ(operand.U8(32), integerScales)
 	}
 	g.ADDQ(operand.U8(32), cursorQ.at)
@@ -225,7 +244,7 @@ func (g *integerTile) pairs(rows int) {
 	// From behind the quants of the first panel to the next pair.
 	g.LEAQ(operand.Mem{Base: integerW, Index: integerPanel, Scale: 2}, integerW)
 	g.Load(g.Param("blocks"), integerBlocks)
-	g.IMUL3Q(operand.U32(g.format.quants), integerBlocks, integerBlocks)
+	g.IMUL3Q(operand.U32(k.format.quants), integerBlocks, integerBlocks)
 	g.SUBQ(integerBlocks, integerW)
 	g.DECQ(integerPairs)
 	g.JNE(operand.LabelRef(pair))
@@ -233,50 +252,50 @@ func (g *integerTile) pairs(rows int) {
 	g.Load(g.Param("pairs"), integerPairs)
 	g.SHLQ(operand.U8(7), integerPairs)
 	g.SUBQ(integerPairs, g.argument("out"))
-	for _, a := range []struct {
-		argument string
-		stride   reg.GPPhysical
-		shift    int
-	}{{"q", cursorQ.stride, 0}, {"d", cursorD.stride, 0}, {"sums", cursorD.stride, 0}, {"out", stride, 2}} {
-		g.IMUL3Q(operand.U8(rows<<a.shift), a.stride, integerBlocks)
-		g.ADDQ(integerBlocks, g.argument(a.argument))
-	}
+	g.advanceIntegers("q", cursorQ.stride, rows)
+	g.advanceIntegers("d", cursorD.stride, rows)
+	g.advanceIntegers("sums", cursorD.stride, rows)
+	g.advanceIntegers("out", stride, 4*rows)
 }
 
 // dot leaves in dots the sums of products of a block.
-func (g *integerTile) dot() {
+func (k *integerTile) dot() {
+	g := k.g
 	if g.vnni {
-		for t := range g.dots {
-			for _, dot := range g.dots[t] {
+		for t := range k.dots {
+			for _, dot := range k.dots[t] {
 				g.zero(dot)
 			}
 		}
 	}
 	switch {
-	case g.format.name == "q4_0":
-		g.dotNibbles()
-		g.subtract(3)
-	case g.values:
-		g.dotBytes()
+	case k.format.name == "q4_0":
+		k.dotNibbles()
+		k.subtract(3)
+	case k.values:
+		k.dotBytes()
+	case g.vnni:
+		k.dotRaised()
+		k.subtract(7)
 	default:
-		g.dotRaised()
-		g.subtract(7)
+		k.dotSigned()
 	}
 }
 
 // dotNibbles multiplies unsigned quants of four bits, see tile.dotNibbles.
-func (g *integerTile) dotNibbles() {
-	low, high, scratch := g.temps[0], g.temps[1], g.temps[2]
-	acts := [2]reg.VecPhysical{g.temps[3], g.temps[4]}
+func (k *integerTile) dotNibbles() {
+	g := k.g
+	low, high, scratch := k.temps[0], k.temps[1], k.temps[2]
+	acts := [2]reg.VecPhysical{k.temps[3], k.temps[4]}
 	for j := range 4 {
-		for v := range g.vectors() {
-			g.load(g.at(integerW, v, 64*j, 4), low)
+		for v := range k.vectors() {
+			g.load(k.at(integerW, v, 64*j, 4), low)
 			g.VPSRLW(operand.U8(4), low, high)
-			g.and(g.mask, low, low)
-			g.and(g.mask, high, high)
-			for t := range g.dots {
+			g.and(k.mask, low, low)
+			g.and(k.mask, high, high)
+			for t := range k.dots {
 				for half, quants := range []reg.VecPhysical{low, high} {
-					from, dot := rowOf(cursorQ, t, 4*j+16*half), g.dots[t][v]
+					from, dot := rowOf(cursorQ, t, 4*j+16*half), k.dots[t][v]
 					if g.wide && g.vnni {
 						g.VPDPBUSD_BCST(from, quants, dot)
 						continue
@@ -296,21 +315,22 @@ func (g *integerTile) dotNibbles() {
 	if g.vnni {
 		return
 	}
-	for t := range g.dots {
-		for _, dot := range g.dots[t] {
-			g.VPMADDWD(g.ones, dot, dot)
+	for t := range k.dots {
+		for _, dot := range k.dots[t] {
+			g.VPMADDWD(k.ones, dot, dot)
 		}
 	}
 }
 
 // dotBytes multiplies signed quants with integers that are not negative. A pair of products stays within 16 bits: 2·127·128 = 32512.
-func (g *integerTile) dotBytes() {
+func (k *integerTile) dotBytes() {
+	g := k.g
 	for j := range 8 {
-		for t := range g.dots {
-			acts, product := g.temps[t%2], g.temps[2+t%2]
+		for t := range k.dots {
+			acts, product := k.temps[t%2], k.temps[2+t%2]
 			g.VPBROADCASTD(rowOf(cursorQ, t, 4*j), acts)
-			for v, dot := range g.dots[t] {
-				quants := g.at(integerW, v, 64*j, 4)
+			for v, dot := range k.dots[t] {
+				quants := k.at(integerW, v, 64*j, 4)
 				switch {
 				case g.wide && g.vnni:
 					g.VPDPBUSD(quants, acts, dot)
@@ -318,10 +338,10 @@ func (g *integerTile) dotBytes() {
 					multiplyUnsignedFrom(g.Context, quants, acts, dot)
 				case j == 0:
 					g.VPMADDUBSW(quants, acts, dot)
-					g.VPMADDWD(g.ones, dot, dot)
+					g.VPMADDWD(k.ones, dot, dot)
 				default:
 					g.VPMADDUBSW(quants, acts, product)
-					g.VPMADDWD(g.ones, product, product)
+					g.VPMADDWD(k.ones, product, product)
 					g.VPADDD(product, dot, dot)
 				}
 			}
@@ -329,61 +349,86 @@ func (g *integerTile) dotBytes() {
 	}
 }
 
-// dotRaised multiplies signed quants, raised by 128, by VPDPBUSD.
-func (g *integerTile) dotRaised() {
-	raised, acts := g.temps[0], g.temps[1]
+// dotSigned multiplies signed quants, of one row, see tile.dotSigned.
+func (k *integerTile) dotSigned() {
+	g := k.g
+	acts, magnitude := k.temps[0], k.temps[1]
 	for j := range 8 {
-		for v := range g.vectors() {
-			g.exclusiveOr(g.at(integerW, v, 64*j, 4), g.raise, raised)
-			for t := range g.dots {
+		g.VPBROADCASTD(rowOf(cursorQ, 0, 4*j), acts)
+		for v, dot := range k.dots[0] {
+			product := k.temps[2+v%2]
+			if j == 0 {
+				product = dot
+			}
+			g.VPABSB(k.at(integerW, v, 64*j, 4), magnitude)
+			g.VPSIGNB(k.at(integerW, v, 64*j, 4), acts, product)
+			g.VPMADDUBSW(product, magnitude, product)
+			g.VPMADDWD(k.ones, product, product)
+			if j > 0 {
+				g.VPADDD(product, dot, dot)
+			}
+		}
+	}
+}
+
+// dotRaised multiplies signed quants, raised by 128, by VPDPBUSD.
+func (k *integerTile) dotRaised() {
+	g := k.g
+	raised, acts := k.temps[0], k.temps[1]
+	for j := range 8 {
+		for v := range k.vectors() {
+			g.exclusiveOr(k.at(integerW, v, 64*j, 4), k.raise, raised)
+			for t := range k.dots {
 				if g.wide {
-					g.VPDPBUSD_BCST(rowOf(cursorQ, t, 4*j), raised, g.dots[t][v])
+					g.VPDPBUSD_BCST(rowOf(cursorQ, t, 4*j), raised, k.dots[t][v])
 					continue
 				}
 				if v == 0 || g.tokens > 1 {
 					g.VPBROADCASTD(rowOf(cursorQ, t, 4*j), acts)
 				}
-				multiplyUnsigned(g.Context, acts, raised, g.dots[t][v])
+				multiplyUnsigned(g.Context, acts, raised, k.dots[t][v])
 			}
 		}
 	}
 }
 
 // subtract takes 2^shift times the sums of the rows' integers off the dot products.
-func (g *integerTile) subtract(shift int) {
-	for t := range g.dots {
-		sum := g.temps[t%2]
+func (k *integerTile) subtract(shift int) {
+	g := k.g
+	for t := range k.dots {
+		sum := k.temps[t%2]
 		g.VPBROADCASTD(rowOf(cursorSums, t, 0), sum)
 		g.VPSLLD(operand.U8(shift), sum, sum)
-		for _, dot := range g.dots[t] {
+		for _, dot := range k.dots[t] {
 			g.VPSUBD(sum, dot, dot)
 		}
 	}
 }
 
 // scaled adds the dot products of a block, scaled, to the sums.
-func (g *integerTile) scaled(sums [][]reg.VecPhysical) {
-	d, scale := g.temps[0], g.temps[1]
-	for t := range g.dots {
-		for _, dot := range g.dots[t] {
+func (k *integerTile) scaled(sums [][]reg.VecPhysical) {
+	g := k.g
+	d, scale := k.temps[0], k.temps[1]
+	for t := range k.dots {
+		for _, dot := range k.dots[t] {
 			g.VCVTDQ2PS(dot, dot)
 		}
-		if g.values {
+		if k.values {
 			g.VBROADCASTSS(rowOf(cursorD, t, 0), d)
-			for v, dot := range g.dots[t] {
+			for v, dot := range k.dots[t] {
 				g.VFMADD231PS(d, dot, sums[t][v])
 			}
 		}
 	}
-	for v := range g.vectors() {
-		if g.values {
+	for v := range k.vectors() {
+		if k.values {
 			break
 		}
-		g.VCVTPH2PS(g.at(integerScales, v, 0, 2), scale)
-		for t := range g.dots {
-			product := g.temps[2+t%2]
+		g.VCVTPH2PS(k.at(integerScales, v, 0, 2), scale)
+		for t := range k.dots {
+			product := k.temps[2+t%2]
 			g.scaleBy(rowOf(cursorD, t, 0), scale, product)
-			g.VFMADD231PS(product, g.dots[t][v], sums[t][v])
+			g.VFMADD231PS(product, k.dots[t][v], sums[t][v])
 		}
 	}
 }

@@ -37,6 +37,22 @@ func TestFresh(t *testing.T) {
 	}
 }
 
+// TestInstructionSets fails where a file has instructions that the processors it is meant for may lack: the machine that runs the
+// tests may have them.
+func TestInstructionSets(t *testing.T) {
+	for name, foreign := range map[string]string{"avx2": "AVX512", "avxvnni": "AVX512", "avx512": "AVX512VNNI"} {
+		text, err := os.ReadFile(filepath.Join(families, "panels/amd64", name+"_amd64.s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "// Requires:") && strings.Contains(line, foreign) {
+				t.Errorf("%s has instructions of %s: %s", name, foreign, line)
+			}
+		}
+	}
+}
+
 // TestSharedMacrosAreUsed fails where a shared header has a definition that no folder gets.
 func TestSharedMacrosAreUsed(t *testing.T) {
 	files, err := headers()

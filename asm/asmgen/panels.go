@@ -333,6 +333,20 @@ func (g *tile) begin(format, loop string) {
 	g.Doc(fmt.Sprintf("%s multiplies %s with %d of activations, see %s:", name, rows, g.tokens, form), "", "\t"+loop)
 }
 
+// beginChunk starts the function of a format that multiplies some blocks of several panels.
+func (g *tile) beginChunk(f format32, kind string) {
+	term := ""
+	if f.minimum {
+		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
+	}
+	name := f.name + kind + g.name
+	g.Function(name)
+	g.SignatureExpr("func(w, scales *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)")
+	g.Pragma("noescape")
+	g.Doc(name+" multiplies some blocks of several panels with several rows of activations, see chunkKernel:", "",
+		"\tout[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
+}
+
 // panelsAVX2 generates the tiles of AVX2, FMA and F16C.
 func panelsAVX2(c *build.Context) { generatePanels(c, unitAVX2) }
 
@@ -352,7 +366,13 @@ const panelsOfSingle = 4
 // generatePanels generates the tiles of a unit.
 func generatePanels(c *build.Context, u panelUnit) {
 	for _, f := range formats32(u) {
-		for _, tokens := range tokensOf(u) {
+		tiles := tokensOf(u)
+		if !u.wide {
+			generateMany(c, u, f)
+			generateFew(c, u, f)
+			tiles = []int{1}
+		}
+		for _, tokens := range tiles {
 			if tokens == 12 && f.vectors > 8 {
 				continue // there are too few registers
 			}
@@ -364,20 +384,23 @@ func generatePanels(c *build.Context, u panelUnit) {
 		generateFloats(c, u) // VNNI adds nothing
 	}
 	shared := newPatterns(c, u)
+	var bits operand.Mem
+	if both256(u) {
+		bits = bitTable(c, u)
+	}
 	for _, f := range formats256 {
 		if u == unitAVXVNNI && !f.decode {
 			continue // that adds nothing
 		}
-		if both256(u) {
-			for tokens := 8; tokens > 1; tokens-- {
-				generateNarrow256(c, u, f, shared, tokens)
-			}
-		} else {
-			table := runTable(c, u, f)
-			for _, tokens := range tokensOf(u) {
-				if tokens > 1 {
-					generate256(c, u, f, shared, table, tokens)
-				}
+		var table operand.Mem
+		if !both256(u) {
+			table = runTable(c, u, f)
+		}
+		for _, tokens := range tokensOf256(u) {
+			if both256(u) {
+				generateNarrow256(c, u, f, shared, bits, tokens)
+			} else {
+				generate256(c, u, f, shared, table, tokens)
 			}
 		}
 		generateSingle256(c, u, f, shared, 1)
@@ -405,4 +428,14 @@ func tokensOf(u panelUnit) []int {
 		return []int{12, 8, 4, 2, 1}
 	}
 	return []int{8, 4, 2, 1}
+}
+
+// tokensOf256 returns the sizes of a unit's tiles for blocks of 256, but for those of a single token. Unpacking takes as long as some
+// tokens' products, so that few tokens are not cut in pieces.
+func tokensOf256(u panelUnit) []int {
+	few := []int{8, 7, 6, 5, 4, 3, 2}
+	if u.wide {
+		return append([]int{12}, few...)
+	}
+	return few
 }

@@ -432,11 +432,7 @@ func (g *tile256) loadScales() {
 	if g.decode {
 		return
 	}
-	if g.wide {
-		g.VPBLENDMW(g.scaleB, g.scaleA, maskOddWords, g.scaleAB)
-	} else {
-		g.VPBLENDW(operand.U8(0xaa), g.scaleB, g.scaleA, g.scaleAB)
-	}
+	g.VPBLENDMW(g.scaleB, g.scaleA, maskOddWords, g.scaleAB)
 	g.VPSLLW(operand.U8(1), g.scaleAB, g.scaleAB)
 	g.MOVQ(regRun, regOffset) // of the run's pair of sums, which has 4 bytes
 	g.SHRQ(operand.U8(2), regOffset)
@@ -465,12 +461,7 @@ func (g *tile256) multiplyRuns(first, n int) {
 
 // multiplyRun adds a run's part to a token's integer sum. The sums of g.madds pairs of products stay within 16 bits.
 func (g *tile256) multiplyRun(t int) {
-	sum, memory := g.t2, g.integers.Offset(g.width()*t)
-	if g.wide {
-		sum = g.sum(t)
-	} else {
-		g.VMOVDQU(memory, sum)
-	}
+	sum := g.sum(t)
 	for j := range 8 {
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
 		g.addPairs(j%g.madds, g.t1, g.vec(j), g.t1, g.t0)
@@ -488,14 +479,11 @@ func (g *tile256) multiplyRun(t int) {
 		g.VPBROADCASTD(pair, g.t0)
 		g.addWords(g.scaleAB, g.t0, sum)
 	}
-	if !g.wide {
-		g.VMOVDQU(sum, memory)
-	}
 }
 
 // addWords adds the products of words, in pairs, to sum. It overwrites b.
 func (g *tile256) addWords(a, b, sum reg.VecPhysical) {
-	if g.vnni {
+	if g.vnni && g.wide {
 		g.VPDPWSSD(a, b, sum)
 		return
 	}
@@ -515,9 +503,6 @@ func (g *tile256) endBlock() {
 	g.DECQ(g.argument("blocks"))
 }
 
-// place returns where a token's sums in memory have the part that code is being generated for.
-func (g *tile256) place(t int) int { return g.width() * (t*g.parts() + g.part) }
-
 // addBlocks adds a block to the tokens' sums.
 func (g *tile256) addBlocks() {
 	scale, minimum, product := g.vec(0), g.vec(1), g.vec(7)
@@ -531,11 +516,11 @@ func (g *tile256) addBlocks() {
 	at := regTable
 	g.MOVQ(regD, at)
 	for t := range g.tokens {
-		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.place(t))
+		d, sum, total := operand.Mem{Base: at}, g.t0, g.sums.Offset(g.width()*t)
 		if g.wide {
 			g.VCVTDQ2PS(g.sum(t), sum)
 		} else {
-			g.VCVTDQ2PS(g.integers.Offset(g.place(t)), sum)
+			g.VCVTDQ2PS(g.integers.Offset(g.width()*t), sum)
 		}
 		g.scaleBy(d, scale, product)
 		g.VFMADD213PS(total, product, sum)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -9,18 +10,25 @@ import (
 // The products of several tokens with weights in blocks of 256, where a register has but half of a panel's rows (AVX2). Four lines of
 // one run are unpacked at a time, of both halves, into eight registers: so four activations that were read once meet 16 rows, and
 // the sums of such a quarter stay within words until they are multiplied by their inner scale.
+//
+// For 256 multiply-adds of a token that is 24 instructions (Q6_K: 27), where half a panel and eight lines at a time took 26 (33). With
+// eight tokens Intel's ports leave little of that, since there are two multiplications by inner scales instead of one: Q4_K and Q6_K
+// gained about 1.1 times on a Sapphire Rapids; llvm-mca gives 1.08 and 1.2 times for Zen 3, where it takes broadcasts for free.
+// With 2 tokens 1.3 times (Q5_K 1.1), and with 3, 5 and 7, whose tiles were cut in pieces before, 1.5 to 1.8 times.
 
 // narrow256 generates such a tile. The unpacked quants are in its first eight registers, those of the rows' first half in front.
 type narrow256 struct {
 	tile256
 	halfScales [2]reg.VecPhysical // the inner scales of the rows' halves
 	halfDots   [2]reg.VecPhysical
+	bits       operand.Mem // the table of fifth bits
 }
 
 // The general registers of a narrow tile, besides those of tile256. What a loop over a block moves ends where the next block begins.
 var (
 	regStep  = reg.RCX // how far the loop over a block has come, in the bytes of what it indexes
 	regUpper = reg.R13 // upper bits
+	regBits  = reg.RDX // the table of fifth bits; while sums are read, and while blocks end, where they are
 )
 
 // both256 tells whether a unit's tiles for blocks of 256 take both halves of a panel, though a register has but one.
@@ -30,8 +38,8 @@ func both256(u panelUnit) bool { return u == unitAVX2 }
 const linesAtOnce = 4
 
 // generateNarrow256 generates a tile.
-func generateNarrow256(c *build.Context, u panelUnit, f format256, shared patterns, tokens int) {
-	g := &narrow256{tile256: tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: 1, both: true, spill: true}, format256: f, shared: shared}}
+func generateNarrow256(c *build.Context, u panelUnit, f format256, shared patterns, bits operand.Mem, tokens int) {
+	g := &narrow256{bits: bits, tile256: tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: 1, both: true, spill: true}, format256: f, shared: shared}}
 	g.registers()
 	g.halfDots, g.halfScales = [2]reg.VecPhysical{g.t0, g.t1}, [2]reg.VecPhysical{g.scaleA, g.scaleB}
 	g.begin256()
@@ -95,6 +103,7 @@ func (g *narrow256) forLines(from reg.GPPhysical, first int, do func(line operan
 func (g *narrow256) multiplyPairs() {
 	if g.high != 0 {
 		g.LEAQ(operand.Mem{Base: regW, Disp: 2048}, regUpper)
+		g.LEAQ(g.bits, regBits)
 		g.ask(regUpper, 0, 8)
 	}
 	g.XORL(regStep.As32(), regStep.As32())
@@ -133,20 +142,26 @@ func (g *narrow256) multiplyPairs() {
 	}
 }
 
-// fifthBits joins the fifth bits of a run to the quants. The pair's lower bits are shifted to the first places.
+// fifthBits joins the fifth bits of a run to the quants: those that the line has are compared, which needs no shifts.
 func (g *narrow256) fifthBits(run, first int) {
-	count, bits := g.t2, g.t0
-	g.MOVQ(regStep, regOffset)
-	g.SHRQ(operand.U8(5), regOffset) // two bits for a pair, whose step is 64
-	g.VMOVQ(regOffset, count.AsX())
-	g.VPBROADCASTD(count.AsX(), count)
+	bit, found := g.t2, g.t0
+	g.VPBROADCASTD(operand.Mem{Base: regBits, Index: regStep, Scale: 1, Disp: 4 * run}, bit)
 	g.forLines(regUpper, first, func(line operand.Mem, quants reg.VecPhysical) {
-		g.VMOVDQU(line, bits)
-		g.VPSRLVD(count, bits, bits)
-		g.VPSLLW(operand.U8(4-run), bits, bits)
-		g.VPAND(g.highMask, bits, bits)
-		g.VPOR(bits, quants, quants)
+		g.VPAND(line, bit, found)
+		g.VPCMPEQB(bit, found, found)
+		g.VPAND(g.highMask, found, found)
+		g.VPOR(found, quants, quants)
 	})
+}
+
+// bitTable writes the bits of the fifth bits of each pair of runs, 64 bytes a pair.
+func bitTable(c *build.Context, u panelUnit) operand.Mem {
+	m := c.StaticGlobal("fifthBits" + u.name)
+	c.DataAttributes(attr.RODATA | attr.NOPTR)
+	for run := range 8 {
+		c.AddDatum(run/2*64+run%2*4, operand.U32(0x01010101<<run))
+	}
+	return m
 }
 
 // convertOffsets makes every token's offsets, see single256.
@@ -248,15 +263,67 @@ func (g *narrow256) multiplyLines(at int, offset operand.Mem) {
 	})
 }
 
+// place returns where a token's sums in memory have the part that code is being generated for.
+func (g *narrow256) place(t int) int { return g.width() * (t*g.parts() + g.part) }
+
 // endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.
 func (g *narrow256) endBlock() {
-	for g.part = range g.parts() {
-		g.addBlocks()
-	}
 	if g.decode {
 		g.ADDQ(operand.U32(g.inner), regInner)
+	}
+	at := regOffset
+	g.MOVQ(regD, at)
+	scales, minimums := [2]reg.VecPhysical{g.vec(0), g.vec(1)}, [2]reg.VecPhysical{g.vec(2), g.vec(3)}
+	for half := range 2 {
+		g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 16 * half}, scales[half])
+		if g.decode {
+			g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32 + 16*half}, minimums[half])
+		}
+	}
+	for t := range g.tokens {
+		d, least := g.vec(4), [2]reg.VecPhysical{g.vec(5), g.vec(6)}
+		if g.decode {
+			g.sumMinimums(t, least)
+		}
+		g.VBROADCASTSS(operand.Mem{Base: at}, d)
+		for g.part = range g.parts() {
+			sum, product, place := g.t0, g.t1, g.place(t)
+			g.VCVTDQ2PS(g.integers.Offset(place), sum)
+			g.VMULPS(scales[g.part], d, product)
+			g.VFMADD213PS(g.sums.Offset(place), product, sum)
+			if g.decode {
+				g.VMULPS(minimums[g.part], d, product)
+				g.VFNMADD231PS(least[g.part], product, sum)
+			}
+			g.VMOVUPS(sum, g.sums.Offset(place))
+		}
+		if t+1 < g.tokens {
+			g.ADDQ(strideD, at)
+		}
 	}
 	g.ADDQ(operand.U8(4), regD)
 	g.ADDQ(operand.U8(g.scales), regScales)
 	g.DECQ(g.argument("blocks"))
+}
+
+// sumMinimums leaves Σ of the minimums of the rows' halves, with a token's sums, in least.
+func (g *narrow256) sumMinimums(t int, least [2]reg.VecPhysical) {
+	pair := g.t2
+	for i := range 4 {
+		g.VPBROADCASTD(g.groups.Offset(sumsOfToken*t+4*i), pair)
+		for half, sum := range least {
+			g.part = half
+			to := sum
+			if i > 0 {
+				to = g.halfDots[half]
+			}
+			g.VPMADDWD(g.decodedAt(8+i), pair, to)
+			if i > 0 {
+				g.VPADDD(to, sum, sum)
+			}
+		}
+	}
+	for _, sum := range least {
+		g.VCVTDQ2PS(sum, sum)
+	}
 }

@@ -34,7 +34,9 @@ func formats32(u panelUnit) []format32 {
 }
 
 // prefetchAhead is how many bytes ahead of the reads the quants are asked for: the processor's own prefetchers stop at each page's
-// end.
+// end. A product of one token asks for the scales of the same blocks, too. Tried for one token of Q4_0 on Sapphire Rapids with AVX2: half
+// as far is as fast, and 1.5 times as far, twice or three times takes 1.1 times as long; PREFETCHT1 1.05 and PREFETCHNTA 1.15 times;
+// without the scales 1.03 to 1.07 times.
 const prefetchAhead = 2048
 
 // vectors32 are vector registers of a tile for blocks of 32. In front of them stand those with the unpacked quants of the block,
@@ -84,6 +86,9 @@ func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
 		if g.part%g.halves() == 0 {
 			for line := 0; line < f.quants; line += 64 {
 				g.PREFETCHT0(g.quants(prefetchAhead + line))
+			}
+			if panels > 1 {
+				g.PREFETCHT0(g.inPart(operand.Mem{Base: regScales, Disp: prefetchAhead / f.quants * f.scales}, 2))
 			}
 		}
 		f.unpack(g)

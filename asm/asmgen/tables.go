@@ -93,13 +93,18 @@ func attentionTable(functions []string) string {
 `)
 	for _, u := range vectorUnits {
 		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{\n", u.name, u.instructions, u.name)
-		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n\twidth: %d,\n\tvalues: []floatValues{\n", u.name, u.name, u.width)
+		fmt.Fprintf(&b, "\tvectors: &vectors.%s,\n\tconvert: convert.%s,\n", u.name, u.name)
+		fmt.Fprintf(&b, "\tkernels: kernels{\n\t\tweights: weights%s,\n\t\tmerge: merge%s,\n\t\tfloats: []floatKernels{\n", u.name, u.name)
+		var rows []string
+		for _, n := range (&unit{width: u.width}).blocks() {
+			rows = append(rows, fmt.Sprint(n.rows))
+		}
 		for _, f := range storage {
-			if values := has(functions, "values"+f.name+u.name); values != "nil" {
-				fmt.Fprintf(&b, "\t\t{quant.%s, valueKernels{%s}},\n", f.name, values)
+			if product := has(functions, "product"+f.name+u.name); product != "nil" {
+				fmt.Fprintf(&b, "\t\t\t{quant.%s, %s, []int{%s}},\n", f.name, product, strings.Join(rows, ", "))
 			}
 		}
-		fmt.Fprintf(&b, "\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
+		fmt.Fprintf(&b, "\t\t},\n\t},\n\tintegerKernels: integers%s,\n}\n\n", u.name)
 	}
 	return b.String()
 }
@@ -132,7 +137,7 @@ func transposeTable(functions []string) string {
 // integersTable is the table of the kernels of package attention that multiply bytes.
 func integersTable(functions []string) string {
 	var b strings.Builder
-	for _, u := range integerUnits {
+	for _, u := range append(integerUnits, unitAMX) {
 		fmt.Fprintf(&b, "// integers%s are the kernels of %s.\nvar integers%s = integerKernels{\n", u.name, u.name, u.name)
 		for _, stem := range of(functions, u.name) {
 			fmt.Fprintf(&b, "\t%s: %s%s,\n", stem, stem, u.name)
@@ -146,13 +151,16 @@ func integersTable(functions []string) string {
 const importPanels = "import \"github.com/antigravity-go/antigravity/asm/internal/panels\"\n\n"
 
 // panelsTable returns the table of the tiles of a unit, written from functions FORMATUNITxTOKENS, with x4 behind where a
-// function takes several panels.
+// function takes several panels, and in front of which FORMATManyUNIT and FORMATFewUNIT may stand.
 func panelsTable(u panelUnit) func(functions []string) string {
 	name := regexp.MustCompile(`^(\w+?)` + u.name + `x(\d+)(x\d+)?$`)
 	return func(functions []string) string {
 		g := &tile{panelUnit: u}
 		var blocks, floats, tiles []string
 		for _, f := range functions {
+			if strings.HasSuffix(f, "Many"+u.name) || strings.HasSuffix(f, "Few"+u.name) {
+				continue // it stands in its format's row
+			}
 			m := name.FindStringSubmatch(f)
 			if m == nil {
 				panic("asmgen: " + f + " is not the name of a tile")
@@ -168,7 +176,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 				if both256(u) && strings.HasSuffix(m[1], "_K") {
 					rows = 16
 				}
-				blocks = append(blocks, fmt.Sprintf("\t\t{%s, %d, []panels.BlockTile{%s}, %s},\n", layout, rows, all, f))
+				blocks = append(blocks, fmt.Sprintf("\t\t{layout: %s, rows: %d, tiles: []panels.BlockTile{%s}, single: %s%s},\n", layout, rows, all, f, chunksOf(u, m[1], functions)))
 			} else {
 				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
 			}
@@ -185,6 +193,17 @@ func panelsTable(u panelUnit) func(functions []string) string {
 		}
 		return b.String() + "}\n\n"
 	}
+}
+
+// chunksOf returns the fields of a format's kernels for several tokens, if it has such.
+func chunksOf(u panelUnit, format string, functions []string) string {
+	few, many := has(functions, format+"Few"+u.name), has(functions, format+"Many"+u.name)
+	for _, f := range formats32(u) {
+		if f.name == format && many != "nil" {
+			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f).panelBlocks())
+		}
+	}
+	return ""
 }
 
 // How many tiles a call of AMX computes at most: a few tens of microseconds.

@@ -201,20 +201,25 @@ func (a access) keep(s strip) {
 // strips repeats body for each strip of n elements at the pointers, of which the last may be masked. It uses up n and the
 // pointers.
 func (u *unit) strips(n reg.GPVirtual, pointers []reg.GPVirtual, body func(a access)) {
-	u.Label("strips")
+	u.stripsOf("", n, pointers, body)
+}
+
+// stripsOf is strips for functions that have several such loops, with names for their labels.
+func (u *unit) stripsOf(name string, n reg.GPVirtual, pointers []reg.GPVirtual, body func(a access)) {
+	u.Label("strips" + name)
 	u.CMPQ(n, Imm(lanes))
-	u.JLT(LabelRef("tail"))
+	u.JLT(LabelRef("tail" + name))
 	body(access{u, nil})
 	for _, p := range pointers {
 		u.ADDQ(Imm(4*lanes), p)
 	}
 	u.SUBQ(Imm(lanes), n)
-	u.JMP(LabelRef("strips"))
-	u.Label("tail")
+	u.JMP(LabelRef("strips" + name))
+	u.Label("tail" + name)
 	u.TESTQ(n, n)
-	u.JLE(LabelRef("done"))
+	u.JLE(LabelRef("done" + name))
 	body(u.masked(n))
-	u.Label("done")
+	u.Label("done" + name)
 }
 
 // fold reduces a strip to its first lane by op(src, dst), in halves: lane i with lane i+8, then i+4, i+2, i+1.

@@ -183,14 +183,19 @@ func (u *unit) norm() {
 func (u *unit) maximum() {
 	u.function("maximum", "func(x *float32, n int) float32",
 		"the largest x[i] for i < n, n > 0; NaN is ignored unless it comes first. Which zero it gives, of several, is open.")
-	n, p := u.integer("n"), u.integer("x")
+	u.Store(u.maximumOf("", u.integer("n"), u.integer("x")), u.ReturnIndex(0))
+	u.end()
+}
+
+// maximumOf returns the largest of the n > 0 numbers at p, both of which it uses up, in the first lane. The name is for its labels.
+func (u *unit) maximumOf(name string, n, p reg.GPVirtual) reg.Register {
 	first := u.vector()
 	u.VBROADCASTSS(Mem{Base: p}, first)
 	top := u.strip()
 	for i := range top {
 		u.VMOVAPS(first, top[i])
 	}
-	u.strips(n, []reg.GPVirtual{p}, func(a access) {
+	u.stripsOf(name, n, []reg.GPVirtual{p}, func(a access) {
 		x := a.load(p)
 		for i := range x {
 			if a.masks != nil {
@@ -199,8 +204,7 @@ func (u *unit) maximum() {
 			u.VMAXPS(top[i], x[i], top[i]) // of a NaN and a number the result is the first operand
 		}
 	})
-	u.Store(u.fold(top, func(src, dst reg.Register) { u.VMAXPS(src, dst, dst) }), u.ReturnIndex(0))
-	u.end()
+	return u.fold(top, func(src, dst reg.Register) { u.VMAXPS(src, dst, dst) })
 }
 
 // otherwise sets the elements of register i that are masked out to those of v.
@@ -215,8 +219,15 @@ func (a access) otherwise(x reg.VecVirtual, i int, v reg.VecVirtual) {
 func (u *unit) exponentials() {
 	u.function("exponentials", "func(x *float32, n int, max float32) float32",
 		"x[i] = exact.Exp(x[i]-max) for i < n and their sum, as the portable exponentials does.")
-	n, p, top, sum := u.integer("n"), u.integer("x"), u.everywhere("max"), u.zeros()
-	u.strips(n, []reg.GPVirtual{p}, func(a access) {
+	u.Store(u.exponentialsOf("", u.integer("n"), u.integer("x"), u.everywhere("max")), u.ReturnIndex(0))
+	u.end()
+}
+
+// exponentialsOf replaces the n numbers at p, both of which it uses up, by exponentials, and returns their sum in the first lane. The
+// maximum is in all lanes of top, and the name is for the labels.
+func (u *unit) exponentialsOf(name string, n, p reg.GPVirtual, top reg.VecVirtual) reg.Register {
+	sum := u.zeros()
+	u.stripsOf(name, n, []reg.GPVirtual{p}, func(a access) {
 		x := a.load(p)
 		for i := range x {
 			u.VSUBPS(top, x[i], x[i])
@@ -228,8 +239,7 @@ func (u *unit) exponentials() {
 			u.VADDPS(x[i], sum[i], sum[i])
 		}
 	})
-	u.Store(u.fold(sum, func(src, dst reg.Register) { u.VADDPS(src, dst, dst) }), u.ReturnIndex(0))
-	u.end()
+	return u.fold(sum, func(src, dst reg.Register) { u.VADDPS(src, dst, dst) })
 }
 
 func (u *unit) divide() {

@@ -13,7 +13,7 @@ const groupsOfTile = tileKeys / 32
 
 // weigh generates the kernel that brings weights times the scales of values into the form Int8x32, as vectors.Prepare would. It makes
 // the scales of a row's four groups at the same time: eight dependent instructions, of them two divisions, would otherwise be waited
-// for with each group.
+// for with each group. To make the sums for formats that do not use them took 1.3 times as long.
 func weigh(c *build.Context) {
 	for _, u := range units(c) {
 		u.weigh()
@@ -23,7 +23,7 @@ func weigh(c *build.Context) {
 func (u *unit) weigh() {
 	u.function("weigh", "func(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)",
 		"quant.Activation.Prepare, in the form Int8x32, of p[r·TileKeys+j]·scales[j] for j < TileKeys, r < rows, rows > 0. scales are binary16.",
-		"Products that are no numbers count as 0.")
+		"Products that are no numbers count as 0. Where sums is nil none are stored.")
 	p, q, d, sums, rows := u.integer("p"), u.integer("q"), u.integer("d"), u.integer("sums"), u.integer("rows")
 	from, registers := u.integer("scales"), tileKeys/u.width
 	inverses, memory := u.AllocLocal(4*groupsOfTile), u.AllocLocal(4*tileKeys)
@@ -102,12 +102,15 @@ func (u *unit) weigh() {
 		u.VPERMD(b, order, in)
 		u.VMOVUPS(in, Mem{Base: q, Disp: 4 * u.width * i})
 	}
+	u.TESTQ(sums, sums)
+	u.JZ(LabelRef("next"))
 	u.storeSums(bytes, sums)
+	u.ADDQ(Imm(4*groupsOfTile), sums)
+	u.Label("next")
 
 	u.ADDQ(U32(4*tileKeys), p)
 	u.ADDQ(U32(tileKeys), q)
 	u.ADDQ(Imm(4*groupsOfTile), d)
-	u.ADDQ(Imm(4*groupsOfTile), sums)
 	u.DECQ(rows)
 	u.JNZ(LabelRef("row"))
 	u.end()

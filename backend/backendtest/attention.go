@@ -142,8 +142,8 @@ func normalise(p []float64, highest float64) {
 	}
 }
 
-// sumsPart is the share of the tolerance that the weighted sums of values need, whatever the scores are. Only where queries are
-// rounded to 8 bits is the tolerance wider than that.
+// sumsPart is the share of the tolerance that the weighted sums of values need, whatever the scores are. Only where queries, and
+// weights, are rounded to 8 bits is the tolerance wider than that.
 func (a *attended) sumsPart() float64 {
 	if a.dtype.Quantized() {
 		return exponents / rounding
@@ -151,10 +151,47 @@ func (a *attended) sumsPart() float64 {
 	return 1
 }
 
+// grouped is how many neighbouring slots' weights of quantised values are rounded to 8 bits with one scale.
+const grouped = 32
+
+// grain is the most that the rounding of one of these weights can be away, as a part of the largest: half a step of 1/127.
+const grain = 1. / 254
+
+// peaks returns, for each value of a KV head, the largest magnitude of its block: in proportion to the block's scale, by which its weights
+// are multiplied before they are rounded. It is nil where values are floats.
+func (a *attended) peaks(kv int) (list [][]float64) {
+	if a.dtype.Quantized() {
+		for j := range a.used[kv] {
+			list = append(list, blockMaxima(a.row(a.v, kv, j), a.dtype.BlockLen()))
+		}
+	}
+	return list
+}
+
+// grains returns what the rounding of weights p may do to element e of the output at most, for each group of slots: half a step of the
+// group's largest weight, times the integers of all its values.
+func grains(p []float64, peaks [][]float64, e int, value func(j int) float64) (list []float64) {
+	for first := 0; first < len(p); first += grouped {
+		largest, integers := 0.0, 0.0
+		for j := first; j < min(first+grouped, len(p)); j++ {
+			if peak := peaks[j][e]; peak > 0 {
+				largest = max(largest, p[j]*peak)
+				integers += math.Abs(value(j)) / peak
+			}
+		}
+		list = append(list, grain*largest*integers)
+	}
+	return list
+}
+
 // magnitude returns what the errors of out are relative to: Σ p·|v|, and how the errors s of the scores show,
-// Σ p·s·|v-out|, which is a sum of squares where they are those of rounding.
+// Σ p·s·|v-out|, which is a sum of squares where they are those of rounding; and what the rounding of weights may do.
 func (a *attended) magnitude([]float32) []float64 {
 	result := make([]float64, len(a.q))
+	peaks := make([][][]float64, a.kvHeads)
+	for kv := range peaks {
+		peaks[kv] = a.peaks(kv)
+	}
 	a.each(func(query, kv int, p, scores []float64) {
 		for e := range a.dim {
 			value := func(j int) float64 { return float64(a.row(a.v, kv, j)[e]) }
@@ -165,6 +202,11 @@ func (a *attended) magnitude([]float32) []float64 {
 			}
 			for j, weight := range p {
 				shift = a.plus(shift, weight*scores[j]*math.Abs(value(j)-out))
+			}
+			if a.dtype.Quantized() {
+				for _, most := range grains(p, peaks[kv], e, value) {
+					shift = a.plus(shift, most/rounding)
+				}
 			}
 			result[query*a.dim+e] = a.sumsPart()*size + a.total(shift)
 		}

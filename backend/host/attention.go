@@ -320,6 +320,9 @@ func (a *attention) Do(worker, number int) {
 		at := a.joints[p.joint].partials
 		partials, values = a.partials[at:], a.values[at*a.HeadDim:]
 	}
+	for r := range l.total {
+		l.total[r].Sum = 0
+	}
 	for t := int(p.lo); t < int(p.hi); t++ {
 		results := l.results
 		l.tile.Out = l.outs
@@ -330,16 +333,15 @@ func (a *attention) Do(worker, number int) {
 			}
 		}
 		k, v := a.halves(l, s, head, t)
+		l.tile.Next = nil
+		if s.heads != nil && t+1 < int(p.hi) {
+			l.tile.Next, _ = a.halves(l, s, head, t+1)
+		}
 		a.tile(l, s, head, t, first, k, v, results)
 		if partials != nil {
 			continue
 		}
-		for r := range results {
-			if t == 0 {
-				l.total[r].Sum = 0
-			}
-			a.kernels.Merge(&l.total[r], &results[r])
-		}
+		a.kernels.Merge(l.total, results)
 	}
 	switch {
 	case partials == nil:
@@ -347,12 +349,12 @@ func (a *attention) Do(worker, number int) {
 			l.total[r].Finish(a.row(a.out, s, head, first, r))
 		}
 	case atomic.AddInt32(&a.joints[p.joint].pieces, -1) == 0:
-		for r := range rows {
-			total := &partials[r]
-			for t := 1; t < s.tiles(head); t++ {
-				a.kernels.Merge(total, &partials[t*rows+r])
-			}
-			total.Finish(a.row(a.out, s, head, first, r))
+		total := partials[:rows]
+		for t := 1; t < s.tiles(head); t++ {
+			a.kernels.Merge(total, partials[t*rows:][:rows])
+		}
+		for r := range total {
+			total[r].Finish(a.row(a.out, s, head, first, r))
 		}
 	}
 }

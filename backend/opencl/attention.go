@@ -34,11 +34,11 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 		return p
 	}
 	p := &attentionPrograms{queries: s.queries(min(b.device.LocalBytes, leastLocal))}
-	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s",
-		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot)
-	const files = "common exact dot activations cache pages tile "
-	p.attend, p.weigh = pagedProgramOf(program{files + "attention", options}), pagedProgramOf(program{files + "weigh", options})
-	p.one = program{files + "attention", options + " -DCONTIGUOUS -DRUNS=1"}
+	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s%s",
+		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot, b.lastGroup)
+	const files = "common exact dot activations last cache pages tile "
+	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
+	p.one = program{files + "values attention", options + " -DCONTIGUOUS -DRUNS=1"}
 	switch s.headDim {
 	case 32, 64:
 		p.flashRows = 32
@@ -61,10 +61,16 @@ func (s attentionShape) queries(local int64) int {
 	const (
 		keys     = asm.TileKeys * (8 + 1) * 16 // pieces of a tile's keys, in tile.cl
 		rounding = 4 * asm.TileKeys
-		each     = 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
 	)
+	each := 4 * (asm.TileKeys + asm.Lanes + 1) // a query's weights, lanes and sum
+	if s.cache.Quantized() {
+		each += s.headDim + s.headDim/8                                   // its integers and their steps
+		each += min(s.headDim/32, 4) * (asm.TileKeys + 4*asm.TileKeys/32) // its weights as integers and their steps, in values.cl
+	} else {
+		each += 4 * s.headDim
+	}
 	for n := min(s.share, 8); n > 0 && s.headDim > 0 && s.headDim <= largestHead; n-- {
-		if s.share%n == 0 && int64(keys+rounding+n*(each+4*s.headDim)) <= local {
+		if s.share%n == 0 && int64(keys+rounding+n*each) <= local {
 			return n
 		}
 	}
@@ -210,13 +216,16 @@ func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, out op
 	return b.enqueued("Attend", b.pass(kernel, l).Run([3]int{l.next, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
 }
 
-// attend enqueues attend for some of the tokens of a launch and, where there are several tiles, merge.
+// attend enqueues attend for some of the tokens of a launch and, where there are several tiles that it does not merge itself, merge.
 func (b *Backend) attend(from program, p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch, token, tokens int) error {
 	tiles := groups(l.longest, asm.TileKeys)
-	parts := out.mem // some buffer, which is not used
+	parts, left := out.mem, out.mem // some buffer, which is not used
 	if tiles > 1 {
 		var err error
 		if parts, err = b.scratchOf(partScratch, partBytes(d, tiles)*tokens); err != nil {
+			return err
+		}
+		if left, err = b.counts(d.Heads / p.queries * tokens); err != nil {
 			return err
 		}
 	}
@@ -224,9 +233,9 @@ func (b *Backend) attend(from program, p *attentionPrograms, d backend.Attention
 	if err != nil {
 		return err
 	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Mem(parts).Int(token).Float(asm.QueryScale(d.HeadDim))
+	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Mem(parts).Mem(left).Int(token).Float(asm.QueryScale(d.HeadDim))
 	err = b.enqueued("Attend", b.pass(kernel, l).Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
-	if err != nil || tiles == 1 {
+	if err != nil || tiles == 1 || b.lastGroup != "" {
 		return err
 	}
 	if kernel, err = b.kernel(from, "merge"); err != nil {

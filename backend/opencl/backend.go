@@ -46,8 +46,9 @@ type Backend struct {
 	device     *cl.Device
 	context    *cl.Context
 	memory     Memory
-	maxAlloc   int64 // bytes of the largest buffer
-	selects    bool  // selections run on the device
+	maxAlloc   int64  // bytes of the largest buffer
+	selects    bool   // selections run on the device
+	lastGroup  string // the option for kernels whose last group goes on with what the others have left; "": there are none
 
 	composed backend.Fuser // fused operations for operands that no kernel takes
 
@@ -65,6 +66,8 @@ type Backend struct {
 	selected []uint64 // keys that a selection has read
 	pending  int      // kernels enqueued since the last flush
 	tuning   tuning
+	waiting  waitingProduct
+	fresh    freshlyRounded // mem is nil where the latest command has left nothing
 }
 
 // New opens a device.
@@ -92,9 +95,14 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	}
 	b.composed = backend.Composed(b)
 	b.memory.backend = b
+	context.Before = func() error {
+		b.fresh.mem = nil
+		return b.settle()
+	}
 	b.slabs = map[pageShape]*slabs{}
 	b.programs.init(device, context, o)
 	b.tuning.init(device, &b.programs.cache)
+	b.lastGroup = lastGroupOption(device)
 	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
 		return nil, errors.Join(err, b.Close())
 	}
@@ -147,6 +155,7 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.closed = true
+	b.waiting = waitingProduct{} // which nobody sees any more
 	err := b.context.Finish()
 	if err == nil { // else the device may still be reading there
 		b.staging.release()
@@ -179,6 +188,7 @@ const flushEvery = 16
 
 // enqueued counts what was enqueued and passes an error of it on.
 func (b *Backend) enqueued(what string, err error) error {
+	b.fresh.mem = nil
 	if err != nil {
 		return b.fail(what, err)
 	}

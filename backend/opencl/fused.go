@@ -44,18 +44,23 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 	return true
 }
 
-// begin starts a kernel with the terms' weights.
-func (t *terms) begin(b *Backend, name string, size teams, slots int) (*cl.Kernel, error) {
-	k, err := b.kernel(b.tuning.program(name, t.w[0].format.name, t.w[0].lanes, size), name)
-	if err != nil {
-		return nil, err
-	}
+// weights passes the terms' weights to a kernel.
+func (t *terms) weights(k *cl.Kernel, slots int) {
 	for i := range slots {
 		j := min(i, t.n-1) // a slot without a term has some weights and no rows
 		w := &t.w[j]
 		weight(k, w, &w.parts[0], w.first, w.first+t.counts[i])
 	}
-	return k, nil
+}
+
+// pass passes the terms' weights to a kernel and returns with which group each term begins, and how many groups there are.
+func (t *terms) pass(k *cl.Kernel, size teams) (begins [maxTerms]int, blocks int) {
+	t.weights(k, maxTerms)
+	for i := range begins {
+		begins[i] = blocks
+		blocks += size.blocks(t.counts[i], t.w[0].lanes)
+	}
+	return begins, blocks
 }
 
 // NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel, for more with activations that are rounded once.
@@ -113,6 +118,13 @@ func (b *Backend) normMultiplyBy(by teams, x, gain, normed operand, eps float32,
 	if !ok {
 		size = b.tune(shape, b.tuning.try, func(try teams) error { return b.normMatvec(try, x, gain, eps, t, m, k) })
 	}
+	if p := (waitingProduct{true, size, x, gain, eps, *t, k}); m == 1 && p.storable() && !b.closed {
+		if err := b.settle(); err != nil {
+			return err
+		}
+		b.waiting, b.fresh.mem = p, nil
+		return nil
+	}
 	return b.normMatvec(size, x, gain, eps, t, m, k)
 }
 
@@ -145,15 +157,11 @@ func (b *Backend) normThenMultiply(what string, by teams, x, gain, normed operan
 
 // normMatvec enqueues the kernel.
 func (b *Backend) normMatvec(size teams, x, gain operand, eps float32, t *terms, m, k int) error {
-	kernel, err := t.begin(b, "norm_matvec", size, maxTerms)
+	kernel, err := b.kernel(b.tuning.program("norm_matvec", t.w[0].format.name, t.w[0].lanes, size), "norm_matvec")
 	if err != nil {
 		return err
 	}
-	begins, blocks := [maxTerms]int{}, 0
-	for i := range begins {
-		begins[i] = blocks
-		blocks += size.blocks(t.counts[i], t.w[0].lanes)
-	}
+	begins, blocks := t.pass(kernel, size)
 	kernel.Int(begins[1]).Int(begins[2])
 	t.w[0].dims(kernel, k)
 	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
@@ -221,19 +229,34 @@ func (b *Backend) normSwiGLU(by teams, x, gain, normed operand, eps float32, t *
 	shape := productShape{kernel: "norm_swiglu", format: t.w[0].format.name, n: n, k: k}
 	size, ok := b.tuning.known(shape)
 	if !ok {
-		size = b.tune(shape, b.tuning.try, func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
+		size = b.tune(shape, rounding32(b.tuning.try, &t.w[0]), func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
 	}
 	return b.swiGLU(size, x, gain, eps, t, n, m, k)
 }
 
 // swiGLU enqueues the kernel.
 func (b *Backend) swiGLU(size teams, x, gain operand, eps float32, t *terms, n, m, k int) error {
-	kernel, err := t.begin(b, "norm_swiglu", size, 2)
+	kernel, err := b.kernel(b.tuning.program("norm_swiglu", t.w[0].format.name, t.w[0].lanes, size), "norm_swiglu")
+	if err != nil {
+		return err
+	}
+	t.weights(kernel, 2)
+	a := activations{m: m, k: n}
+	rounds := size.rounds(t.w[0].lanes) && n%roundedBlock == 0
+	if rounds {
+		err = b.place(&a, roundedBlock)
+	} else {
+		a.mem = t.out[0].mem // some buffer, which is not written to for this
+	}
 	if err != nil {
 		return err
 	}
 	t.w[0].dims(kernel, k)
 	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
-	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4))
-	return b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.Group, 1, 1}))
+	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4)).Mem(a.mem).Int(a.stepsAt / 4).Int(a.sumsAt / 2)
+	err = b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.Group, 1, 1}))
+	if err == nil && rounds {
+		b.fresh = freshlyRounded{t.out[0], a}
+	}
+	return err
 }

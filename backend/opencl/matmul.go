@@ -75,6 +75,8 @@ func (b *Backend) multiply(what string, x operand, w *weights, out operand, m, n
 // multiplyBy multiplies with rows [lo, hi) of a part in a way.
 func (b *Backend) multiplyBy(what string, by teams, x operand, w *weights, p *part, lo, hi int, out operand, m, width, k int, add bool) error {
 	switch {
+	case by == rowByRow && b.fresh.is(x, w, m, k):
+		return b.multiplyFresh(what, w, p, lo, hi, out, width, add)
 	case by == rowByRow:
 		return b.multiplyFew(what, x, w, p, lo, hi, out, m, width, k, add)
 	case w.split():
@@ -117,6 +119,25 @@ func (b *Backend) multiplyFew(what string, x operand, w *weights, p *part, lo, h
 		})
 	}
 	return b.matvec(what, size, x, w, p, lo, hi, out, m, width, k, add)
+}
+
+// multiplyFresh is multiplyFew for activations that are rounded already.
+func (b *Backend) multiplyFresh(what string, w *weights, p *part, lo, hi int, out operand, width int, add bool) error {
+	a := b.fresh.activations
+	shape := productShape{kernel: "several", format: w.format.name, n: hi - lo, k: a.k}
+	size, ok := b.tuning.known(shape)
+	if !ok {
+		scratch, err := b.scratchOf(partScratch, 4*(hi-lo)*a.m)
+		if err != nil {
+			return err
+		}
+		size = b.tune(shape, b.tuning.try, func(t teams) error {
+			t.Columns = 1
+			return b.multiplyRounded(what, t, a, w, p, lo, hi, operand{mem: scratch}, hi-lo, add)
+		})
+	}
+	size.Columns = 1
+	return b.multiplyRounded(what, size, a, w, p, lo, hi, out, width, add)
 }
 
 // matvec enqueues the kernel.
@@ -166,9 +187,8 @@ type activations struct {
 
 // round rounds activations x [m, k] to eight bits, in blocks of a length. What it returns is good until it is called again.
 func (b *Backend) round(what string, x operand, m, k, block int) (a activations, err error) {
-	a = activations{stepsAt: m * k, m: m, k: k}
-	a.sumsAt = a.stepsAt + 4*m*(k/block)
-	if a.mem, err = b.scratchOf(roundScratch, a.sumsAt+2*m*(k/16)); err != nil {
+	a = activations{m: m, k: k}
+	if err := b.place(&a, block); err != nil {
 		return a, err
 	}
 	kernel, err := b.kernel(rounding, "round_rows")
@@ -179,6 +199,28 @@ func (b *Backend) round(what string, x operand, m, k, block int) (a activations,
 	a.pass(kernel)
 	const perGroup = 8 * groupSize // elements
 	return a, b.enqueued(what, kernel.Run([3]int{groups(k, perGroup), m, 1}, [3]int{groupSize, 1, 1}))
+}
+
+// place finds the place of rounded activations, in blocks of a length.
+func (b *Backend) place(a *activations, block int) (err error) {
+	a.stepsAt = a.m * a.k
+	a.sumsAt = a.stepsAt + 4*a.m*(a.k/block)
+	a.mem, err = b.scratchOf(roundScratch, a.sumsAt+2*a.m*(a.k/16))
+	return err
+}
+
+// roundedBlock is the length of the blocks that kernels round what they compute in, for the product that comes next.
+const roundedBlock = 32
+
+// freshlyRounded are activations that the latest command has left both as floats and rounded, in blocks of roundedBlock.
+type freshlyRounded struct {
+	of operand
+	activations
+}
+
+// is tells whether they are m rows of k elements of x, as weights take them.
+func (f *freshlyRounded) is(x operand, w *weights, m, k int) bool {
+	return f.mem != nil && f.of == x && f.m == m && f.k == k && w.split() && w.format.blockLen == roundedBlock
 }
 
 // pass passes the activations to a kernel.

@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -156,7 +157,7 @@ func (b *Buffer) Free() error {
 	if b.mem.Released() {
 		return nil
 	}
-	err := b.unmap()
+	err := errors.Join(b.backend.settle(), b.unmap())
 	if freeErr := b.mem.Release(); err == nil {
 		err = b.backend.fail("free a buffer", freeErr)
 	}

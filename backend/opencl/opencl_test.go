@@ -13,6 +13,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -46,19 +47,20 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// bench is a backend beside the reference, with random operands for both.
+// bench is a backend beside the processor and the reference, with random operands for all.
 type bench struct {
 	testing.TB
 	*rand.Rand
-	gpu  *Backend
-	host *cpu.Backend
-	size float32 // of the random numbers
+	gpu       *Backend
+	host      *cpu.Backend
+	reference *host.Reference // whose pages are in the device's layout
+	size      float32         // of the random numbers
 }
 
 func newBench(t testing.TB, o Options) *bench {
-	host := cpu.New(1)
-	t.Cleanup(func() { host.Close() })
-	return &bench{t, rand.New(rand.NewPCG(3, 4)), openTest(t, o), host, 1}
+	processor := cpu.New(1)
+	t.Cleanup(func() { processor.Close() })
+	return &bench{t, rand.New(rand.NewPCG(3, 4)), openTest(t, o), processor, host.NewReference(), 1}
 }
 
 // floats makes a random tensor of the host's.

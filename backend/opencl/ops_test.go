@@ -395,3 +395,44 @@ var (
 	_ backend.Fuser    = (*Backend)(nil)
 	_ backend.Selector = (*Backend)(nil)
 )
+
+// TestRoundedForTheNextProduct multiplies with what NormSwiGLU has rounded, and with what was changed after that.
+func TestRoundedForTheNextProduct(t *testing.T) {
+	b := newBench(t, Options{})
+	const n, k = 64, 256
+	for _, d := range []tensor.DType{tensor.Q4_0, tensor.Q8_0} {
+		b.gpu.tuning.best[productShape{kernel: "norm_swiglu", format: formats[d].name, n: n, k: k}] = teams{Group: 64, Rows: 4}
+		gate, up, down := b.typed(d, n, k), b.typed(d, n, k), b.typed(d, 48, n)
+		ggate, gup, gdown := b.prepared(gate), b.prepared(up), b.prepared(down)
+		for _, m := range []int{1, 3} {
+			for _, between := range []string{"", "Scale", "Map"} {
+				x, norm, inner, out := b.floats(m, k), b.floats(k), b.floats(m, n), b.floats(m, 48)
+				gx, gnorm, ginner, gout := b.on(x), b.on(norm), b.on(inner), b.on(out)
+				scratch, gscratch := b.floats(m, k), b.on(b.floats(m, k))
+				product, gproduct := b.floats(m, n), b.on(b.floats(m, n))
+				must(b, b.gpu.NormSwiGLU(gx, gnorm, 1e-5, gscratch, ggate, gup, gproduct, ginner))
+				must(b, b.host.NormSwiGLU(x, norm, 1e-5, scratch, gate, up, product, inner))
+				if !b.gpu.fresh.is(b.gpu.operand(ginner), &weights{format: formats[d]}, m, n) {
+					t.Errorf("NormSwiGLU with %v, m %d, has rounded nothing", d, m)
+				}
+				switch between {
+				case "Scale":
+					must(b, b.gpu.Scale(ginner, 3))
+					must(b, b.host.Scale(inner, 3))
+				case "Map":
+					must(b, ginner.Buffer().Map())
+					floats, err := tensor.Mut[float32](ginner)
+					must(b, err)
+					floats[5] = 17
+					must(b, ginner.Buffer().Unmap())
+					floats, err = tensor.Mut[float32](inner)
+					must(b, err)
+					floats[5] = 17
+				}
+				must(b, b.gpu.MatMulAdd(ginner, gdown, b.on(out), gout))
+				must(b, b.host.MatMulAdd(inner, down, b.floats(m, 48), out))
+				b.equal(fmt.Sprintf("MatMulAdd after NormSwiGLU and %q with %v, m %d", between, d, m), gout, out)
+			}
+		}
+	}
+}

@@ -116,12 +116,12 @@ func TestRoPEStore(t *testing.T) {
 				for _, gtable := range []*tensor.Tensor{b.on(table), table} { // a table that is the host's leaves the kernel out
 					gq, rotated := b.on(q), b.widened(q)
 					must(t, b.gpu.RoPEStore(gq, b.on(k), b.on(v), gtable, gruns))
-					must(t, b.host.RoPEStore(rotated, b.widened(k), v, table, runs))
+					must(t, b.reference.RoPEStore(rotated, b.widened(k), v, table, runs))
 					b.equal("queries"+name, gq, rotated)
 					p.same("pages" + name)
 				}
 				must(t, b.gpu.RoPEStore(nil, b.on(v), b.on(k), nil, gruns))
-				must(t, b.host.RoPEStore(nil, b.widened(v), k, nil, runs))
+				must(t, b.reference.RoPEStore(nil, b.widened(v), k, nil, runs))
 				p.same("pages without rotation" + name)
 			}
 		}
@@ -177,12 +177,12 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
 	gq, gout := b.on(q), b.on(out)
 	must(b, b.gpu.Attend(gq, gout, gruns))
-	must(b, b.host.Attend(q, out, runs))
+	must(b, b.reference.Attend(q, out, runs))
 	b.equal("Attend"+name, gout, out)
 	sums := b.floats(2, n+5)
 	gsums := b.on(sums)
 	must(b, b.gpu.AccumulateAttention(gq, gsums, gruns[0]))
-	must(b, b.host.AccumulateAttention(q, sums, runs[0]))
+	must(b, b.reference.AccumulateAttention(q, sums, runs[0]))
 	b.equal("AccumulateAttention"+name, gsums, sums)
 	p.same("Attend" + name)
 }
@@ -208,7 +208,7 @@ func (b *bench) together(s attentionShape) {
 	q, out := b.floats(sum(tokens), 2*s.share, s.headDim), b.floats(sum(tokens), 2*s.share, s.headDim)
 	gout := b.on(out)
 	must(b, b.gpu.Attend(b.on(q), gout, gruns))
-	must(b, b.host.Attend(q, out, runs))
+	must(b, b.reference.Attend(q, out, runs))
 	b.equal("Attend of many runs", gout, out)
 }
 
@@ -245,13 +245,13 @@ func TestAttentionSeesNothingAhead(t *testing.T) {
 		}
 		for head := range 2 {
 			must(t, b.gpu.WriteSlots(slots.gpu, head, n-1, spoil, spoil))
-			must(t, b.host.WriteSlots(slots.host, head, n-1, spoil, spoil))
+			must(t, b.reference.WriteSlots(slots.host, head, n-1, spoil, spoil))
 		}
 		gruns, runs := runsOf([]twins{slots}, tokens)
 		q, out := b.floats(tokens, 8, 64), b.floats(tokens, 8, 64)
 		gout := b.on(out)
 		must(t, b.gpu.Attend(b.on(q), gout, gruns))
-		must(t, b.host.Attend(q, out, runs))
+		must(t, b.reference.Attend(q, out, runs))
 		b.equal(fmt.Sprint("Attend of ", tokens), gout, out)
 		if got := b.read(gout); tokens > 1 && got[0] != got[0] {
 			t.Error("the first token has seen the last slot")
@@ -295,7 +295,7 @@ func TestCompact(t *testing.T) {
 				}
 			}
 			must(t, b.gpu.Compact(slots.gpu, keep))
-			must(t, b.host.Compact(slots.host, keep))
+			must(t, b.reference.Compact(slots.host, keep))
 			for head, n := range c.kept {
 				if n > 0 {
 					b.sameSlots(fmt.Sprintf("Compact of %v to %s", d, c.name), slots, head, 0, n)
@@ -311,7 +311,7 @@ func TestCompact(t *testing.T) {
 		keep[0], keep[1] = append(keep[0], int32(i+1)), append(keep[1], int32(i+i/9000))
 	}
 	must(t, b.gpu.Compact(slots.gpu, keep))
-	must(t, b.host.Compact(slots.host, keep))
+	must(t, b.reference.Compact(slots.host, keep))
 	for head := range 2 {
 		b.sameSlots("Compact of much", slots, head, 0, len(keep[head]))
 	}
@@ -324,7 +324,7 @@ func (b *bench) sameSlots(what string, slots twins, head, first, n int) {
 	for _, d := range []tensor.DType{tensor.F32, slots.host.DType} {
 		keys, values, gkeys := b.typed(d, n, dim), b.typed(d, n, dim), b.typed(d, n, dim)
 		gvalues := b.on(gkeys)
-		must(b, b.host.ReadSlots(slots.host, head, first, keys, values))
+		must(b, b.reference.ReadSlots(slots.host, head, first, keys, values))
 		must(b, b.gpu.ReadSlots(slots.gpu, head, first, gkeys, gvalues))
 		read := make([]byte, gvalues.Size())
 		must(b, b.gpu.ReadBuffer(gvalues, read))
@@ -345,10 +345,10 @@ func TestSlots(t *testing.T) {
 				what := fmt.Sprintf("slots %+v of %v from %v", c, d, of)
 				keys, values := b.typed(of, c.n, 64), b.typed(of, c.n, 64)
 				must(t, b.gpu.WriteSlots(slots.gpu, c.head, c.first, keys, b.on(values)))
-				must(t, b.host.WriteSlots(slots.host, c.head, c.first, keys, values))
+				must(t, b.reference.WriteSlots(slots.host, c.head, c.first, keys, values))
 				p.same(what)
 				must(t, b.gpu.WriteSlots(slots.gpu, c.head, c.first, nil, b.on(keys)))
-				must(t, b.host.WriteSlots(slots.host, c.head, c.first, nil, keys))
+				must(t, b.reference.WriteSlots(slots.host, c.head, c.first, nil, keys))
 				p.same("values of " + what)
 				if c.n > 0 {
 					b.sameSlots(what, slots, c.head, c.first, c.n)
@@ -358,7 +358,7 @@ func TestSlots(t *testing.T) {
 		for _, pair := range [][2]int{{0, 2}, {1, 1}} {
 			gheads, heads := slots.gpu.Heads, slots.host.Heads
 			must(t, b.gpu.CopyPage(gheads[0].Pages[pair[0]], gheads[1].Pages[pair[1]]))
-			must(t, b.host.CopyPage(heads[0].Pages[pair[0]], heads[1].Pages[pair[1]]))
+			must(t, b.reference.CopyPage(heads[0].Pages[pair[0]], heads[1].Pages[pair[1]]))
 			p.same(fmt.Sprintf("pages of %v after a copy", d))
 		}
 	}
@@ -374,7 +374,7 @@ func TestManySlabs(t *testing.T) {
 		q, out := b.floats(1, 4, 64), b.floats(1, 4, 64)
 		gout := b.on(out)
 		must(t, b.gpu.Attend(b.on(q), gout, gruns))
-		must(t, b.host.Attend(q, out, runs))
+		must(t, b.reference.Attend(q, out, runs))
 		b.equal(what, gout, out)
 	}
 	few := b.pages(shape, maxSlabs-1, 1)
@@ -416,8 +416,8 @@ func TestPageTables(t *testing.T) {
 		gruns, runs := runsOf([]twins{slots}, 1)
 		must(t, gpu.RoPEStore(gq, gk, gv, gtable, gruns))
 		must(t, gpu.Attend(gq, gout, gruns))
-		must(t, b.host.RoPEStore(q, b.widened(k), v, table, runs))
-		must(t, b.host.Attend(q, out, runs))
+		must(t, b.reference.RoPEStore(q, b.widened(k), v, table, runs))
+		must(t, b.reference.Attend(q, out, runs))
 		writes = driver.calls[cl.EnqueueWriteBuffer] - before
 		b.equal("Attend", gout, out)
 		return writes

@@ -55,6 +55,7 @@ type programs struct {
 
 	attention map[attentionShape]*attentionPrograms
 	pages     map[pageShape]*pagePrograms
+	stores    map[storeVariant]*pagedProgram
 }
 
 type kernelKey struct {
@@ -66,6 +67,7 @@ func (p *programs) init(device *cl.Device, context *cl.Context, o Options) {
 	p.device, p.context = device, context
 	p.compiled, p.kernels = map[program]*cl.Program{}, map[kernelKey]*cl.Kernel{}
 	p.attention, p.pages = map[attentionShape]*attentionPrograms{}, map[pageShape]*pagePrograms{}
+	p.stores = map[storeVariant]*pagedProgram{}
 	folder := o.Kernels
 	if folder == "" {
 		folder = os.Getenv(KernelsVariable)
@@ -92,6 +94,9 @@ func (p *programs) release() {
 func (b *Backend) kernel(p program, name string) (*cl.Kernel, error) {
 	if b.closed {
 		return nil, fmt.Errorf("opencl: %s: %w", name, ErrClosed)
+	}
+	if err := b.settle(); err != nil {
+		return nil, err
 	}
 	key := kernelKey{p, name}
 	if k := b.programs.kernels[key]; k != nil {

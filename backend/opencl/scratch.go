@@ -2,7 +2,11 @@
 
 package opencl
 
-import "github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+import (
+	"strings"
+
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+)
 
 // The device's temporary memory. As the queue runs in order, what one kernel writes there another may overwrite later
 // without anyone waiting.
@@ -15,6 +19,7 @@ const (
 	moveScratch          // what moves within a buffer
 	selectScratch        // keys of a selection
 	maskScratch          // bits of a mask
+	countScratch         // how many groups have ended, of kernels whose last group goes on; all 0 between kernels
 	scratches
 )
 
@@ -33,4 +38,26 @@ func (b *Backend) scratchOf(which, size int) (*cl.Mem, error) {
 	}
 	b.scratch[which] = m
 	return m, nil
+}
+
+// counts returns n counts, which are 0, for kernels that leave them so.
+func (b *Backend) counts(n int) (*cl.Mem, error) {
+	old := b.scratch[countScratch]
+	m, err := b.scratchOf(countScratch, 4*n)
+	if err != nil || m == old {
+		return m, err
+	}
+	return m, b.enqueued("clear counts", b.context.Fill(m, 0, m.Size()))
+}
+
+// lastGroupOption returns the option for a device on which the last group of a kernel may go on with what the others have left, "" where
+// OpenCL C 1.2 is all that is known of it: see last.cl.
+func lastGroupOption(d *cl.Device) string {
+	switch {
+	case strings.Contains(d.Extensions, "cl_nv_"):
+		return " -DLAST_GROUP -DFENCE_NV"
+	case d.Kind&cl.CPU != 0: // whose atomic operations are fences
+		return " -DLAST_GROUP"
+	}
+	return ""
 }

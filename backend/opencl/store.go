@@ -55,6 +55,11 @@ func (b *Backend) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) e
 		if needed[i] == 0 {
 			continue
 		}
+		if len(runs) == 1 && b.waiting.stores(d, cache, queries, keys, values) {
+			return b.eachLaunch(cache, needed[i], runs, func(backend.Run) int { return 1 }, func(l *launch) error {
+				return b.normStore(pageShape{cache, d.HeadDim}, angles, l)
+			})
+		}
 		store := &b.pageProgramsFor(pageShape{cache, d.HeadDim}).store
 		err := b.eachLaunch(cache, needed[i], runs, func(r backend.Run) int { return r.Tokens }, func(l *launch) error {
 			kernel, err := b.kernel(store.of(l), "rope_store")

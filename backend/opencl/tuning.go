@@ -23,6 +23,24 @@ type teams struct {
 // blocks returns how many groups compute n rows.
 func (t teams) blocks(n, lanes int) int { return groups(n, t.Group/lanes*t.Rows) }
 
+// rounds tells whether groups of so many lanes have whole blocks of rows, so that they can round what they compute.
+func (t teams) rounds(lanes int) bool {
+	return t.Group/lanes*t.Rows%roundedBlock == 0 && t.Group >= t.Group/lanes*t.Rows
+}
+
+// rounding32 returns those of some divisions in which groups round what they compute, where that is of use to the product that comes next:
+// they save it more than they may cost. If there are none it returns all.
+func rounding32(all []teams, w *weights) []teams {
+	if w.format.blockLen != roundedBlock {
+		return all
+	}
+	some := slices.DeleteFunc(slices.Clone(all), func(t teams) bool { return !t.rounds(w.lanes) })
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
 // candidates are the divisions that are tried, the one for a start first: the more rows a team computes at once the fewer
 // activations are loaded, but the device wants work-items enough to hide its memory's latency.
 var candidates = [...]teams{
@@ -112,7 +130,7 @@ type tuned struct {
 	Teams          teams
 }
 
-func (t *tuning) path() string { return t.cache.path(".json", "tuning") }
+func (t *tuning) path() string { return t.cache.path(".json", "tuning of fused kernels") }
 
 // save writes the file.
 func (t *tuning) save() {
@@ -142,6 +160,12 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 		if strings.HasPrefix(format, "q") {
 			p.files = "common exact norm formats dot activations blocks product team_blocks " + kernel
 			p.options += t.dot
+			if kernel == "norm_swiglu" && of.rounds(lanes) {
+				p.options += " -DROUNDS"
+			}
+			if kernel == "norm_store" {
+				p.files = strings.Replace(p.files, "formats", "pages store formats", 1)
+			}
 		}
 		t.programs[key] = p
 	}

@@ -115,7 +115,7 @@ func (w *weightBuffer) Sync() error  { return w.backend.Synchronize() }
 func (w *weightBuffer) Free() error {
 	w.backend.mu.Lock() // nobody is enqueuing a kernel that reads the memory
 	defer w.backend.mu.Unlock()
-	var errs []error
+	errs := []error{w.backend.settle()}
 	for _, m := range w.memory {
 		errs = append(errs, m.Release())
 	}

@@ -26,6 +26,7 @@ const TileKeys = 128
 type Tile struct {
 	Format       quant.Format
 	Keys, Values []byte
+	Next         []byte // a hint: the keys of the page that will be attended to after this one
 	HeadDim      int
 	Queries      *quant.Activation
 	Visible      []int
@@ -42,7 +43,7 @@ type Tile struct {
 }
 
 // Release forgets what the tile's fields point to, but for the scratch memory that is the caller's.
-func (t *Tile) Release() { t.Keys, t.Values, t.product = nil, nil, panels.Product{} }
+func (t *Tile) Release() { t.Keys, t.Values, t.Next, t.product = nil, nil, nil, panels.Product{} }
 
 // WideSlots is how many values a Tile's Wide has room for.
 const WideSlots = 32
@@ -138,24 +139,31 @@ func (t *Tile) addBlock(b, slots int) {
 	}
 }
 
-// Merge joins the result of the next tile to that of the tiles before:
+// Merge joins the results of the next tile to those of the tiles before, for each of some rows:
 //
 //	m = max(dst.Max, src.Max), a = exp(dst.Max-m), b = exp(src.Max-m)
 //	dst.Sum = fma(src.Sum, b, dst.Sum·a), dst.Out[i] = fma(src.Out[i], b, dst.Out[i]·a)
 //
-// An empty side leaves the other as it is.
-func Merge(dst, src *Partial) {
+// An empty side leaves the other as it is. The Outs of src have one length, and those of dst at least that.
+func Merge(dst, src []Partial) {
+	for r := range dst {
+		dst[r].merge(&src[r])
+	}
+}
+
+// merge is Merge for one row.
+func (p *Partial) merge(src *Partial) {
 	if src.Sum == 0 {
 		return
 	}
-	if dst.Sum == 0 {
-		dst.Max, dst.Sum = src.Max, src.Sum
-		copy(dst.Out, src.Out)
+	if p.Sum == 0 {
+		p.Max, p.Sum = src.Max, src.Sum
+		copy(p.Out, src.Out)
 		return
 	}
-	a, b := dst.join(src)
+	a, b := p.join(src)
 	for i, v := range src.Out {
-		dst.Out[i] = exact.FMA(v, b, float32(dst.Out[i]*a))
+		p.Out[i] = exact.FMA(v, b, float32(p.Out[i]*a))
 	}
 }
 

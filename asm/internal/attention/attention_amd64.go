@@ -14,11 +14,14 @@ import (
 var AVX2 = Unit{
 	vectors: &vectors.AVX2,
 	convert: convert.AVX2,
-	width:   8,
-	values: []floatValues{
-		{quant.F32, valueKernels{valuesF32AVX2}},
-		{quant.F16, valueKernels{valuesF16AVX2}},
-		{quant.BF16, valueKernels{valuesBF16AVX2}},
+	kernels: kernels{
+		weights: weightsAVX2,
+		merge:   mergeAVX2,
+		floats: []floatKernels{
+			{quant.F32, productF32AVX2, []int{6, 4, 3, 2, 1}},
+			{quant.F16, productF16AVX2, []int{6, 4, 3, 2, 1}},
+			{quant.BF16, productBF16AVX2, []int{6, 4, 3, 2, 1}},
+		},
 	},
 	integerKernels: integersAVX2,
 }
@@ -27,53 +30,94 @@ var AVX2 = Unit{
 var AVX512 = Unit{
 	vectors: &vectors.AVX512,
 	convert: convert.AVX512,
-	width:   16,
-	values: []floatValues{
-		{quant.F32, valueKernels{valuesF32AVX512}},
-		{quant.F16, valueKernels{valuesF16AVX512}},
-		{quant.BF16, valueKernels{valuesBF16AVX512}},
+	kernels: kernels{
+		weights: weightsAVX512,
+		merge:   mergeAVX512,
+		floats: []floatKernels{
+			{quant.F32, productF32AVX512, []int{12, 8, 4, 3, 2, 1}},
+			{quant.F16, productF16AVX512, []int{12, 8, 4, 3, 2, 1}},
+			{quant.BF16, productBF16AVX512, []int{12, 8, 4, 3, 2, 1}},
+		},
 	},
 	integerKernels: integersAVX512,
 }
 
-// valuesF32AVX2 computes
-// outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
-// j < n, n > 0. headDim is a multiple of 8.
+// productF32AVX2 computes
+// out[r][16g+i] = fma(x[r][steps-1], w[steps-1][g][i], … fma(x[r][0], w[0][g][i], begin)) for r < rows, g < groups, i < 16,
+// where begin is 0 if add is 0, and else out[r][16g+i]. In bytes, steps of w are step apart, its groups group, and the rows of x and
+// out xStride and outStride. rows is one of [6 4 3 2 1]. If it is at most 4, the bytes from ahead on, as many as are read of w,
+// are brought near.
 //
 //go:noescape
-func valuesF32AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
+func productF32AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
 
-// valuesF16AVX2 computes
-// outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
-// j < n, n > 0. headDim is a multiple of 8.
+// productF16AVX2 computes
+// out[r][16g+i] = fma(x[r][steps-1], w[steps-1][g][i], … fma(x[r][0], w[0][g][i], begin)) for r < rows, g < groups, i < 16,
+// where begin is 0 if add is 0, and else out[r][16g+i]. In bytes, steps of w are step apart, its groups group, and the rows of x and
+// out xStride and outStride. rows is one of [6 4 3 2 1]. If it is at most 4, the bytes from ahead on, as many as are read of w,
+// are brought near.
 //
 //go:noescape
-func valuesF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
+func productF16AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
 
-// valuesBF16AVX2 computes
-// outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
-// j < n, n > 0. headDim is a multiple of 8.
+// productBF16AVX2 computes
+// out[r][16g+i] = fma(x[r][steps-1], w[steps-1][g][i], … fma(x[r][0], w[0][g][i], begin)) for r < rows, g < groups, i < 16,
+// where begin is 0 if add is 0, and else out[r][16g+i]. In bytes, steps of w are step apart, its groups group, and the rows of x and
+// out xStride and outStride. rows is one of [6 4 3 2 1]. If it is at most 4, the bytes from ahead on, as many as are read of w,
+// are brought near.
 //
 //go:noescape
-func valuesBF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
+func productBF16AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
 
-// valuesF32AVX512 computes
-// outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
-// j < n, n > 0. headDim is a multiple of 16.
+// weightsAVX2 computes
+// for each r < rows, n = visible[r], row r of scores, of 128, and results, the Maxs of Partials: the maximum of the first n
+// scores, as the portable Maximum, and of these scores the exponentials and their sum, as the portable Exponentials; both are 0 if n is 0.
 //
 //go:noescape
-func valuesF32AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
+func weightsAVX2(scores *float32, visible *int, results *float32, rows int)
 
-// valuesF16AVX512 computes
-// outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
-// j < n, n > 0. headDim is a multiple of 16.
+// mergeAVX2 computes
+// the portable Merge of each of rows Partials, of n elements, at whose Maxs dst and src are. Which zero a maximum of two zeros is, is open.
 //
 //go:noescape
-func valuesF16AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
+func mergeAVX2(dst *float32, src *float32, n int, rows int)
 
-// valuesBF16AVX512 computes
-// outR[i] = fma(p[R·TileKeys + j], element i of the value at v[j·stride:], outR[i]) for i < headDim, R < rows ≤ 4, in order of
-// j < n, n > 0. headDim is a multiple of 16.
+// productF32AVX512 computes
+// out[r][16g+i] = fma(x[r][steps-1], w[steps-1][g][i], … fma(x[r][0], w[0][g][i], begin)) for r < rows, g < groups, i < 16,
+// where begin is 0 if add is 0, and else out[r][16g+i]. In bytes, steps of w are step apart, its groups group, and the rows of x and
+// out xStride and outStride. rows is one of [12 8 4 3 2 1]. If it is at most 4, the bytes from ahead on, as many as are read of w,
+// are brought near.
 //
 //go:noescape
-func valuesBF16AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
+func productF32AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+
+// productF16AVX512 computes
+// out[r][16g+i] = fma(x[r][steps-1], w[steps-1][g][i], … fma(x[r][0], w[0][g][i], begin)) for r < rows, g < groups, i < 16,
+// where begin is 0 if add is 0, and else out[r][16g+i]. In bytes, steps of w are step apart, its groups group, and the rows of x and
+// out xStride and outStride. rows is one of [12 8 4 3 2 1]. If it is at most 4, the bytes from ahead on, as many as are read of w,
+// are brought near.
+//
+//go:noescape
+func productF16AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+
+// productBF16AVX512 computes
+// out[r][16g+i] = fma(x[r][steps-1], w[steps-1][g][i], … fma(x[r][0], w[0][g][i], begin)) for r < rows, g < groups, i < 16,
+// where begin is 0 if add is 0, and else out[r][16g+i]. In bytes, steps of w are step apart, its groups group, and the rows of x and
+// out xStride and outStride. rows is one of [12 8 4 3 2 1]. If it is at most 4, the bytes from ahead on, as many as are read of w,
+// are brought near.
+//
+//go:noescape
+func productBF16AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+
+// weightsAVX512 computes
+// for each r < rows, n = visible[r], row r of scores, of 128, and results, the Maxs of Partials: the maximum of the first n
+// scores, as the portable Maximum, and of these scores the exponentials and their sum, as the portable Exponentials; both are 0 if n is 0.
+//
+//go:noescape
+func weightsAVX512(scores *float32, visible *int, results *float32, rows int)
+
+// mergeAVX512 computes
+// the portable Merge of each of rows Partials, of n elements, at whose Maxs dst and src are. Which zero a maximum of two zeros is, is open.
+//
+//go:noescape
+func mergeAVX512(dst *float32, src *float32, n int, rows int)

@@ -4,2116 +4,6143 @@
 
 #include "textflag.h"
 
-// func valuesF32AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-// Requires: AVX, FMA3
-TEXT ·valuesF32AVX2(SB), NOSPLIT, $0-80
-	MOVQ out0+0(FP), AX
-	MOVQ out1+8(FP), CX
-	MOVQ out2+16(FP), DX
-	MOVQ out3+24(FP), BX
-	MOVQ v+40(FP), SI
-	MOVQ stride+48(FP), DI
-	MOVQ headDim+64(FP), R8
-	MOVQ rows+72(FP), R9
-	CMPQ R9, $0x00000004
-	JLT  below4
+// func productF32AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+// Requires: AVX, FMA3, MMX+
+TEXT ·productF32AVX2(SB), NOSPLIT, $0-96
+	MOVQ rows+72(FP), AX
+	CMPQ AX, $0x00000006
+	JLT  below6
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
 
-columns4x16:
-	CMPQ    R8, $0x00000010
-	JLT     done4x16
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
+groups6x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer6x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin6x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y4
+	VMOVUPS 32(BX), Y5
+	ADDQ    SI, BX
 	VMOVUPS (BX), Y6
 	VMOVUPS 32(BX), Y7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y8
+	VMOVUPS 32(BX), Y9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y10
+	VMOVUPS 32(BX), Y11
 
-slots4x2:
-	VMOVUPS      (R11), Y8
-	VMOVUPS      32(R11), Y9
+begin6x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end6x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+
+step6x1:
+	VMOVUPS      (SI), Y12
+	VMOVUPS      32(SI), Y13
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R8)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R8)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R10)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R10)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	DECQ         BX
+	JNZ          step6x1
+
+end6x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y2, (BX)
+	VMOVUPS Y3, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y4, (BX)
+	VMOVUPS Y5, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y6, (BX)
+	VMOVUPS Y7, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y8, (BX)
+	VMOVUPS Y9, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y10, (BX)
+	VMOVUPS Y11, 32(BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups6x1
+
+fewer6x1:
+	VZEROUPPER
+	RET
+
+below6:
+	CMPQ AX, $0x00000004
+	JLT  below4
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups4x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer4x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y6
+	VMOVUPS 32(SI), Y7
+
+begin4x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+
+step4x1:
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
 	VBROADCASTSS (R9), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 512(R9), Y10
+	VBROADCASTSS (R9)(R10*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 1024(R9), Y10
+	VBROADCASTSS (R9)(R10*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 1536(R9), Y10
+	VBROADCASTSS (R11), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, 32(DX)
-	VMOVUPS      Y6, (BX)
-	VMOVUPS      Y7, 32(BX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
+	PREFETCHT0   (BX)
 	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns4x16
-
-done4x16:
-columns4x8:
-	CMPQ    R8, $0x00000008
-	JLT     done4x8
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
-	VMOVUPS (BX), Y3
-
-slots4x1:
-	VMOVUPS      (R11), Y4
-	VBROADCASTSS (R9), Y5
-	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS 512(R9), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS 1024(R9), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS 1536(R9), Y5
-	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         DI, R11
+	ADDQ         R8, DI
 	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y2, (DX)
-	VMOVUPS      Y3, (BX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns4x8
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step4x1
 
-done4x8:
+end4x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	VMOVUPS Y7, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups4x1
+
+fewer4x1:
 	VZEROUPPER
 	RET
 
 below4:
-	CMPQ R9, $0x00000003
+	CMPQ AX, $0x00000003
 	JLT  below3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns3x16:
-	CMPQ    R8, $0x00000010
-	JLT     done3x16
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
+groups3x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer3x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
 
-slots3x2:
-	VMOVUPS      (R10), Y6
-	VMOVUPS      32(R10), Y7
-	VBROADCASTSS (BX), Y8
+begin3x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step3x1:
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R9), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS 512(BX), Y8
+	VBROADCASTSS (R9)(R10*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS 1024(BX), Y8
+	VBROADCASTSS (R9)(R10*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, 32(DX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns3x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step3x1
 
-done3x16:
-columns3x8:
-	CMPQ    R8, $0x00000008
-	JLT     done3x8
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
+end3x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups3x1
 
-slots3x1:
-	VMOVUPS      (R10), Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS 512(BX), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS 1024(BX), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y2, (DX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns3x8
-
-done3x8:
+fewer3x1:
 	VZEROUPPER
 	RET
 
 below3:
-	CMPQ R9, $0x00000002
+	CMPQ AX, $0x00000002
 	JLT  below2
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns2x16:
-	CMPQ    R8, $0x00000010
-	JLT     done2x16
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
+groups2x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer2x2
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x2
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	VMOVUPS 64(SI), Y6
+	VMOVUPS 96(SI), Y7
 
-slots2x2:
-	VMOVUPS      (R9), Y4
-	VMOVUPS      32(R9), Y5
-	VBROADCASTSS (DX), Y6
+begin2x2:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x2
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R10
+	MOVQ  xStride+48(FP), R11
+
+step2x2:
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
+	VMOVUPS      (DI)(R9*1), Y10
+	VMOVUPS      32(DI)(R9*1), Y11
+	VBROADCASTSS (R10), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R10)(R11*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R10
+	DECQ         SI
+	JNZ          step2x2
+
+end2x2:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	VMOVUPS Y6, 64(SI)
+	VMOVUPS Y7, 96(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000002, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups2x2
+
+fewer2x2:
+groups2x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer2x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+
+begin2x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step2x1:
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (R9), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 512(DX), Y6
+	VBROADCASTSS (R9)(R10*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns2x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step2x1
 
-done2x16:
-columns2x8:
-	CMPQ    R8, $0x00000008
-	JLT     done2x8
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
+end2x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups2x1
 
-slots2x1:
-	VMOVUPS      (R9), Y2
-	VBROADCASTSS (DX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS 512(DX), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns2x8
-
-done2x8:
+fewer2x1:
 	VZEROUPPER
 	RET
 
 below2:
-columns1x16:
-	CMPQ    R8, $0x00000010
-	JLT     done1x16
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-slots1x2:
-	VMOVUPS      (BX), Y2
-	VMOVUPS      32(BX), Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns1x16
+groups1x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer1x4
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x4
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	VMOVUPS 128(SI), Y4
+	VMOVUPS 160(SI), Y5
+	VMOVUPS 192(SI), Y6
+	VMOVUPS 224(SI), Y7
 
-done1x16:
-columns1x8:
-	CMPQ    R8, $0x00000008
-	JLT     done1x8
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Y0
+begin1x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
 
-slots1x1:
-	VMOVUPS      (BX), Y1
-	VBROADCASTSS (CX), Y2
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x1
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns1x8
+step1x4:
+	VBROADCASTSS (R11), Y8
+	VMOVUPS      (DI), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VMOVUPS      32(DI), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VMOVUPS      (DI)(R9*1), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VMOVUPS      32(DI)(R9*1), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VMOVUPS      (DI)(R9*2), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VMOVUPS      32(DI)(R9*2), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VMOVUPS      (DI)(R10*1), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMOVUPS      32(DI)(R10*1), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	PREFETCHT0   128(BX)
+	PREFETCHT0   192(BX)
+	ADDQ         $0x00000100, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step1x4
 
-done1x8:
+end1x4:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	VMOVUPS Y4, 128(SI)
+	VMOVUPS Y5, 160(SI)
+	VMOVUPS Y6, 192(SI)
+	VMOVUPS Y7, 224(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups1x4
+
+fewer1x4:
+groups1x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer1x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+
+begin1x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step1x1:
+	VBROADCASTSS (R9), Y2
+	VMOVUPS      (DI), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VMOVUPS      32(DI), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step1x1
+
+end1x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups1x1
+
+fewer1x1:
 	VZEROUPPER
 	RET
 
-// func valuesF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-// Requires: AVX, F16C, FMA3
-TEXT ·valuesF16AVX2(SB), NOSPLIT, $0-80
-	MOVQ out0+0(FP), AX
-	MOVQ out1+8(FP), CX
-	MOVQ out2+16(FP), DX
-	MOVQ out3+24(FP), BX
-	MOVQ v+40(FP), SI
-	MOVQ stride+48(FP), DI
-	MOVQ headDim+64(FP), R8
-	MOVQ rows+72(FP), R9
-	CMPQ R9, $0x00000004
-	JLT  below4
+// func productF16AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·productF16AVX2(SB), NOSPLIT, $0-96
+	MOVQ rows+72(FP), AX
+	CMPQ AX, $0x00000006
+	JLT  below6
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
 
-columns4x16:
-	CMPQ    R8, $0x00000010
-	JLT     done4x16
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
+groups6x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer6x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin6x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y4
+	VMOVUPS 32(BX), Y5
+	ADDQ    SI, BX
 	VMOVUPS (BX), Y6
 	VMOVUPS 32(BX), Y7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y8
+	VMOVUPS 32(BX), Y9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y10
+	VMOVUPS 32(BX), Y11
 
-slots4x2:
-	VCVTPH2PS    (R11), Y8
-	VCVTPH2PS    16(R11), Y9
+begin6x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end6x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+
+step6x1:
+	VCVTPH2PS    (SI), Y12
+	VCVTPH2PS    16(SI), Y13
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R8)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R8)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R10)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R10)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	DECQ         BX
+	JNZ          step6x1
+
+end6x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y2, (BX)
+	VMOVUPS Y3, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y4, (BX)
+	VMOVUPS Y5, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y6, (BX)
+	VMOVUPS Y7, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y8, (BX)
+	VMOVUPS Y9, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y10, (BX)
+	VMOVUPS Y11, 32(BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups6x1
+
+fewer6x1:
+	VZEROUPPER
+	RET
+
+below6:
+	CMPQ AX, $0x00000004
+	JLT  below4
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups4x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer4x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y6
+	VMOVUPS 32(SI), Y7
+
+begin4x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+
+step4x1:
+	VCVTPH2PS    (DI), Y8
+	VCVTPH2PS    16(DI), Y9
 	VBROADCASTSS (R9), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 512(R9), Y10
+	VBROADCASTSS (R9)(R10*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 1024(R9), Y10
+	VBROADCASTSS (R9)(R10*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 1536(R9), Y10
+	VBROADCASTSS (R11), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, 32(DX)
-	VMOVUPS      Y6, (BX)
-	VMOVUPS      Y7, 32(BX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns4x16
-
-done4x16:
-columns4x8:
-	CMPQ    R8, $0x00000008
-	JLT     done4x8
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
-	VMOVUPS (BX), Y3
-
-slots4x1:
-	VCVTPH2PS    (R11), Y4
-	VBROADCASTSS (R9), Y5
-	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS 512(R9), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS 1024(R9), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS 1536(R9), Y5
-	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y2, (DX)
-	VMOVUPS      Y3, (BX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
+	PREFETCHT0   (BX)
 	ADDQ         $0x00000020, BX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns4x8
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step4x1
 
-done4x8:
+end4x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	VMOVUPS Y7, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups4x1
+
+fewer4x1:
 	VZEROUPPER
 	RET
 
 below4:
-	CMPQ R9, $0x00000003
+	CMPQ AX, $0x00000003
 	JLT  below3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns3x16:
-	CMPQ    R8, $0x00000010
-	JLT     done3x16
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
+groups3x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer3x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
 
-slots3x2:
-	VCVTPH2PS    (R10), Y6
-	VCVTPH2PS    16(R10), Y7
-	VBROADCASTSS (BX), Y8
+begin3x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step3x1:
+	VCVTPH2PS    (DI), Y6
+	VCVTPH2PS    16(DI), Y7
+	VBROADCASTSS (R9), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS 512(BX), Y8
+	VBROADCASTSS (R9)(R10*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS 1024(BX), Y8
+	VBROADCASTSS (R9)(R10*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, 32(DX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns3x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step3x1
 
-done3x16:
-columns3x8:
-	CMPQ    R8, $0x00000008
-	JLT     done3x8
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
+end3x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups3x1
 
-slots3x1:
-	VCVTPH2PS    (R10), Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS 512(BX), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS 1024(BX), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y2, (DX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns3x8
-
-done3x8:
+fewer3x1:
 	VZEROUPPER
 	RET
 
 below3:
-	CMPQ R9, $0x00000002
+	CMPQ AX, $0x00000002
 	JLT  below2
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns2x16:
-	CMPQ    R8, $0x00000010
-	JLT     done2x16
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
+groups2x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer2x2
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x2
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	VMOVUPS 64(SI), Y6
+	VMOVUPS 96(SI), Y7
 
-slots2x2:
-	VCVTPH2PS    (R9), Y4
-	VCVTPH2PS    16(R9), Y5
-	VBROADCASTSS (DX), Y6
+begin2x2:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x2
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R10
+	MOVQ  xStride+48(FP), R11
+
+step2x2:
+	VCVTPH2PS    (DI), Y8
+	VCVTPH2PS    16(DI), Y9
+	VCVTPH2PS    (DI)(R9*1), Y10
+	VCVTPH2PS    16(DI)(R9*1), Y11
+	VBROADCASTSS (R10), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R10)(R11*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R10
+	DECQ         SI
+	JNZ          step2x2
+
+end2x2:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	VMOVUPS Y6, 64(SI)
+	VMOVUPS Y7, 96(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000002, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups2x2
+
+fewer2x2:
+groups2x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer2x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+
+begin2x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step2x1:
+	VCVTPH2PS    (DI), Y4
+	VCVTPH2PS    16(DI), Y5
+	VBROADCASTSS (R9), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 512(DX), Y6
+	VBROADCASTSS (R9)(R10*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns2x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step2x1
 
-done2x16:
-columns2x8:
-	CMPQ    R8, $0x00000008
-	JLT     done2x8
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
+end2x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups2x1
 
-slots2x1:
-	VCVTPH2PS    (R9), Y2
-	VBROADCASTSS (DX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS 512(DX), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns2x8
-
-done2x8:
+fewer2x1:
 	VZEROUPPER
 	RET
 
 below2:
-columns1x16:
-	CMPQ    R8, $0x00000010
-	JLT     done1x16
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-slots1x2:
-	VCVTPH2PS    (BX), Y2
-	VCVTPH2PS    16(BX), Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns1x16
+groups1x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer1x4
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x4
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	VMOVUPS 128(SI), Y4
+	VMOVUPS 160(SI), Y5
+	VMOVUPS 192(SI), Y6
+	VMOVUPS 224(SI), Y7
 
-done1x16:
-columns1x8:
-	CMPQ    R8, $0x00000008
-	JLT     done1x8
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Y0
+begin1x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
 
-slots1x1:
-	VCVTPH2PS    (BX), Y1
-	VBROADCASTSS (CX), Y2
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x1
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns1x8
+step1x4:
+	VBROADCASTSS (R11), Y8
+	VCVTPH2PS    (DI), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VCVTPH2PS    16(DI), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VCVTPH2PS    (DI)(R9*1), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VCVTPH2PS    16(DI)(R9*1), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VCVTPH2PS    (DI)(R9*2), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VCVTPH2PS    16(DI)(R9*2), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VCVTPH2PS    (DI)(R10*1), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VCVTPH2PS    16(DI)(R10*1), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step1x4
 
-done1x8:
+end1x4:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	VMOVUPS Y4, 128(SI)
+	VMOVUPS Y5, 160(SI)
+	VMOVUPS Y6, 192(SI)
+	VMOVUPS Y7, 224(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups1x4
+
+fewer1x4:
+groups1x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer1x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+
+begin1x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step1x1:
+	VBROADCASTSS (R9), Y2
+	VCVTPH2PS    (DI), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VCVTPH2PS    16(DI), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step1x1
+
+end1x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups1x1
+
+fewer1x1:
 	VZEROUPPER
 	RET
 
-// func valuesBF16AVX2(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·valuesBF16AVX2(SB), NOSPLIT, $0-80
-	MOVQ out0+0(FP), AX
-	MOVQ out1+8(FP), CX
-	MOVQ out2+16(FP), DX
-	MOVQ out3+24(FP), BX
-	MOVQ v+40(FP), SI
-	MOVQ stride+48(FP), DI
-	MOVQ headDim+64(FP), R8
-	MOVQ rows+72(FP), R9
-	CMPQ R9, $0x00000004
-	JLT  below4
+// func productBF16AVX2(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·productBF16AVX2(SB), NOSPLIT, $0-96
+	MOVQ rows+72(FP), AX
+	CMPQ AX, $0x00000006
+	JLT  below6
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
 
-columns4x16:
-	CMPQ    R8, $0x00000010
-	JLT     done4x16
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
+groups6x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer6x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin6x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y4
+	VMOVUPS 32(BX), Y5
+	ADDQ    SI, BX
 	VMOVUPS (BX), Y6
 	VMOVUPS 32(BX), Y7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y8
+	VMOVUPS 32(BX), Y9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y10
+	VMOVUPS 32(BX), Y11
 
-slots4x2:
-	VPMOVZXWD    (R11), Y8
+begin6x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end6x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+
+step6x1:
+	VPMOVZXWD    (SI), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPMOVZXWD    16(SI), Y13
+	VPSLLD       $0x10, Y13, Y13
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R8)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R8)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R10)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R10)(R9*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	DECQ         BX
+	JNZ          step6x1
+
+end6x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y2, (BX)
+	VMOVUPS Y3, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y4, (BX)
+	VMOVUPS Y5, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y6, (BX)
+	VMOVUPS Y7, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y8, (BX)
+	VMOVUPS Y9, 32(BX)
+	ADDQ    SI, BX
+	VMOVUPS Y10, (BX)
+	VMOVUPS Y11, 32(BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups6x1
+
+fewer6x1:
+	VZEROUPPER
+	RET
+
+below6:
+	CMPQ AX, $0x00000004
+	JLT  below4
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups4x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer4x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y6
+	VMOVUPS 32(SI), Y7
+
+begin4x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+
+step4x1:
+	VPMOVZXWD    (DI), Y8
 	VPSLLD       $0x10, Y8, Y8
-	VPMOVZXWD    16(R11), Y9
+	VPMOVZXWD    16(DI), Y9
 	VPSLLD       $0x10, Y9, Y9
 	VBROADCASTSS (R9), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 512(R9), Y10
+	VBROADCASTSS (R9)(R10*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 1024(R9), Y10
+	VBROADCASTSS (R9)(R10*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 1536(R9), Y10
+	VBROADCASTSS (R11), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, 32(DX)
-	VMOVUPS      Y6, (BX)
-	VMOVUPS      Y7, 32(BX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns4x16
-
-done4x16:
-columns4x8:
-	CMPQ    R8, $0x00000008
-	JLT     done4x8
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
-	VMOVUPS (BX), Y3
-
-slots4x1:
-	VPMOVZXWD    (R11), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VBROADCASTSS (R9), Y5
-	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS 512(R9), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS 1024(R9), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS 1536(R9), Y5
-	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y2, (DX)
-	VMOVUPS      Y3, (BX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
+	PREFETCHT0   (BX)
 	ADDQ         $0x00000020, BX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns4x8
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step4x1
 
-done4x8:
+end4x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	VMOVUPS Y7, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups4x1
+
+fewer4x1:
 	VZEROUPPER
 	RET
 
 below4:
-	CMPQ R9, $0x00000003
+	CMPQ AX, $0x00000003
 	JLT  below3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns3x16:
-	CMPQ    R8, $0x00000010
-	JLT     done3x16
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
+groups3x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer3x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
 
-slots3x2:
-	VPMOVZXWD    (R10), Y6
+begin3x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step3x1:
+	VPMOVZXWD    (DI), Y6
 	VPSLLD       $0x10, Y6, Y6
-	VPMOVZXWD    16(R10), Y7
+	VPMOVZXWD    16(DI), Y7
 	VPSLLD       $0x10, Y7, Y7
-	VBROADCASTSS (BX), Y8
+	VBROADCASTSS (R9), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS 512(BX), Y8
+	VBROADCASTSS (R9)(R10*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS 1024(BX), Y8
+	VBROADCASTSS (R9)(R10*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, 32(DX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns3x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step3x1
 
-done3x16:
-columns3x8:
-	CMPQ    R8, $0x00000008
-	JLT     done3x8
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
+end3x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups3x1
 
-slots3x1:
-	VPMOVZXWD    (R10), Y3
-	VPSLLD       $0x10, Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS 512(BX), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS 1024(BX), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y2, (DX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns3x8
-
-done3x8:
+fewer3x1:
 	VZEROUPPER
 	RET
 
 below3:
-	CMPQ R9, $0x00000002
+	CMPQ AX, $0x00000002
 	JLT  below2
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns2x16:
-	CMPQ    R8, $0x00000010
-	JLT     done2x16
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
+groups2x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer2x2
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x2
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	VMOVUPS 64(SI), Y6
+	VMOVUPS 96(SI), Y7
 
-slots2x2:
-	VPMOVZXWD    (R9), Y4
+begin2x2:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x2
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R10
+	MOVQ  xStride+48(FP), R11
+
+step2x2:
+	VPMOVZXWD    (DI), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPMOVZXWD    16(DI), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VPMOVZXWD    (DI)(R9*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPMOVZXWD    16(DI)(R9*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VBROADCASTSS (R10), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R10)(R11*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R10
+	DECQ         SI
+	JNZ          step2x2
+
+end2x2:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	VMOVUPS Y6, 64(SI)
+	VMOVUPS Y7, 96(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000002, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups2x2
+
+fewer2x2:
+groups2x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer2x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+
+begin2x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step2x1:
+	VPMOVZXWD    (DI), Y4
 	VPSLLD       $0x10, Y4, Y4
-	VPMOVZXWD    16(R9), Y5
+	VPMOVZXWD    16(DI), Y5
 	VPSLLD       $0x10, Y5, Y5
-	VBROADCASTSS (DX), Y6
+	VBROADCASTSS (R9), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 512(DX), Y6
+	VBROADCASTSS (R9)(R10*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      Y3, 32(CX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns2x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step2x1
 
-done2x16:
-columns2x8:
-	CMPQ    R8, $0x00000008
-	JLT     done2x8
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
+end2x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups2x1
 
-slots2x1:
-	VPMOVZXWD    (R9), Y2
-	VPSLLD       $0x10, Y2, Y2
-	VBROADCASTSS (DX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS 512(DX), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (CX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns2x8
-
-done2x8:
+fewer2x1:
 	VZEROUPPER
 	RET
 
 below2:
-columns1x16:
-	CMPQ    R8, $0x00000010
-	JLT     done1x16
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-slots1x2:
-	VPMOVZXWD    (BX), Y2
-	VPSLLD       $0x10, Y2, Y2
-	VPMOVZXWD    16(BX), Y3
+groups1x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer1x4
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x4
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	VMOVUPS 128(SI), Y4
+	VMOVUPS 160(SI), Y5
+	VMOVUPS 192(SI), Y6
+	VMOVUPS 224(SI), Y7
+
+begin1x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step1x4:
+	VBROADCASTSS (R11), Y8
+	VPMOVZXWD    (DI), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VPMOVZXWD    16(DI), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VPMOVZXWD    (DI)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VPMOVZXWD    16(DI)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VPMOVZXWD    (DI)(R9*2), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VPMOVZXWD    16(DI)(R9*2), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VPMOVZXWD    (DI)(R10*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VPMOVZXWD    16(DI)(R10*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y7
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step1x4
+
+end1x4:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	VMOVUPS Y4, 128(SI)
+	VMOVUPS Y5, 160(SI)
+	VMOVUPS Y6, 192(SI)
+	VMOVUPS Y7, 224(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups1x4
+
+fewer1x4:
+groups1x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer1x1
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+
+begin1x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step1x1:
+	VBROADCASTSS (R9), Y2
+	VPMOVZXWD    (DI), Y3
 	VPSLLD       $0x10, Y3, Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x2
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns1x16
+	VFMADD231PS  Y3, Y2, Y0
+	VPMOVZXWD    16(DI), Y3
+	VPSLLD       $0x10, Y3, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step1x1
 
-done1x16:
-columns1x8:
-	CMPQ    R8, $0x00000008
-	JLT     done1x8
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Y0
+end1x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups1x1
 
-slots1x1:
-	VPMOVZXWD    (BX), Y1
-	VPSLLD       $0x10, Y1, Y1
+fewer1x1:
+	VZEROUPPER
+	RET
+
+// func weightsAVX2(scores *float32, visible *int, results *float32, rows int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·weightsAVX2(SB), NOSPLIT, $0-32
+	MOVQ scores+0(FP), AX
+	MOVQ visible+8(FP), CX
+	MOVQ results+16(FP), DX
+	MOVQ rows+24(FP), BX
+
+row:
+	MOVQ         (CX), SI
+	MOVQ         AX, DI
+	XORQ         R8, R8
+	MOVQ         R8, (DX)
+	TESTQ        SI, SI
+	JEQ          next
+	VBROADCASTSS (DI), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+
+stripsMaximum:
+	CMPQ    SI, $0x10
+	JLT     tailMaximum
+	VMOVUPS (DI), Y3
+	VMOVUPS 32(DI), Y4
+	VMAXPS  Y1, Y3, Y1
+	VMAXPS  Y2, Y4, Y2
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, SI
+	JMP     stripsMaximum
+
+tailMaximum:
+	TESTQ        SI, SI
+	JLE          doneMaximum
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     numbers<>+0(SB), Y3, Y4
+	VPCMPGTD     numbers<>+32(SB), Y3, Y3
+	VMASKMOVPS   (DI), Y4, Y5
+	VMASKMOVPS   32(DI), Y3, Y6
+	VBLENDVPS    Y4, Y5, Y0, Y5
+	VMAXPS       Y1, Y5, Y1
+	VBLENDVPS    Y3, Y6, Y0, Y6
+	VMAXPS       Y2, Y6, Y2
+
+doneMaximum:
+	VMAXPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VMAXPS       X0, X1, X1
+	VMOVHLPS     X1, X1, X0
+	VMAXPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VMAXPS       X0, X1, X1
+	VMOVSS       X1, (DX)
+	VBROADCASTSS X1, Y0
+	MOVQ         (CX), SI
+	MOVQ         AX, DI
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+
+stripsExponentials:
+	CMPQ         SI, $0x10
+	JLT          tailExponentials
+	VMOVUPS      (DI), Y3
+	VMOVUPS      32(DI), Y4
+	VSUBPS       Y0, Y3, Y3
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y3, Y5
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y3, Y6, Y3
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y3, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y7
+	VFNMADD231PS every3f317218<>+0(SB), Y7, Y3
+	VFNMADD231PS everyb102e308<>+0(SB), Y7, Y3
+	VMOVUPS      every3ab51252<>+0(SB), Y7
+	VFMADD213PS  every3c091cd1<>+0(SB), Y3, Y7
+	VFMADD213PS  every3d2aac78<>+0(SB), Y3, Y7
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y3, Y7
+	VFMADD213PS  every3efffffe<>+0(SB), Y3, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y3, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y3, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDNPS      Y7, Y5, Y3
+	VSUBPS       Y0, Y4, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y5
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y7
+	VFNMADD231PS every3f317218<>+0(SB), Y7, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y7, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y7
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y7
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y7
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y7
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDNPS      Y7, Y5, Y4
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y4, 32(DI)
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, SI
+	JMP          stripsExponentials
+
+tailExponentials:
+	TESTQ        SI, SI
+	JLE          doneExponentials
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     numbers<>+0(SB), Y3, Y4
+	VPCMPGTD     numbers<>+32(SB), Y3, Y3
+	VMASKMOVPS   (DI), Y4, Y5
+	VMASKMOVPS   32(DI), Y3, Y6
+	VSUBPS       Y0, Y5, Y5
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y5, Y7
+	VMOVUPS      every42b0bd71<>+0(SB), Y8
+	VMINPS       Y5, Y8, Y5
+	VMOVUPS      every4b40007f<>+0(SB), Y8
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y5, Y8
+	VSUBPS       every4b40007f<>+0(SB), Y8, Y9
+	VFNMADD231PS every3f317218<>+0(SB), Y9, Y5
+	VFNMADD231PS everyb102e308<>+0(SB), Y9, Y5
+	VMOVUPS      every3ab51252<>+0(SB), Y9
+	VFMADD213PS  every3c091cd1<>+0(SB), Y5, Y9
+	VFMADD213PS  every3d2aac78<>+0(SB), Y5, Y9
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y5, Y9
+	VFMADD213PS  every3efffffe<>+0(SB), Y5, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y5, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y5, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VANDNPS      Y9, Y7, Y5
+	VSUBPS       Y0, Y6, Y6
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y6, Y0
+	VMOVUPS      every42b0bd71<>+0(SB), Y7
+	VMINPS       Y6, Y7, Y6
+	VMOVUPS      every4b40007f<>+0(SB), Y7
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       every4b40007f<>+0(SB), Y7, Y8
+	VFNMADD231PS every3f317218<>+0(SB), Y8, Y6
+	VFNMADD231PS everyb102e308<>+0(SB), Y8, Y6
+	VMOVUPS      every3ab51252<>+0(SB), Y8
+	VFMADD213PS  every3c091cd1<>+0(SB), Y6, Y8
+	VFMADD213PS  every3d2aac78<>+0(SB), Y6, Y8
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y6, Y8
+	VFMADD213PS  every3efffffe<>+0(SB), Y6, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VANDNPS      Y8, Y0, Y6
+	VANDPS       Y5, Y4, Y5
+	VANDPS       Y6, Y3, Y6
+	VMASKMOVPS   Y5, Y4, (DI)
+	VMASKMOVPS   Y6, Y3, 32(DI)
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+
+doneExponentials:
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMOVHLPS     X1, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(DX)
+
+next:
+	ADDQ $0x00000200, AX
+	ADDQ $0x08, CX
+	ADDQ $0x20, DX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+DATA numbers<>+0(SB)/4, $0x00000000
+DATA numbers<>+4(SB)/4, $0x00000001
+DATA numbers<>+8(SB)/4, $0x00000002
+DATA numbers<>+12(SB)/4, $0x00000003
+DATA numbers<>+16(SB)/4, $0x00000004
+DATA numbers<>+20(SB)/4, $0x00000005
+DATA numbers<>+24(SB)/4, $0x00000006
+DATA numbers<>+28(SB)/4, $0x00000007
+DATA numbers<>+32(SB)/4, $0x00000008
+DATA numbers<>+36(SB)/4, $0x00000009
+DATA numbers<>+40(SB)/4, $0x0000000a
+DATA numbers<>+44(SB)/4, $0x0000000b
+DATA numbers<>+48(SB)/4, $0x0000000c
+DATA numbers<>+52(SB)/4, $0x0000000d
+DATA numbers<>+56(SB)/4, $0x0000000e
+DATA numbers<>+60(SB)/4, $0x0000000f
+GLOBL numbers<>(SB), RODATA|NOPTR, $64
+
+DATA everyc2aea8f6<>+0(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+4(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+8(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+12(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+16(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+20(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+24(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+28(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+32(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+36(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+40(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+44(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+48(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+52(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+56(SB)/4, $0xc2aea8f6
+DATA everyc2aea8f6<>+60(SB)/4, $0xc2aea8f6
+GLOBL everyc2aea8f6<>(SB), RODATA|NOPTR, $64
+
+DATA every42b0bd71<>+0(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+4(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+8(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+12(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+16(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+20(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+24(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+28(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+32(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+36(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+40(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+44(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+48(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+52(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+56(SB)/4, $0x42b0bd71
+DATA every42b0bd71<>+60(SB)/4, $0x42b0bd71
+GLOBL every42b0bd71<>(SB), RODATA|NOPTR, $64
+
+DATA every4b40007f<>+0(SB)/4, $0x4b40007f
+DATA every4b40007f<>+4(SB)/4, $0x4b40007f
+DATA every4b40007f<>+8(SB)/4, $0x4b40007f
+DATA every4b40007f<>+12(SB)/4, $0x4b40007f
+DATA every4b40007f<>+16(SB)/4, $0x4b40007f
+DATA every4b40007f<>+20(SB)/4, $0x4b40007f
+DATA every4b40007f<>+24(SB)/4, $0x4b40007f
+DATA every4b40007f<>+28(SB)/4, $0x4b40007f
+DATA every4b40007f<>+32(SB)/4, $0x4b40007f
+DATA every4b40007f<>+36(SB)/4, $0x4b40007f
+DATA every4b40007f<>+40(SB)/4, $0x4b40007f
+DATA every4b40007f<>+44(SB)/4, $0x4b40007f
+DATA every4b40007f<>+48(SB)/4, $0x4b40007f
+DATA every4b40007f<>+52(SB)/4, $0x4b40007f
+DATA every4b40007f<>+56(SB)/4, $0x4b40007f
+DATA every4b40007f<>+60(SB)/4, $0x4b40007f
+GLOBL every4b40007f<>(SB), RODATA|NOPTR, $64
+
+DATA every3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA every3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL every3fb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA every3f317218<>+0(SB)/4, $0x3f317218
+DATA every3f317218<>+4(SB)/4, $0x3f317218
+DATA every3f317218<>+8(SB)/4, $0x3f317218
+DATA every3f317218<>+12(SB)/4, $0x3f317218
+DATA every3f317218<>+16(SB)/4, $0x3f317218
+DATA every3f317218<>+20(SB)/4, $0x3f317218
+DATA every3f317218<>+24(SB)/4, $0x3f317218
+DATA every3f317218<>+28(SB)/4, $0x3f317218
+DATA every3f317218<>+32(SB)/4, $0x3f317218
+DATA every3f317218<>+36(SB)/4, $0x3f317218
+DATA every3f317218<>+40(SB)/4, $0x3f317218
+DATA every3f317218<>+44(SB)/4, $0x3f317218
+DATA every3f317218<>+48(SB)/4, $0x3f317218
+DATA every3f317218<>+52(SB)/4, $0x3f317218
+DATA every3f317218<>+56(SB)/4, $0x3f317218
+DATA every3f317218<>+60(SB)/4, $0x3f317218
+GLOBL every3f317218<>(SB), RODATA|NOPTR, $64
+
+DATA everyb102e308<>+0(SB)/4, $0xb102e308
+DATA everyb102e308<>+4(SB)/4, $0xb102e308
+DATA everyb102e308<>+8(SB)/4, $0xb102e308
+DATA everyb102e308<>+12(SB)/4, $0xb102e308
+DATA everyb102e308<>+16(SB)/4, $0xb102e308
+DATA everyb102e308<>+20(SB)/4, $0xb102e308
+DATA everyb102e308<>+24(SB)/4, $0xb102e308
+DATA everyb102e308<>+28(SB)/4, $0xb102e308
+DATA everyb102e308<>+32(SB)/4, $0xb102e308
+DATA everyb102e308<>+36(SB)/4, $0xb102e308
+DATA everyb102e308<>+40(SB)/4, $0xb102e308
+DATA everyb102e308<>+44(SB)/4, $0xb102e308
+DATA everyb102e308<>+48(SB)/4, $0xb102e308
+DATA everyb102e308<>+52(SB)/4, $0xb102e308
+DATA everyb102e308<>+56(SB)/4, $0xb102e308
+DATA everyb102e308<>+60(SB)/4, $0xb102e308
+GLOBL everyb102e308<>(SB), RODATA|NOPTR, $64
+
+DATA every3ab51252<>+0(SB)/4, $0x3ab51252
+DATA every3ab51252<>+4(SB)/4, $0x3ab51252
+DATA every3ab51252<>+8(SB)/4, $0x3ab51252
+DATA every3ab51252<>+12(SB)/4, $0x3ab51252
+DATA every3ab51252<>+16(SB)/4, $0x3ab51252
+DATA every3ab51252<>+20(SB)/4, $0x3ab51252
+DATA every3ab51252<>+24(SB)/4, $0x3ab51252
+DATA every3ab51252<>+28(SB)/4, $0x3ab51252
+DATA every3ab51252<>+32(SB)/4, $0x3ab51252
+DATA every3ab51252<>+36(SB)/4, $0x3ab51252
+DATA every3ab51252<>+40(SB)/4, $0x3ab51252
+DATA every3ab51252<>+44(SB)/4, $0x3ab51252
+DATA every3ab51252<>+48(SB)/4, $0x3ab51252
+DATA every3ab51252<>+52(SB)/4, $0x3ab51252
+DATA every3ab51252<>+56(SB)/4, $0x3ab51252
+DATA every3ab51252<>+60(SB)/4, $0x3ab51252
+GLOBL every3ab51252<>(SB), RODATA|NOPTR, $64
+
+DATA every3c091cd1<>+0(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+4(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+8(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+12(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+16(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+20(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+24(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+28(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+32(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+36(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+40(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+44(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+48(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+52(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+56(SB)/4, $0x3c091cd1
+DATA every3c091cd1<>+60(SB)/4, $0x3c091cd1
+GLOBL every3c091cd1<>(SB), RODATA|NOPTR, $64
+
+DATA every3d2aac78<>+0(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+4(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+8(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+12(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+16(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+20(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+24(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+28(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+32(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+36(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+40(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+44(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+48(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+52(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+56(SB)/4, $0x3d2aac78
+DATA every3d2aac78<>+60(SB)/4, $0x3d2aac78
+GLOBL every3d2aac78<>(SB), RODATA|NOPTR, $64
+
+DATA every3e2aaa49<>+0(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+4(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+8(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+12(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+16(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+20(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+24(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+28(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+32(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+36(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+40(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+44(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+48(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+52(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+56(SB)/4, $0x3e2aaa49
+DATA every3e2aaa49<>+60(SB)/4, $0x3e2aaa49
+GLOBL every3e2aaa49<>(SB), RODATA|NOPTR, $64
+
+DATA every3efffffe<>+0(SB)/4, $0x3efffffe
+DATA every3efffffe<>+4(SB)/4, $0x3efffffe
+DATA every3efffffe<>+8(SB)/4, $0x3efffffe
+DATA every3efffffe<>+12(SB)/4, $0x3efffffe
+DATA every3efffffe<>+16(SB)/4, $0x3efffffe
+DATA every3efffffe<>+20(SB)/4, $0x3efffffe
+DATA every3efffffe<>+24(SB)/4, $0x3efffffe
+DATA every3efffffe<>+28(SB)/4, $0x3efffffe
+DATA every3efffffe<>+32(SB)/4, $0x3efffffe
+DATA every3efffffe<>+36(SB)/4, $0x3efffffe
+DATA every3efffffe<>+40(SB)/4, $0x3efffffe
+DATA every3efffffe<>+44(SB)/4, $0x3efffffe
+DATA every3efffffe<>+48(SB)/4, $0x3efffffe
+DATA every3efffffe<>+52(SB)/4, $0x3efffffe
+DATA every3efffffe<>+56(SB)/4, $0x3efffffe
+DATA every3efffffe<>+60(SB)/4, $0x3efffffe
+GLOBL every3efffffe<>(SB), RODATA|NOPTR, $64
+
+DATA every3f800000<>+0(SB)/4, $0x3f800000
+DATA every3f800000<>+4(SB)/4, $0x3f800000
+DATA every3f800000<>+8(SB)/4, $0x3f800000
+DATA every3f800000<>+12(SB)/4, $0x3f800000
+DATA every3f800000<>+16(SB)/4, $0x3f800000
+DATA every3f800000<>+20(SB)/4, $0x3f800000
+DATA every3f800000<>+24(SB)/4, $0x3f800000
+DATA every3f800000<>+28(SB)/4, $0x3f800000
+DATA every3f800000<>+32(SB)/4, $0x3f800000
+DATA every3f800000<>+36(SB)/4, $0x3f800000
+DATA every3f800000<>+40(SB)/4, $0x3f800000
+DATA every3f800000<>+44(SB)/4, $0x3f800000
+DATA every3f800000<>+48(SB)/4, $0x3f800000
+DATA every3f800000<>+52(SB)/4, $0x3f800000
+DATA every3f800000<>+56(SB)/4, $0x3f800000
+DATA every3f800000<>+60(SB)/4, $0x3f800000
+GLOBL every3f800000<>(SB), RODATA|NOPTR, $64
+
+// func mergeAVX2(dst *float32, src *float32, n int, rows int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·mergeAVX2(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   src+8(FP), CX
+	MOVQ   rows+24(FP), DX
+	VXORPS Y0, Y0, Y0
+
+row:
+	MOVQ     n+16(FP), BX
+	MOVQ     8(AX), SI
+	MOVQ     8(CX), DI
+	VUCOMISS 4(CX), X0
+	JPS      numbernext
+	JEQ      next
+
+numbernext:
+	VUCOMISS 4(AX), X0
+	JPS      numbercopy
+	JEQ      copy
+
+numbercopy:
+	VBROADCASTSS (AX), Y1
 	VBROADCASTSS (CX), Y2
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x1
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000008, R8
-	JMP          columns1x8
+	VMAXPS       Y1, Y2, Y3
+	VUCOMISS     X1, X2
+	JPC          numbers
+	VADDPS       Y1, Y2, Y3
 
-done1x8:
+numbers:
+	VMOVSS       X3, (AX)
+	VSUBPS       Y3, Y1, Y1
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y1, Y4
+	VMOVUPS      every42b0bd71<>+0(SB), Y5
+	VMINPS       Y1, Y5, Y1
+	VMOVUPS      every4b40007f<>+0(SB), Y5
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       every4b40007f<>+0(SB), Y5, Y6
+	VFNMADD231PS every3f317218<>+0(SB), Y6, Y1
+	VFNMADD231PS everyb102e308<>+0(SB), Y6, Y1
+	VMOVUPS      every3ab51252<>+0(SB), Y6
+	VFMADD213PS  every3c091cd1<>+0(SB), Y1, Y6
+	VFMADD213PS  every3d2aac78<>+0(SB), Y1, Y6
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y1, Y6
+	VFMADD213PS  every3efffffe<>+0(SB), Y1, Y6
+	VFMADD213PS  every3f800000<>+0(SB), Y1, Y6
+	VFMADD213PS  every3f800000<>+0(SB), Y1, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VANDNPS      Y6, Y4, Y1
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y2, Y3
+	VMOVUPS      every42b0bd71<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMOVUPS      every4b40007f<>+0(SB), Y4
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y2, Y4
+	VSUBPS       every4b40007f<>+0(SB), Y4, Y5
+	VFNMADD231PS every3f317218<>+0(SB), Y5, Y2
+	VFNMADD231PS everyb102e308<>+0(SB), Y5, Y2
+	VMOVUPS      every3ab51252<>+0(SB), Y5
+	VFMADD213PS  every3c091cd1<>+0(SB), Y2, Y5
+	VFMADD213PS  every3d2aac78<>+0(SB), Y2, Y5
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y2, Y5
+	VFMADD213PS  every3efffffe<>+0(SB), Y2, Y5
+	VFMADD213PS  every3f800000<>+0(SB), Y2, Y5
+	VFMADD213PS  every3f800000<>+0(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VANDNPS      Y5, Y3, Y2
+	VMULSS       4(AX), X1, X3
+	VFMADD231SS  4(CX), X2, X3
+	VMOVSS       X3, 4(AX)
+
+stripsMerged:
+	CMPQ        BX, $0x10
+	JLT         tailMerged
+	VMOVUPS     (DI), Y3
+	VMOVUPS     32(DI), Y4
+	VMOVUPS     (SI), Y5
+	VMOVUPS     32(SI), Y6
+	VMULPS      Y1, Y5, Y5
+	VFMADD231PS Y2, Y3, Y5
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y2, Y4, Y6
+	VMOVUPS     Y5, (SI)
+	VMOVUPS     Y6, 32(SI)
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, BX
+	JMP         stripsMerged
+
+tailMerged:
+	TESTQ        BX, BX
+	JLE          doneMerged
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     numbers<>+0(SB), Y3, Y4
+	VPCMPGTD     numbers<>+32(SB), Y3, Y3
+	VMASKMOVPS   (DI), Y4, Y5
+	VMASKMOVPS   32(DI), Y3, Y6
+	VMASKMOVPS   (SI), Y4, Y7
+	VMASKMOVPS   32(SI), Y3, Y8
+	VMULPS       Y1, Y7, Y7
+	VFMADD231PS  Y2, Y5, Y7
+	VMULPS       Y1, Y8, Y8
+	VFMADD231PS  Y2, Y6, Y8
+	VMASKMOVPS   Y7, Y4, (SI)
+	VMASKMOVPS   Y8, Y3, 32(SI)
+
+doneMerged:
+next:
+	ADDQ $0x20, AX
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET
 
-// func valuesF32AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-// Requires: AVX, AVX512F
-TEXT ·valuesF32AVX512(SB), NOSPLIT, $0-80
-	MOVQ out0+0(FP), AX
-	MOVQ out1+8(FP), CX
-	MOVQ out2+16(FP), DX
-	MOVQ out3+24(FP), BX
-	MOVQ v+40(FP), SI
-	MOVQ stride+48(FP), DI
-	MOVQ headDim+64(FP), R8
-	MOVQ rows+72(FP), R9
-	CMPQ R9, $0x00000004
-	JLT  below4
+copy:
+	MOVQ (CX), R8
+	MOVQ R8, (AX)
 
-columns4x64:
-	CMPQ    R8, $0x00000040
-	JLT     done4x64
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (DX), Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS 128(DX), Z10
-	VMOVUPS 192(DX), Z11
+stripsCopied:
+	CMPQ    BX, $0x10
+	JLT     tailCopied
+	VMOVUPS (DI), Y1
+	VMOVUPS 32(DI), Y2
+	VMOVUPS Y1, (SI)
+	VMOVUPS Y2, 32(SI)
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, BX
+	JMP     stripsCopied
+
+tailCopied:
+	TESTQ        BX, BX
+	JLE          doneCopied
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     numbers<>+0(SB), Y1, Y2
+	VPCMPGTD     numbers<>+32(SB), Y1, Y1
+	VMASKMOVPS   (DI), Y2, Y3
+	VMASKMOVPS   32(DI), Y1, Y4
+	VMASKMOVPS   Y3, Y2, (SI)
+	VMASKMOVPS   Y4, Y1, 32(SI)
+
+doneCopied:
+	JMP next
+
+// func productF32AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·productF32AVX512(SB), NOSPLIT, $0-96
+	MOVQ rows+72(FP), AX
+	CMPQ AX, $0x0000000c
+	JLT  below12
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+
+groups12x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer12x2
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z23, Z23, Z23
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin12x2
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    SI, BX
 	VMOVUPS (BX), Z12
 	VMOVUPS 64(BX), Z13
-	VMOVUPS 128(BX), Z14
-	VMOVUPS 192(BX), Z15
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z16
+	VMOVUPS 64(BX), Z17
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z18
+	VMOVUPS 64(BX), Z19
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z20
+	VMOVUPS 64(BX), Z21
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z22
+	VMOVUPS 64(BX), Z23
 
-slots4x4:
-	VMOVUPS      (R11), Z16
-	VMOVUPS      64(R11), Z17
-	VMOVUPS      128(R11), Z18
-	VMOVUPS      192(R11), Z19
-	VBROADCASTSS (R9), Z20
+begin12x2:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end12x2
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), R8
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+	LEAQ  (R11)(R10*2), R12
+	ADDQ  R10, R12
+	LEAQ  (R12)(R10*2), R13
+	ADDQ  R10, R13
+
+step12x2:
+	VMOVUPS      (SI), Z24
+	VMOVUPS      (SI)(R8*1), Z25
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (R9)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (R9)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (R11), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (R11)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (R11)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (R12), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (R12)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (R12)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (R13), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (R13)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (R13)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         DI, SI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R13
+	DECQ         BX
+	JNZ          step12x2
+
+end12x2:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z3, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z14, (BX)
+	VMOVUPS Z15, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z16, (BX)
+	VMOVUPS Z17, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z18, (BX)
+	VMOVUPS Z19, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z20, (BX)
+	VMOVUPS Z21, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z22, (BX)
+	VMOVUPS Z23, 64(BX)
+	MOVQ    group+8(FP), BX
+	IMUL3Q  $0x00000002, BX, BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups12x2
+
+fewer12x2:
+groups12x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer12x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin12x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z11
+
+begin12x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end12x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+	LEAQ  (R10)(R9*2), R11
+	ADDQ  R9, R11
+	LEAQ  (R11)(R9*2), R12
+	ADDQ  R9, R12
+
+step12x1:
+	VMOVUPS      (SI), Z12
+	VBROADCASTSS (R8), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (R8)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (R8)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (R10), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (R10)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (R10)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (R11), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (R11)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R11)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R12), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R12)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R12)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         BX
+	JNZ          step12x1
+
+end12x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z5, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z7, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z9, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z11, (BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups12x1
+
+fewer12x1:
+	VZEROUPPER
+	RET
+
+below12:
+	CMPQ AX, $0x00000008
+	JLT  below8
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+
+groups8x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer8x2
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin8x2
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+
+begin8x2:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end8x2
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), R8
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+	LEAQ  (R11)(R10*2), R12
+	ADDQ  R10, R12
+
+step8x2:
+	VMOVUPS      (SI), Z16
+	VMOVUPS      (SI)(R8*1), Z17
+	VBROADCASTSS (R9), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (R9)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (R9)(R10*2), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (R11), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (R11)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (R11)(R10*2), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (R12), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (R12)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         DI, SI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         BX
+	JNZ          step8x2
+
+end8x2:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z3, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z14, (BX)
+	VMOVUPS Z15, 64(BX)
+	MOVQ    group+8(FP), BX
+	IMUL3Q  $0x00000002, BX, BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups8x2
+
+fewer8x2:
+groups8x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer8x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin8x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z7
+
+begin8x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end8x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+	LEAQ  (R10)(R9*2), R11
+	ADDQ  R9, R11
+
+step8x1:
+	VMOVUPS      (SI), Z8
+	VBROADCASTSS (R8), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (R8)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS (R8)(R9*2), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS (R10), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS (R10)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS (R10)(R9*2), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS (R11), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS (R11)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         BX
+	JNZ          step8x1
+
+end8x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z5, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z7, (BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups8x1
+
+fewer8x1:
+	VZEROUPPER
+	RET
+
+below8:
+	CMPQ AX, $0x00000004
+	JLT  below4
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups4x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer4x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z12
+	VMOVUPS 64(SI), Z13
+	VMOVUPS 128(SI), Z14
+	VMOVUPS 192(SI), Z15
+
+begin4x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+	LEAQ  (R11)(R12*2), R13
+	ADDQ  R12, R13
+
+step4x4:
+	VMOVUPS      (DI), Z16
+	VMOVUPS      (DI)(R9*1), Z17
+	VMOVUPS      (DI)(R9*2), Z18
+	VMOVUPS      (DI)(R10*1), Z19
+	VBROADCASTSS (R11), Z20
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 512(R9), Z20
+	VBROADCASTSS (R11)(R12*1), Z20
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 1024(R9), Z20
+	VBROADCASTSS (R11)(R12*2), Z20
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 1536(R9), Z20
+	VBROADCASTSS (R13), Z20
 	VFMADD231PS  Z16, Z20, Z12
 	VFMADD231PS  Z17, Z20, Z13
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      Z11, 192(DX)
-	VMOVUPS      Z12, (BX)
-	VMOVUPS      Z13, 64(BX)
-	VMOVUPS      Z14, 128(BX)
-	VMOVUPS      Z15, 192(BX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	PREFETCHT0   128(BX)
+	PREFETCHT0   192(BX)
 	ADDQ         $0x00000100, BX
-	ADDQ         $0x00000100, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns4x64
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R13
+	DECQ         SI
+	JNZ          step4x4
 
-done4x64:
-columns4x16:
-	CMPQ    R8, $0x00000010
-	JLT     done4x16
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
-	VMOVUPS (BX), Z3
+end4x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	VMOVUPS Z9, 64(SI)
+	VMOVUPS Z10, 128(SI)
+	VMOVUPS Z11, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, 128(SI)
+	VMOVUPS Z15, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups4x4
 
-slots4x1:
-	VMOVUPS      (R11), Z4
+fewer4x4:
+groups4x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer4x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z3
+
+begin4x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+
+step4x1:
+	VMOVUPS      (DI), Z4
 	VBROADCASTSS (R9), Z5
 	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 512(R9), Z5
+	VBROADCASTSS (R9)(R10*1), Z5
 	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 1024(R9), Z5
+	VBROADCASTSS (R9)(R10*2), Z5
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 1536(R9), Z5
+	VBROADCASTSS (R11), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, (BX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
+	PREFETCHT0   (BX)
 	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns4x16
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step4x1
 
-done4x16:
+end4x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups4x1
+
+fewer4x1:
 	VZEROUPPER
 	RET
 
 below4:
-	CMPQ R9, $0x00000003
+	CMPQ AX, $0x00000003
 	JLT  below3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns3x64:
-	CMPQ    R8, $0x00000040
-	JLT     done3x64
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (DX), Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS 128(DX), Z10
-	VMOVUPS 192(DX), Z11
+groups3x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer3x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
 
-slots3x4:
-	VMOVUPS      (R10), Z12
-	VMOVUPS      64(R10), Z13
-	VMOVUPS      128(R10), Z14
-	VMOVUPS      192(R10), Z15
-	VBROADCASTSS (BX), Z16
+begin3x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step3x4:
+	VMOVUPS      (DI), Z12
+	VMOVUPS      (DI)(R9*1), Z13
+	VMOVUPS      (DI)(R9*2), Z14
+	VMOVUPS      (DI)(R10*1), Z15
+	VBROADCASTSS (R11), Z16
 	VFMADD231PS  Z12, Z16, Z0
 	VFMADD231PS  Z13, Z16, Z1
 	VFMADD231PS  Z14, Z16, Z2
 	VFMADD231PS  Z15, Z16, Z3
-	VBROADCASTSS 512(BX), Z16
+	VBROADCASTSS (R11)(R12*1), Z16
 	VFMADD231PS  Z12, Z16, Z4
 	VFMADD231PS  Z13, Z16, Z5
 	VFMADD231PS  Z14, Z16, Z6
 	VFMADD231PS  Z15, Z16, Z7
-	VBROADCASTSS 1024(BX), Z16
+	VBROADCASTSS (R11)(R12*2), Z16
 	VFMADD231PS  Z12, Z16, Z8
 	VFMADD231PS  Z13, Z16, Z9
 	VFMADD231PS  Z14, Z16, Z10
 	VFMADD231PS  Z15, Z16, Z11
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      Z11, 192(DX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns3x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	PREFETCHT0   128(BX)
+	PREFETCHT0   192(BX)
+	ADDQ         $0x00000100, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step3x4
 
-done3x64:
-columns3x16:
-	CMPQ    R8, $0x00000010
-	JLT     done3x16
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
+end3x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	VMOVUPS Z9, 64(SI)
+	VMOVUPS Z10, 128(SI)
+	VMOVUPS Z11, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups3x4
 
-slots3x1:
-	VMOVUPS      (R10), Z3
-	VBROADCASTSS (BX), Z4
+fewer3x4:
+groups3x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer3x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+
+begin3x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step3x1:
+	VMOVUPS      (DI), Z3
+	VBROADCASTSS (R9), Z4
 	VFMADD231PS  Z3, Z4, Z0
-	VBROADCASTSS 512(BX), Z4
+	VBROADCASTSS (R9)(R10*1), Z4
 	VFMADD231PS  Z3, Z4, Z1
-	VBROADCASTSS 1024(BX), Z4
+	VBROADCASTSS (R9)(R10*2), Z4
 	VFMADD231PS  Z3, Z4, Z2
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	VMOVUPS      Z2, (DX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns3x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step3x1
 
-done3x16:
+end3x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups3x1
+
+fewer3x1:
 	VZEROUPPER
 	RET
 
 below3:
-	CMPQ R9, $0x00000002
+	CMPQ AX, $0x00000002
 	JLT  below2
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns2x64:
-	CMPQ    R8, $0x00000040
-	JLT     done2x64
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
+groups2x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer2x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
 
-slots2x4:
-	VMOVUPS      (R9), Z8
-	VMOVUPS      64(R9), Z9
-	VMOVUPS      128(R9), Z10
-	VMOVUPS      192(R9), Z11
-	VBROADCASTSS (DX), Z12
+begin2x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step2x4:
+	VMOVUPS      (DI), Z8
+	VMOVUPS      (DI)(R9*1), Z9
+	VMOVUPS      (DI)(R9*2), Z10
+	VMOVUPS      (DI)(R10*1), Z11
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z8, Z12, Z0
 	VFMADD231PS  Z9, Z12, Z1
 	VFMADD231PS  Z10, Z12, Z2
 	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 512(DX), Z12
+	VBROADCASTSS (R11)(R12*1), Z12
 	VFMADD231PS  Z8, Z12, Z4
 	VFMADD231PS  Z9, Z12, Z5
 	VFMADD231PS  Z10, Z12, Z6
 	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns2x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	PREFETCHT0   128(BX)
+	PREFETCHT0   192(BX)
+	ADDQ         $0x00000100, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step2x4
 
-done2x64:
-columns2x16:
-	CMPQ    R8, $0x00000010
-	JLT     done2x16
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
+end2x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups2x4
 
-slots2x1:
-	VMOVUPS      (R9), Z2
-	VBROADCASTSS (DX), Z3
+fewer2x4:
+groups2x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer2x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+
+begin2x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step2x1:
+	VMOVUPS      (DI), Z2
+	VBROADCASTSS (R9), Z3
 	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 512(DX), Z3
+	VBROADCASTSS (R9)(R10*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns2x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step2x1
 
-done2x16:
+end2x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups2x1
+
+fewer2x1:
 	VZEROUPPER
 	RET
 
 below2:
-columns1x64:
-	CMPQ    R8, $0x00000040
-	JLT     done1x64
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-slots1x4:
-	VMOVUPS      (BX), Z4
-	VMOVUPS      64(BX), Z5
-	VMOVUPS      128(BX), Z6
-	VMOVUPS      192(BX), Z7
-	VBROADCASTSS (CX), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns1x64
+groups1x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer1x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x4
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
 
-done1x64:
-columns1x16:
-	CMPQ    R8, $0x00000010
-	JLT     done1x16
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Z0
+begin1x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
 
-slots1x1:
-	VMOVUPS      (BX), Z1
-	VBROADCASTSS (CX), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x1
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns1x16
+step1x4:
+	VBROADCASTSS (R11), Z4
+	VMOVUPS      (DI), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VMOVUPS      (DI)(R9*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VMOVUPS      (DI)(R9*2), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VMOVUPS      (DI)(R10*1), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	PREFETCHT0   128(BX)
+	PREFETCHT0   192(BX)
+	ADDQ         $0x00000100, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step1x4
 
-done1x16:
+end1x4:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups1x4
+
+fewer1x4:
+groups1x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer1x1
+	VXORPS  Z0, Z0, Z0
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+
+begin1x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step1x1:
+	VBROADCASTSS (R9), Z1
+	VMOVUPS      (DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step1x1
+
+end1x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups1x1
+
+fewer1x1:
 	VZEROUPPER
 	RET
 
-// func valuesF16AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-// Requires: AVX, AVX512F
-TEXT ·valuesF16AVX512(SB), NOSPLIT, $0-80
-	MOVQ out0+0(FP), AX
-	MOVQ out1+8(FP), CX
-	MOVQ out2+16(FP), DX
-	MOVQ out3+24(FP), BX
-	MOVQ v+40(FP), SI
-	MOVQ stride+48(FP), DI
-	MOVQ headDim+64(FP), R8
-	MOVQ rows+72(FP), R9
-	CMPQ R9, $0x00000004
-	JLT  below4
+// func productF16AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·productF16AVX512(SB), NOSPLIT, $0-96
+	MOVQ rows+72(FP), AX
+	CMPQ AX, $0x0000000c
+	JLT  below12
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
 
-columns4x64:
-	CMPQ    R8, $0x00000040
-	JLT     done4x64
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (DX), Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS 128(DX), Z10
-	VMOVUPS 192(DX), Z11
+groups12x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer12x2
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z23, Z23, Z23
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin12x2
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    SI, BX
 	VMOVUPS (BX), Z12
 	VMOVUPS 64(BX), Z13
-	VMOVUPS 128(BX), Z14
-	VMOVUPS 192(BX), Z15
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z16
+	VMOVUPS 64(BX), Z17
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z18
+	VMOVUPS 64(BX), Z19
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z20
+	VMOVUPS 64(BX), Z21
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z22
+	VMOVUPS 64(BX), Z23
 
-slots4x4:
-	VCVTPH2PS    (R11), Z16
-	VCVTPH2PS    32(R11), Z17
-	VCVTPH2PS    64(R11), Z18
-	VCVTPH2PS    96(R11), Z19
-	VBROADCASTSS (R9), Z20
+begin12x2:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end12x2
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), R8
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+	LEAQ  (R11)(R10*2), R12
+	ADDQ  R10, R12
+	LEAQ  (R12)(R10*2), R13
+	ADDQ  R10, R13
+
+step12x2:
+	VCVTPH2PS    (SI), Z24
+	VCVTPH2PS    (SI)(R8*1), Z25
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (R9)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (R9)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (R11), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (R11)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (R11)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (R12), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (R12)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (R12)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (R13), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (R13)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (R13)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         DI, SI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R13
+	DECQ         BX
+	JNZ          step12x2
+
+end12x2:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z3, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z14, (BX)
+	VMOVUPS Z15, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z16, (BX)
+	VMOVUPS Z17, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z18, (BX)
+	VMOVUPS Z19, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z20, (BX)
+	VMOVUPS Z21, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z22, (BX)
+	VMOVUPS Z23, 64(BX)
+	MOVQ    group+8(FP), BX
+	IMUL3Q  $0x00000002, BX, BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups12x2
+
+fewer12x2:
+groups12x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer12x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin12x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z11
+
+begin12x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end12x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+	LEAQ  (R10)(R9*2), R11
+	ADDQ  R9, R11
+	LEAQ  (R11)(R9*2), R12
+	ADDQ  R9, R12
+
+step12x1:
+	VCVTPH2PS    (SI), Z12
+	VBROADCASTSS (R8), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (R8)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (R8)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (R10), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (R10)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (R10)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (R11), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (R11)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R11)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R12), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R12)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R12)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         BX
+	JNZ          step12x1
+
+end12x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z5, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z7, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z9, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z11, (BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups12x1
+
+fewer12x1:
+	VZEROUPPER
+	RET
+
+below12:
+	CMPQ AX, $0x00000008
+	JLT  below8
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+
+groups8x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer8x2
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin8x2
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+
+begin8x2:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end8x2
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), R8
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+	LEAQ  (R11)(R10*2), R12
+	ADDQ  R10, R12
+
+step8x2:
+	VCVTPH2PS    (SI), Z16
+	VCVTPH2PS    (SI)(R8*1), Z17
+	VBROADCASTSS (R9), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (R9)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (R9)(R10*2), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (R11), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (R11)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (R11)(R10*2), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (R12), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (R12)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         DI, SI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         BX
+	JNZ          step8x2
+
+end8x2:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z3, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z14, (BX)
+	VMOVUPS Z15, 64(BX)
+	MOVQ    group+8(FP), BX
+	IMUL3Q  $0x00000002, BX, BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups8x2
+
+fewer8x2:
+groups8x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer8x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin8x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z7
+
+begin8x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end8x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+	LEAQ  (R10)(R9*2), R11
+	ADDQ  R9, R11
+
+step8x1:
+	VCVTPH2PS    (SI), Z8
+	VBROADCASTSS (R8), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (R8)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS (R8)(R9*2), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS (R10), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS (R10)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS (R10)(R9*2), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS (R11), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS (R11)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         BX
+	JNZ          step8x1
+
+end8x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z5, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z7, (BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups8x1
+
+fewer8x1:
+	VZEROUPPER
+	RET
+
+below8:
+	CMPQ AX, $0x00000004
+	JLT  below4
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups4x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer4x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z12
+	VMOVUPS 64(SI), Z13
+	VMOVUPS 128(SI), Z14
+	VMOVUPS 192(SI), Z15
+
+begin4x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+	LEAQ  (R11)(R12*2), R13
+	ADDQ  R12, R13
+
+step4x4:
+	VCVTPH2PS    (DI), Z16
+	VCVTPH2PS    (DI)(R9*1), Z17
+	VCVTPH2PS    (DI)(R9*2), Z18
+	VCVTPH2PS    (DI)(R10*1), Z19
+	VBROADCASTSS (R11), Z20
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 512(R9), Z20
+	VBROADCASTSS (R11)(R12*1), Z20
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 1024(R9), Z20
+	VBROADCASTSS (R11)(R12*2), Z20
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 1536(R9), Z20
+	VBROADCASTSS (R13), Z20
 	VFMADD231PS  Z16, Z20, Z12
 	VFMADD231PS  Z17, Z20, Z13
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      Z11, 192(DX)
-	VMOVUPS      Z12, (BX)
-	VMOVUPS      Z13, 64(BX)
-	VMOVUPS      Z14, 128(BX)
-	VMOVUPS      Z15, 192(BX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, BX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns4x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R13
+	DECQ         SI
+	JNZ          step4x4
 
-done4x64:
-columns4x16:
-	CMPQ    R8, $0x00000010
-	JLT     done4x16
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
-	VMOVUPS (BX), Z3
+end4x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	VMOVUPS Z9, 64(SI)
+	VMOVUPS Z10, 128(SI)
+	VMOVUPS Z11, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, 128(SI)
+	VMOVUPS Z15, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups4x4
 
-slots4x1:
-	VCVTPH2PS    (R11), Z4
+fewer4x4:
+groups4x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer4x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z3
+
+begin4x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+
+step4x1:
+	VCVTPH2PS    (DI), Z4
 	VBROADCASTSS (R9), Z5
 	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 512(R9), Z5
+	VBROADCASTSS (R9)(R10*1), Z5
 	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 1024(R9), Z5
+	VBROADCASTSS (R9)(R10*2), Z5
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 1536(R9), Z5
+	VBROADCASTSS (R11), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R11
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
 	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, (BX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns4x16
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step4x1
 
-done4x16:
+end4x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups4x1
+
+fewer4x1:
 	VZEROUPPER
 	RET
 
 below4:
-	CMPQ R9, $0x00000003
+	CMPQ AX, $0x00000003
 	JLT  below3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns3x64:
-	CMPQ    R8, $0x00000040
-	JLT     done3x64
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (DX), Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS 128(DX), Z10
-	VMOVUPS 192(DX), Z11
+groups3x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer3x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
 
-slots3x4:
-	VCVTPH2PS    (R10), Z12
-	VCVTPH2PS    32(R10), Z13
-	VCVTPH2PS    64(R10), Z14
-	VCVTPH2PS    96(R10), Z15
-	VBROADCASTSS (BX), Z16
+begin3x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step3x4:
+	VCVTPH2PS    (DI), Z12
+	VCVTPH2PS    (DI)(R9*1), Z13
+	VCVTPH2PS    (DI)(R9*2), Z14
+	VCVTPH2PS    (DI)(R10*1), Z15
+	VBROADCASTSS (R11), Z16
 	VFMADD231PS  Z12, Z16, Z0
 	VFMADD231PS  Z13, Z16, Z1
 	VFMADD231PS  Z14, Z16, Z2
 	VFMADD231PS  Z15, Z16, Z3
-	VBROADCASTSS 512(BX), Z16
+	VBROADCASTSS (R11)(R12*1), Z16
 	VFMADD231PS  Z12, Z16, Z4
 	VFMADD231PS  Z13, Z16, Z5
 	VFMADD231PS  Z14, Z16, Z6
 	VFMADD231PS  Z15, Z16, Z7
-	VBROADCASTSS 1024(BX), Z16
+	VBROADCASTSS (R11)(R12*2), Z16
 	VFMADD231PS  Z12, Z16, Z8
 	VFMADD231PS  Z13, Z16, Z9
 	VFMADD231PS  Z14, Z16, Z10
 	VFMADD231PS  Z15, Z16, Z11
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      Z11, 192(DX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns3x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step3x4
 
-done3x64:
-columns3x16:
-	CMPQ    R8, $0x00000010
-	JLT     done3x16
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
+end3x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	VMOVUPS Z9, 64(SI)
+	VMOVUPS Z10, 128(SI)
+	VMOVUPS Z11, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups3x4
 
-slots3x1:
-	VCVTPH2PS    (R10), Z3
-	VBROADCASTSS (BX), Z4
+fewer3x4:
+groups3x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer3x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+
+begin3x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step3x1:
+	VCVTPH2PS    (DI), Z3
+	VBROADCASTSS (R9), Z4
 	VFMADD231PS  Z3, Z4, Z0
-	VBROADCASTSS 512(BX), Z4
+	VBROADCASTSS (R9)(R10*1), Z4
 	VFMADD231PS  Z3, Z4, Z1
-	VBROADCASTSS 1024(BX), Z4
+	VBROADCASTSS (R9)(R10*2), Z4
 	VFMADD231PS  Z3, Z4, Z2
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	VMOVUPS      Z2, (DX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns3x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step3x1
 
-done3x16:
+end3x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups3x1
+
+fewer3x1:
 	VZEROUPPER
 	RET
 
 below3:
-	CMPQ R9, $0x00000002
+	CMPQ AX, $0x00000002
 	JLT  below2
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns2x64:
-	CMPQ    R8, $0x00000040
-	JLT     done2x64
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
+groups2x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer2x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
 
-slots2x4:
-	VCVTPH2PS    (R9), Z8
-	VCVTPH2PS    32(R9), Z9
-	VCVTPH2PS    64(R9), Z10
-	VCVTPH2PS    96(R9), Z11
-	VBROADCASTSS (DX), Z12
+begin2x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step2x4:
+	VCVTPH2PS    (DI), Z8
+	VCVTPH2PS    (DI)(R9*1), Z9
+	VCVTPH2PS    (DI)(R9*2), Z10
+	VCVTPH2PS    (DI)(R10*1), Z11
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z8, Z12, Z0
 	VFMADD231PS  Z9, Z12, Z1
 	VFMADD231PS  Z10, Z12, Z2
 	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 512(DX), Z12
+	VBROADCASTSS (R11)(R12*1), Z12
 	VFMADD231PS  Z8, Z12, Z4
 	VFMADD231PS  Z9, Z12, Z5
 	VFMADD231PS  Z10, Z12, Z6
 	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns2x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step2x4
 
-done2x64:
-columns2x16:
-	CMPQ    R8, $0x00000010
-	JLT     done2x16
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
+end2x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups2x4
 
-slots2x1:
-	VCVTPH2PS    (R9), Z2
-	VBROADCASTSS (DX), Z3
+fewer2x4:
+groups2x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer2x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+
+begin2x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step2x1:
+	VCVTPH2PS    (DI), Z2
+	VBROADCASTSS (R9), Z3
 	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 512(DX), Z3
+	VBROADCASTSS (R9)(R10*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns2x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step2x1
 
-done2x16:
+end2x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups2x1
+
+fewer2x1:
 	VZEROUPPER
 	RET
 
 below2:
-columns1x64:
-	CMPQ    R8, $0x00000040
-	JLT     done1x64
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-slots1x4:
-	VCVTPH2PS    (BX), Z4
-	VCVTPH2PS    32(BX), Z5
-	VCVTPH2PS    64(BX), Z6
-	VCVTPH2PS    96(BX), Z7
-	VBROADCASTSS (CX), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns1x64
+groups1x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer1x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x4
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
 
-done1x64:
-columns1x16:
-	CMPQ    R8, $0x00000010
-	JLT     done1x16
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Z0
+begin1x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
 
-slots1x1:
-	VCVTPH2PS    (BX), Z1
-	VBROADCASTSS (CX), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x1
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns1x16
+step1x4:
+	VBROADCASTSS (R11), Z4
+	VCVTPH2PS    (DI), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VCVTPH2PS    (DI)(R9*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VCVTPH2PS    (DI)(R9*2), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VCVTPH2PS    (DI)(R10*1), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step1x4
 
-done1x16:
+end1x4:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups1x4
+
+fewer1x4:
+groups1x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer1x1
+	VXORPS  Z0, Z0, Z0
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+
+begin1x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step1x1:
+	VBROADCASTSS (R9), Z1
+	VCVTPH2PS    (DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step1x1
+
+end1x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups1x1
+
+fewer1x1:
 	VZEROUPPER
 	RET
 
-// func valuesBF16AVX512(out0 *float32, out1 *float32, out2 *float32, out3 *float32, p *float32, v *byte, stride int, n int, headDim int, rows int)
-// Requires: AVX, AVX512F
-TEXT ·valuesBF16AVX512(SB), NOSPLIT, $0-80
-	MOVQ out0+0(FP), AX
-	MOVQ out1+8(FP), CX
-	MOVQ out2+16(FP), DX
-	MOVQ out3+24(FP), BX
-	MOVQ v+40(FP), SI
-	MOVQ stride+48(FP), DI
-	MOVQ headDim+64(FP), R8
-	MOVQ rows+72(FP), R9
-	CMPQ R9, $0x00000004
-	JLT  below4
+// func productBF16AVX512(w *byte, group int, step int, groups int, steps int, x *float32, xStride int, out *float32, outStride int, rows int, add int, ahead *byte)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·productBF16AVX512(SB), NOSPLIT, $0-96
+	MOVQ rows+72(FP), AX
+	CMPQ AX, $0x0000000c
+	JLT  below12
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
 
-columns4x64:
-	CMPQ    R8, $0x00000040
-	JLT     done4x64
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (DX), Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS 128(DX), Z10
-	VMOVUPS 192(DX), Z11
+groups12x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer12x2
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z23, Z23, Z23
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin12x2
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    SI, BX
 	VMOVUPS (BX), Z12
 	VMOVUPS 64(BX), Z13
-	VMOVUPS 128(BX), Z14
-	VMOVUPS 192(BX), Z15
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z16
+	VMOVUPS 64(BX), Z17
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z18
+	VMOVUPS 64(BX), Z19
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z20
+	VMOVUPS 64(BX), Z21
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z22
+	VMOVUPS 64(BX), Z23
 
-slots4x4:
-	VPMOVZXWD    (R11), Z16
-	VPSLLD       $0x10, Z16, Z16
-	VPMOVZXWD    32(R11), Z17
-	VPSLLD       $0x10, Z17, Z17
-	VPMOVZXWD    64(R11), Z18
-	VPSLLD       $0x10, Z18, Z18
-	VPMOVZXWD    96(R11), Z19
-	VPSLLD       $0x10, Z19, Z19
-	VBROADCASTSS (R9), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 512(R9), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 1024(R9), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 1536(R9), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R11
+begin12x2:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end12x2
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), R8
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+	LEAQ  (R11)(R10*2), R12
+	ADDQ  R10, R12
+	LEAQ  (R12)(R10*2), R13
+	ADDQ  R10, R13
+
+step12x2:
+	VPMOVZXWD    (SI), Z24
+	VPSLLD       $0x10, Z24, Z24
+	VPMOVZXWD    (SI)(R8*1), Z25
+	VPSLLD       $0x10, Z25, Z25
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (R9)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (R9)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (R11), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (R11)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (R11)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (R12), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (R12)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (R12)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (R13), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (R13)(R10*1), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (R13)(R10*2), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         DI, SI
 	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      Z11, 192(DX)
-	VMOVUPS      Z12, (BX)
-	VMOVUPS      Z13, 64(BX)
-	VMOVUPS      Z14, 128(BX)
-	VMOVUPS      Z15, 192(BX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, BX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns4x64
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R13
+	DECQ         BX
+	JNZ          step12x2
 
-done4x64:
-columns4x16:
-	CMPQ    R8, $0x00000010
-	JLT     done4x16
-	MOVQ    p+32(FP), R9
-	MOVQ    n+56(FP), R10
-	MOVQ    SI, R11
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
+end12x2:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z3, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z14, (BX)
+	VMOVUPS Z15, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z16, (BX)
+	VMOVUPS Z17, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z18, (BX)
+	VMOVUPS Z19, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z20, (BX)
+	VMOVUPS Z21, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z22, (BX)
+	VMOVUPS Z23, 64(BX)
+	MOVQ    group+8(FP), BX
+	IMUL3Q  $0x00000002, BX, BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups12x2
+
+fewer12x2:
+groups12x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer12x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin12x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    SI, BX
 	VMOVUPS (BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z11
 
-slots4x1:
-	VPMOVZXWD    (R11), Z4
-	VPSLLD       $0x10, Z4, Z4
-	VBROADCASTSS (R9), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 512(R9), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 1024(R9), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 1536(R9), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R11
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          slots4x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, (BX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns4x16
+begin12x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end12x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+	LEAQ  (R10)(R9*2), R11
+	ADDQ  R9, R11
+	LEAQ  (R11)(R9*2), R12
+	ADDQ  R9, R12
 
-done4x16:
-	VZEROUPPER
-	RET
-
-below4:
-	CMPQ R9, $0x00000003
-	JLT  below3
-
-columns3x64:
-	CMPQ    R8, $0x00000040
-	JLT     done3x64
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (DX), Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS 128(DX), Z10
-	VMOVUPS 192(DX), Z11
-
-slots3x4:
-	VPMOVZXWD    (R10), Z12
+step12x1:
+	VPMOVZXWD    (SI), Z12
 	VPSLLD       $0x10, Z12, Z12
-	VPMOVZXWD    32(R10), Z13
+	VBROADCASTSS (R8), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (R8)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (R8)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (R10), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (R10)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (R10)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (R11), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (R11)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R11)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R12), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R12)(R9*1), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R12)(R9*2), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         BX
+	JNZ          step12x1
+
+end12x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z5, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z7, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z9, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z11, (BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups12x1
+
+fewer12x1:
+	VZEROUPPER
+	RET
+
+below12:
+	CMPQ AX, $0x00000008
+	JLT  below8
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+
+groups8x2:
+	CMPQ    DX, $0x00000002
+	JLT     fewer8x2
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin8x2
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+
+begin8x2:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end8x2
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), R8
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+	LEAQ  (R11)(R10*2), R12
+	ADDQ  R10, R12
+
+step8x2:
+	VPMOVZXWD    (SI), Z16
+	VPSLLD       $0x10, Z16, Z16
+	VPMOVZXWD    (SI)(R8*1), Z17
+	VPSLLD       $0x10, Z17, Z17
+	VBROADCASTSS (R9), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (R9)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (R9)(R10*2), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (R11), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (R11)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (R11)(R10*2), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (R12), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (R12)(R10*1), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         DI, SI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         BX
+	JNZ          step8x2
+
+end8x2:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z3, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	ADDQ    SI, BX
+	VMOVUPS Z14, (BX)
+	VMOVUPS Z15, 64(BX)
+	MOVQ    group+8(FP), BX
+	IMUL3Q  $0x00000002, BX, BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000002, DX
+	JMP     groups8x2
+
+fewer8x2:
+groups8x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer8x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    add+80(FP), BX
+	TESTQ   BX, BX
+	JEQ     begin8x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS (BX), Z0
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z4
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z6
+	ADDQ    SI, BX
+	VMOVUPS (BX), Z7
+
+begin8x1:
+	MOVQ  steps+32(FP), BX
+	TESTQ BX, BX
+	JEQ   end8x1
+	MOVQ  step+16(FP), DI
+	MOVQ  group+8(FP), SI
+	MOVQ  AX, SI
+	MOVQ  x+40(FP), R8
+	MOVQ  xStride+48(FP), R9
+	LEAQ  (R8)(R9*2), R10
+	ADDQ  R9, R10
+	LEAQ  (R10)(R9*2), R11
+	ADDQ  R9, R11
+
+step8x1:
+	VPMOVZXWD    (SI), Z8
+	VPSLLD       $0x10, Z8, Z8
+	VBROADCASTSS (R8), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (R8)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS (R8)(R9*2), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS (R10), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS (R10)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS (R10)(R9*2), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS (R11), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS (R11)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         DI, SI
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         BX
+	JNZ          step8x1
+
+end8x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, BX
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z5, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z6, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z7, (BX)
+	MOVQ    group+8(FP), BX
+	ADDQ    BX, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups8x1
+
+fewer8x1:
+	VZEROUPPER
+	RET
+
+below8:
+	CMPQ AX, $0x00000004
+	JLT  below4
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups4x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer4x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z12
+	VMOVUPS 64(SI), Z13
+	VMOVUPS 128(SI), Z14
+	VMOVUPS 192(SI), Z15
+
+begin4x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+	LEAQ  (R11)(R12*2), R13
+	ADDQ  R12, R13
+
+step4x4:
+	VPMOVZXWD    (DI), Z16
+	VPSLLD       $0x10, Z16, Z16
+	VPMOVZXWD    (DI)(R9*1), Z17
+	VPSLLD       $0x10, Z17, Z17
+	VPMOVZXWD    (DI)(R9*2), Z18
+	VPSLLD       $0x10, Z18, Z18
+	VPMOVZXWD    (DI)(R10*1), Z19
+	VPSLLD       $0x10, Z19, Z19
+	VBROADCASTSS (R11), Z20
+	VFMADD231PS  Z16, Z20, Z0
+	VFMADD231PS  Z17, Z20, Z1
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS (R11)(R12*1), Z20
+	VFMADD231PS  Z16, Z20, Z4
+	VFMADD231PS  Z17, Z20, Z5
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS (R11)(R12*2), Z20
+	VFMADD231PS  Z16, Z20, Z8
+	VFMADD231PS  Z17, Z20, Z9
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS (R13), Z20
+	VFMADD231PS  Z16, Z20, Z12
+	VFMADD231PS  Z17, Z20, Z13
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R13
+	DECQ         SI
+	JNZ          step4x4
+
+end4x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	VMOVUPS Z9, 64(SI)
+	VMOVUPS Z10, 128(SI)
+	VMOVUPS Z11, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, 128(SI)
+	VMOVUPS Z15, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups4x4
+
+fewer4x4:
+groups4x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer4x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin4x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z3
+
+begin4x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end4x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+	LEAQ  (R9)(R10*2), R11
+	ADDQ  R10, R11
+
+step4x1:
+	VPMOVZXWD    (DI), Z4
+	VPSLLD       $0x10, Z4, Z4
+	VBROADCASTSS (R9), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (R9)(R10*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (R9)(R10*2), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (R11), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step4x1
+
+end4x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups4x1
+
+fewer4x1:
+	VZEROUPPER
+	RET
+
+below4:
+	CMPQ AX, $0x00000003
+	JLT  below3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
+
+groups3x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer3x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
+
+begin3x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step3x4:
+	VPMOVZXWD    (DI), Z12
+	VPSLLD       $0x10, Z12, Z12
+	VPMOVZXWD    (DI)(R9*1), Z13
 	VPSLLD       $0x10, Z13, Z13
-	VPMOVZXWD    64(R10), Z14
+	VPMOVZXWD    (DI)(R9*2), Z14
 	VPSLLD       $0x10, Z14, Z14
-	VPMOVZXWD    96(R10), Z15
+	VPMOVZXWD    (DI)(R10*1), Z15
 	VPSLLD       $0x10, Z15, Z15
-	VBROADCASTSS (BX), Z16
+	VBROADCASTSS (R11), Z16
 	VFMADD231PS  Z12, Z16, Z0
 	VFMADD231PS  Z13, Z16, Z1
 	VFMADD231PS  Z14, Z16, Z2
 	VFMADD231PS  Z15, Z16, Z3
-	VBROADCASTSS 512(BX), Z16
+	VBROADCASTSS (R11)(R12*1), Z16
 	VFMADD231PS  Z12, Z16, Z4
 	VFMADD231PS  Z13, Z16, Z5
 	VFMADD231PS  Z14, Z16, Z6
 	VFMADD231PS  Z15, Z16, Z7
-	VBROADCASTSS 1024(BX), Z16
+	VBROADCASTSS (R11)(R12*2), Z16
 	VFMADD231PS  Z12, Z16, Z8
 	VFMADD231PS  Z13, Z16, Z9
 	VFMADD231PS  Z14, Z16, Z10
 	VFMADD231PS  Z15, Z16, Z11
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      Z11, 192(DX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns3x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step3x4
 
-done3x64:
-columns3x16:
-	CMPQ    R8, $0x00000010
-	JLT     done3x16
-	MOVQ    p+32(FP), BX
-	MOVQ    n+56(FP), R9
-	MOVQ    SI, R10
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
+end3x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	VMOVUPS Z9, 64(SI)
+	VMOVUPS Z10, 128(SI)
+	VMOVUPS Z11, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups3x4
 
-slots3x1:
-	VPMOVZXWD    (R10), Z3
+fewer3x4:
+groups3x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer3x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin3x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+
+begin3x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end3x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step3x1:
+	VPMOVZXWD    (DI), Z3
 	VPSLLD       $0x10, Z3, Z3
-	VBROADCASTSS (BX), Z4
+	VBROADCASTSS (R9), Z4
 	VFMADD231PS  Z3, Z4, Z0
-	VBROADCASTSS 512(BX), Z4
+	VBROADCASTSS (R9)(R10*1), Z4
 	VFMADD231PS  Z3, Z4, Z1
-	VBROADCASTSS 1024(BX), Z4
+	VBROADCASTSS (R9)(R10*2), Z4
 	VFMADD231PS  Z3, Z4, Z2
-	ADDQ         DI, R10
-	ADDQ         $0x04, BX
-	DECQ         R9
-	JNZ          slots3x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	VMOVUPS      Z2, (DX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns3x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step3x1
 
-done3x16:
+end3x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups3x1
+
+fewer3x1:
 	VZEROUPPER
 	RET
 
 below3:
-	CMPQ R9, $0x00000002
+	CMPQ AX, $0x00000002
 	JLT  below2
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-columns2x64:
-	CMPQ    R8, $0x00000040
-	JLT     done2x64
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
+groups2x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer2x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x4
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z6
+	VMOVUPS 192(SI), Z7
 
-slots2x4:
-	VPMOVZXWD    (R9), Z8
+begin2x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step2x4:
+	VPMOVZXWD    (DI), Z8
 	VPSLLD       $0x10, Z8, Z8
-	VPMOVZXWD    32(R9), Z9
+	VPMOVZXWD    (DI)(R9*1), Z9
 	VPSLLD       $0x10, Z9, Z9
-	VPMOVZXWD    64(R9), Z10
+	VPMOVZXWD    (DI)(R9*2), Z10
 	VPSLLD       $0x10, Z10, Z10
-	VPMOVZXWD    96(R9), Z11
+	VPMOVZXWD    (DI)(R10*1), Z11
 	VPSLLD       $0x10, Z11, Z11
-	VBROADCASTSS (DX), Z12
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z8, Z12, Z0
 	VFMADD231PS  Z9, Z12, Z1
 	VFMADD231PS  Z10, Z12, Z2
 	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 512(DX), Z12
+	VBROADCASTSS (R11)(R12*1), Z12
 	VFMADD231PS  Z8, Z12, Z4
 	VFMADD231PS  Z9, Z12, Z5
 	VFMADD231PS  Z10, Z12, Z6
 	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z5, 64(CX)
-	VMOVUPS      Z6, 128(CX)
-	VMOVUPS      Z7, 192(CX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns2x64
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step2x4
 
-done2x64:
-columns2x16:
-	CMPQ    R8, $0x00000010
-	JLT     done2x16
-	MOVQ    p+32(FP), DX
-	MOVQ    n+56(FP), BX
-	MOVQ    SI, R9
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
+end2x4:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	VMOVUPS Z5, 64(SI)
+	VMOVUPS Z6, 128(SI)
+	VMOVUPS Z7, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups2x4
 
-slots2x1:
-	VPMOVZXWD    (R9), Z2
+fewer2x4:
+groups2x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer2x1
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin2x1
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z1
+
+begin2x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end2x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step2x1:
+	VPMOVZXWD    (DI), Z2
 	VPSLLD       $0x10, Z2, Z2
-	VBROADCASTSS (DX), Z3
+	VBROADCASTSS (R9), Z3
 	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 512(DX), Z3
+	VBROADCASTSS (R9)(R10*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         DI, R9
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          slots2x1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, (CX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns2x16
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step2x1
 
-done2x16:
+end2x1:
+	MOVQ    outStride+64(FP), DI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups2x1
+
+fewer2x1:
 	VZEROUPPER
 	RET
 
 below2:
-columns1x64:
-	CMPQ    R8, $0x00000040
-	JLT     done1x64
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
+	MOVQ w+0(FP), AX
+	MOVQ out+56(FP), CX
+	MOVQ groups+24(FP), DX
+	MOVQ ahead+88(FP), BX
 
-slots1x4:
-	VPMOVZXWD    (BX), Z4
-	VPSLLD       $0x10, Z4, Z4
-	VPMOVZXWD    32(BX), Z5
+groups1x4:
+	CMPQ    DX, $0x00000004
+	JLT     fewer1x4
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x4
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+
+begin1x4:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x4
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), R9
+	MOVQ  AX, DI
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  x+40(FP), R11
+	MOVQ  xStride+48(FP), R12
+
+step1x4:
+	VBROADCASTSS (R11), Z4
+	VPMOVZXWD    (DI), Z5
 	VPSLLD       $0x10, Z5, Z5
-	VPMOVZXWD    64(BX), Z6
-	VPSLLD       $0x10, Z6, Z6
-	VPMOVZXWD    96(BX), Z7
-	VPSLLD       $0x10, Z7, Z7
-	VBROADCASTSS (CX), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x4
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000040, R8
-	JMP          columns1x64
+	VFMADD231PS  Z5, Z4, Z0
+	VPMOVZXWD    (DI)(R9*1), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VPMOVZXWD    (DI)(R9*2), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VPMOVZXWD    (DI)(R10*1), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z3
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R11
+	DECQ         SI
+	JNZ          step1x4
 
-done1x64:
-columns1x16:
-	CMPQ    R8, $0x00000010
-	JLT     done1x16
-	MOVQ    p+32(FP), CX
-	MOVQ    n+56(FP), DX
-	MOVQ    SI, BX
-	VMOVUPS (AX), Z0
+end1x4:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	VMOVUPS Z2, 128(SI)
+	VMOVUPS Z3, 192(SI)
+	MOVQ    group+8(FP), SI
+	IMUL3Q  $0x00000004, SI, SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000004, DX
+	JMP     groups1x4
 
-slots1x1:
-	VPMOVZXWD    (BX), Z1
-	VPSLLD       $0x10, Z1, Z1
-	VBROADCASTSS (CX), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DI, BX
-	ADDQ         $0x04, CX
-	DECQ         DX
-	JNZ          slots1x1
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000010, R8
-	JMP          columns1x16
+fewer1x4:
+groups1x1:
+	CMPQ    DX, $0x00000001
+	JLT     fewer1x1
+	VXORPS  Z0, Z0, Z0
+	MOVQ    add+80(FP), SI
+	TESTQ   SI, SI
+	JEQ     begin1x1
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS (SI), Z0
 
-done1x16:
+begin1x1:
+	MOVQ  steps+32(FP), SI
+	TESTQ SI, SI
+	JEQ   end1x1
+	MOVQ  step+16(FP), R8
+	MOVQ  group+8(FP), DI
+	MOVQ  AX, DI
+	MOVQ  x+40(FP), R9
+	MOVQ  xStride+48(FP), R10
+
+step1x1:
+	VBROADCASTSS (R9), Z1
+	VPMOVZXWD    (DI), Z2
+	VPSLLD       $0x10, Z2, Z2
+	VFMADD231PS  Z2, Z1, Z0
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000020, BX
+	ADDQ         R8, DI
+	ADDQ         $0x04, R9
+	DECQ         SI
+	JNZ          step1x1
+
+end1x1:
+	MOVQ    outStride+64(FP), SI
+	MOVQ    CX, SI
+	VMOVUPS Z0, (SI)
+	MOVQ    group+8(FP), SI
+	ADDQ    SI, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000001, DX
+	JMP     groups1x1
+
+fewer1x1:
 	VZEROUPPER
 	RET
+
+// func weightsAVX512(scores *float32, visible *int, results *float32, rows int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·weightsAVX512(SB), NOSPLIT, $0-32
+	MOVQ scores+0(FP), AX
+	MOVQ visible+8(FP), CX
+	MOVQ results+16(FP), DX
+	MOVQ rows+24(FP), BX
+
+row:
+	MOVQ         (CX), SI
+	MOVQ         AX, DI
+	XORQ         R8, R8
+	MOVQ         R8, (DX)
+	TESTQ        SI, SI
+	JEQ          next
+	VBROADCASTSS (DI), Z0
+	VMOVAPS      Z0, Z1
+
+stripsMaximum:
+	CMPQ    SI, $0x10
+	JLT     tailMaximum
+	VMOVUPS (DI), Z2
+	VMAXPS  Z1, Z2, Z1
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, SI
+	JMP     stripsMaximum
+
+tailMaximum:
+	TESTQ        SI, SI
+	JLE          doneMaximum
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Z2
+	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z    (DI), K1, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMAXPS       Z1, Z2, Z1
+
+doneMaximum:
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VMAXPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VMAXPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VMAXPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VMAXPS        X0, X1, X1
+	VMOVSS        X1, (DX)
+	VBROADCASTSS  X1, Z0
+	MOVQ          (CX), SI
+	MOVQ          AX, DI
+	VXORPS        Z1, Z1, Z1
+
+stripsExponentials:
+	CMPQ         SI, $0x10
+	JLT          tailExponentials
+	VMOVUPS      (DI), Z2
+	VSUBPS       Z0, Z2, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS.Z     Z3, Z4, K1, Z2
+	VMOVUPS      Z2, (DI)
+	VADDPS       Z2, Z1, Z1
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, SI
+	JMP          stripsExponentials
+
+tailExponentials:
+	TESTQ        SI, SI
+	JLE          doneExponentials
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Z2
+	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z    (DI), K1, Z2
+	VSUBPS       Z0, Z2, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VMOVUPS      every42b0bd71<>+0(SB), Z0
+	VMINPS       Z2, Z0, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS.Z     Z0, Z3, K2, Z2
+	VMOVAPS.Z    Z2, K1, Z2
+	VMOVUPS      Z2, K1, (DI)
+	VADDPS       Z2, Z1, Z1
+
+doneExponentials:
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, 4(DX)
+
+next:
+	ADDQ $0x00000200, AX
+	ADDQ $0x08, CX
+	ADDQ $0x20, DX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func mergeAVX512(dst *float32, src *float32, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, FMA3
+TEXT ·mergeAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   src+8(FP), CX
+	MOVQ   rows+24(FP), DX
+	VXORPS Z0, Z0, Z0
+
+row:
+	MOVQ     n+16(FP), BX
+	MOVQ     8(AX), SI
+	MOVQ     8(CX), DI
+	VUCOMISS 4(CX), X0
+	JPS      numbernext
+	JEQ      next
+
+numbernext:
+	VUCOMISS 4(AX), X0
+	JPS      numbercopy
+	JEQ      copy
+
+numbercopy:
+	VBROADCASTSS (AX), Z1
+	VBROADCASTSS (CX), Z2
+	VMAXPS       Z1, Z2, Z3
+	VUCOMISS     X1, X2
+	JPC          numbers
+	VADDPS       Z1, Z2, Z3
+
+numbers:
+	VMOVSS       X3, (AX)
+	VSUBPS       Z3, Z1, Z1
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z1, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      every4b40007f<>+0(SB), Z4
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z1, Z4
+	VSUBPS       every4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS every3f317218<>+0(SB), Z5, Z1
+	VFNMADD231PS everyb102e308<>+0(SB), Z5, Z1
+	VMOVUPS      every3ab51252<>+0(SB), Z5
+	VFMADD213PS  every3c091cd1<>+0(SB), Z1, Z5
+	VFMADD213PS  every3d2aac78<>+0(SB), Z1, Z5
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z1, Z5
+	VFMADD213PS  every3efffffe<>+0(SB), Z1, Z5
+	VFMADD213PS  every3f800000<>+0(SB), Z1, Z5
+	VFMADD213PS  every3f800000<>+0(SB), Z1, Z5
+	VPSLLD       $0x17, Z4, Z4
+	VMULPS.Z     Z4, Z5, K1, Z1
+	VSUBPS       Z3, Z2, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS.Z     Z3, Z4, K1, Z2
+	VMULSS       4(AX), X1, X3
+	VFMADD231SS  4(CX), X2, X3
+	VMOVSS       X3, 4(AX)
+
+stripsMerged:
+	CMPQ        BX, $0x10
+	JLT         tailMerged
+	VMOVUPS     (DI), Z3
+	VMOVUPS     (SI), Z4
+	VMULPS      Z1, Z4, Z4
+	VFMADD231PS Z2, Z3, Z4
+	VMOVUPS     Z4, (SI)
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, BX
+	JMP         stripsMerged
+
+tailMerged:
+	TESTQ        BX, BX
+	JLE          doneMerged
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Z3
+	VPCMPD       $0x06, numbers<>+0(SB), Z3, K1
+	VMOVUPS.Z    (DI), K1, Z3
+	VMOVUPS.Z    (SI), K1, Z4
+	VMULPS       Z1, Z4, Z4
+	VFMADD231PS  Z2, Z3, Z4
+	VMOVUPS      Z4, K1, (SI)
+
+doneMerged:
+next:
+	ADDQ $0x20, AX
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+copy:
+	MOVQ (CX), R8
+	MOVQ R8, (AX)
+
+stripsCopied:
+	CMPQ    BX, $0x10
+	JLT     tailCopied
+	VMOVUPS (DI), Z1
+	VMOVUPS Z1, (SI)
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, BX
+	JMP     stripsCopied
+
+tailCopied:
+	TESTQ        BX, BX
+	JLE          doneCopied
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Z1
+	VPCMPD       $0x06, numbers<>+0(SB), Z1, K1
+	VMOVUPS.Z    (DI), K1, Z1
+	VMOVUPS      Z1, K1, (SI)
+
+doneCopied:
+	JMP next

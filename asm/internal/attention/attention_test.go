@@ -19,6 +19,7 @@ type tileCase struct {
 	visible  []int // of each row
 	elements func(r *rand.Rand, i int) float32
 	seed     uint64
+	anyBytes bool // integers and the signs of scales are any, not what Quantize makes of elements
 }
 
 // tile returns the tile of a page that is just before a protected page and has slots beyond those that rows see, of which some hold
@@ -55,6 +56,9 @@ func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 				t.Fatal(err)
 			}
 		}
+		if c.anyBytes {
+			c.mix(r, rows)
+		}
 		k.Pages().Store(attention.Side(side), c.format, c.headDim, *half, 0, rows)
 	}
 	tile.Queries.Reserve(c.format.ActivationForm(), rows, c.headDim)
@@ -68,6 +72,16 @@ func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 		tile.Results[row].Out = tile.Out[row*c.headDim:][:c.headDim]
 	}
 	return tile
+}
+
+// mix replaces all integers of blocks, which stand behind two bytes, and some signs of scales.
+func (c tileCase) mix(r *rand.Rand, rows []byte) {
+	for block := range slices.Chunk(rows, c.format.BlockBytes()) {
+		block[1] ^= byte(r.IntN(2)) << 7
+		for i := range block[2:] {
+			block[2+i] = byte(r.Uint32())
+		}
+	}
 }
 
 // check fails unless every tier attends as the portable form does.
@@ -121,16 +135,25 @@ func TestAttend(t *testing.T) {
 					{1}, {0}, {7, 7}, {17, 0, 3}, {128, 128, 128, 128}, {31, 32, 33, 34, 35}, {128, 1, 64, 100, 127, 0, 16},
 					mask(12, 4, 5), mask(7, 3, 130), mask(9, 1, 65),
 				} {
-					tileCase{f, headDim, visible, asmtest.Fills[0].At, uint64(i)}.check(t)
+					tileCase{format: f, headDim: headDim, visible: visible, elements: asmtest.Fills[0].At, seed: uint64(i)}.check(t)
 				}
 			})
 		}
 		for _, fill := range asmtest.Fills {
 			t.Run(f.String()+"/"+fill.Name, func(t *testing.T) {
 				for seed := range uint64(4) {
-					tileCase{f, 64, []int{5, 40, 40, 41, 77}, fill.At, seed}.check(t)
+					tileCase{format: f, headDim: 64, visible: []int{5, 40, 40, 41, 77}, elements: fill.At, seed: seed}.check(t)
 				}
 			})
+		}
+	}
+}
+
+// TestAttendToAnyBytes attends to blocks that Quantize never makes: of −128, and with negative scales.
+func TestAttendToAnyBytes(t *testing.T) {
+	for _, f := range []quant.Format{quant.Q8_0, quant.Q4_0} {
+		for _, visible := range [][]int{{128, 128, 128, 128}, {31, 32, 33, 34, 35}, mask(23, 1, 70), mask(20, 4, 128)} {
+			tileCase{format: f, headDim: 64, visible: visible, elements: asmtest.Fills[0].At, seed: 1, anyBytes: true}.check(t)
 		}
 	}
 }
@@ -153,7 +176,7 @@ func FuzzAttend(f *testing.F) {
 func TestAttendDoesNotAllocate(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for _, f := range cacheFormats {
-			tile := tileCase{f, 64, mask(8, 4, 70), asmtest.Fills[0].At, 1}.tile(t, k)
+			tile := tileCase{format: f, headDim: 64, visible: mask(8, 4, 70), elements: asmtest.Fills[0].At, seed: 1}.tile(t, k)
 			if n := testing.AllocsPerRun(5, func() { k.Pages().Attend(tile) }); n != 0 {
 				t.Errorf("%s: %v allocations for %s, want none", k.Tier(), n, f)
 			}
@@ -167,7 +190,7 @@ func BenchmarkAttend(b *testing.B) {
 		for _, rows := range []int{1, 3, 4, 64} {
 			for _, k := range asm.Tiers() {
 				b.Run(fmt.Sprintf("%s/%dx%d/%s", f, rows, attention.TileKeys, k.Tier()), func(b *testing.B) {
-					tile := tileCase{f, headDim, mask(rows, rows, attention.TileKeys), asmtest.Fills[0].At, 1}.tile(b, k)
+					tile := tileCase{format: f, headDim: headDim, visible: mask(rows, rows, attention.TileKeys), elements: asmtest.Fills[0].At, seed: 1}.tile(b, k)
 					b.SetBytes(int64(2 * attention.TileKeys * f.Bytes(headDim)))
 					for b.Loop() {
 						k.Pages().Attend(tile)
@@ -185,12 +208,13 @@ func BenchmarkAttendMemory(b *testing.B) {
 	for _, f := range []quant.Format{quant.F16, quant.Q8_0, quant.Q4_0} {
 		for _, k := range asm.Tiers()[1:] {
 			b.Run(f.String()+"/"+k.Tier(), func(b *testing.B) {
-				tile := tileCase{f, headDim, mask(4, 4, attention.TileKeys), asmtest.Fills[0].At, 1}.tile(b, k)
+				tile := tileCase{format: f, headDim: headDim, visible: mask(4, 4, attention.TileKeys), elements: asmtest.Fills[0].At, seed: 1}.tile(b, k)
 				half := len(tile.Keys)
 				memory := slices.Concat(slices.Repeat([][]byte{tile.Keys, tile.Values}, pages)...)
 				b.SetBytes(int64(2 * half))
-				for page := 0; b.Loop(); page = (page + 1) % pages {
-					tile.Keys, tile.Values = memory[2*page*half:][:half], memory[(2*page+1)*half:][:half]
+				keys := func(page int) []byte { return memory[2*(page%pages)*half:][:half] }
+				for page := 0; b.Loop(); page++ {
+					tile.Keys, tile.Values, tile.Next = keys(page), memory[(2*(page%pages)+1)*half:][:half], keys(page+1)
 					k.Pages().Attend(tile)
 				}
 			})
@@ -257,8 +281,8 @@ func TestMerge(t *testing.T) {
 						want[i] = got[i]
 						want[i].Out = slices.Clone(got[i].Out)
 					}
-					k.Merge(&got[0], &got[1])
-					attention.Merge(&want[0], &want[1])
+					k.Merge(got[:1], got[1:])
+					attention.Merge(want[:1], want[1:])
 					what := fmt.Sprintf("%s, %s, sums %v: ", k.Tier(), fill.Name, sums)
 					asmtest.SameFloats(t, what+"values", got[0].Out, want[0].Out)
 					asmtest.SameFloats(t, what+"maximum and sum", []float32{got[0].Max, got[0].Sum}, []float32{want[0].Max, want[0].Sum})

@@ -38,15 +38,13 @@ func (k *integerKernels) scoring(f quant.Format, rows int) integerProduct {
 	return nil
 }
 
-// adding returns the kernel of some rows' sums of values of a format with scales, nil where there is none.
-func (k *integerKernels) adding(f quant.Format, rows int, scales []byte) integerProduct {
+// adding returns the kernel of some rows' sums of values of a format, nil where there is none.
+func (k *integerKernels) adding(f quant.Format, rows int) integerProduct {
 	switch {
 	case !k.take(rows):
 		return nil
 	case f == quant.Q4_0:
 		return k.addQ4_0
-	case !k.negative && anyNegative(scales):
-		return nil // so would be some weights; no scale is negative that quant.Format.Quantize wrote
 	}
 	return k.addQ8_0
 }
@@ -63,13 +61,20 @@ func anyNegative(halves []byte) bool {
 // mostIntegers is how many integers of rows a call of assembly multiplies at most: a few tens of microseconds.
 const mostIntegers = 1 << 14
 
-// multiply multiplies all rows of a with pairs of panels, by a kernel that may take some of the rows only.
-func (multiply integerProduct) multiply(w []byte, panelBytes, pairs int, a *quant.Activation, out []float32, stride int) {
-	blocks, each := a.K/32, max(mostIntegers/a.K, 1)
-	for r := 0; r < a.Rows; r += each {
-		n := min(each, a.Rows-r)
-		multiply(&w[:2*pairs*panelBytes][0], panelBytes, pairs, blocks, &a.Q[r*a.K], &a.D[r*blocks], &a.Sums[r*blocks], n,
+// rowsOfTiles is of what the number of rows is a multiple that a Unit's tiles multiply.
+const rowsOfTiles = 16
+
+// multiply multiplies all rows of a with pairs of panels: by tiles, unless it is nil, as many as these can.
+func (rest integerProduct) multiply(tiles integerProduct, w []byte, panelBytes, pairs int, a *quant.Activation, out []float32, stride int) {
+	blocks, each := a.K/32, max(mostIntegers/a.K/rowsOfTiles*rowsOfTiles, rowsOfTiles)
+	for r := 0; r < a.Rows; {
+		n, run := min(each, a.Rows-r), rest
+		if tiles != nil && n >= rowsOfTiles {
+			n, run = n/rowsOfTiles*rowsOfTiles, tiles
+		}
+		run(&w[:2*pairs*panelBytes][0], panelBytes, pairs, blocks, &a.Q[r*a.K], &a.D[r*blocks], &a.Sums[r*blocks], n,
 			&out[r*stride:][:(n-1)*stride+2*pairs*panels.Rows][0], stride)
+		r += n
 	}
 }
 
@@ -78,7 +83,7 @@ func (p *panelPages) score(t *Tile, slots int) {
 	bytes := panels.Rows * t.Format.Bytes(t.HeadDim)
 	if score := p.unit.scoring(t.Format, t.Queries.Rows); score != nil {
 		pairs := (slots + 2*panels.Rows - 1) / (2 * panels.Rows)
-		score.multiply(t.Keys, bytes, pairs, t.Queries, t.Scores, TileKeys)
+		score.multiply(p.unit.tiles.scoring(t.Format, t.Queries.Rows), t.Keys, bytes, pairs, t.Queries, t.Scores, TileKeys)
 		return
 	}
 	n := (slots + panels.Rows - 1) / panels.Rows
@@ -95,11 +100,15 @@ func (p *panelPages) addIntegers(t *Tile, slots int) {
 	}
 	for b := range t.HeadDim / 32 {
 		scales := v.scales[2*b*TileKeys:][:2*TileKeys]
-		p.weigh(t, scales, slots)
+		add := p.unit.adding(t.Format, t.Queries.Rows)
+		if t.Format == quant.Q8_0 && !p.unit.negative && anyNegative(scales[:2*slots]) {
+			add = nil // so would be some weights; no scale is negative that quant.Format.Quantize wrote
+		}
+		p.weigh(t, scales, slots, add == nil || t.Format == quant.Q4_0)
 		size, out := v.group*TileKeys/32, t.Out[b*32:]
 		quants := v.quants[2*b*size:][:2*size]
-		if add := p.unit.adding(t.Format, t.Queries.Rows, scales[:2*slots]); add != nil {
-			add.multiply(quants, size, 1, t.Weights, out, t.HeadDim)
+		if add != nil {
+			add.multiply(p.unit.tiles.adding(t.Format, t.Queries.Rows), quants, size, 1, t.Weights, out, t.HeadDim)
 			continue
 		}
 		t.product = panels.Product{Panels: quants, Count: 2, Acts: t.Weights, Out: out, Stride: t.HeadDim, Unscaled: true}
@@ -110,8 +119,9 @@ func (p *panelPages) addIntegers(t *Tile, slots int) {
 // maxWeighed is how many rows one call of assembly weighs at most: some ten microseconds.
 const maxWeighed = 256
 
-// weigh brings the weights of the rows, times the scales of a block of the first slots, into integers. The weights of other slots are 0.
-func (p *panelPages) weigh(t *Tile, scales []byte, slots int) {
+// weigh brings the weights of the rows, times the scales of a block of the first slots, into integers, with or without their sums. The
+// weights of other slots are 0.
+func (p *panelPages) weigh(t *Tile, scales []byte, slots int, withSums bool) {
 	w := t.Weights
 	if p.unit.weigh == nil {
 		p.unit.convert.Dequantize(quant.F16, t.scales[:slots], scales[:2*slots])
@@ -126,6 +136,10 @@ func (p *panelPages) weigh(t *Tile, scales []byte, slots int) {
 	}
 	for r := 0; r < w.Rows; r += maxWeighed {
 		n := min(maxWeighed, w.Rows-r)
-		p.unit.weigh(&t.Scores[r*TileKeys:][:n*TileKeys][0], &scales[0], &w.Q[r*TileKeys], &w.D[r*TileKeys/32], &w.Sums[r*TileKeys/32], n)
+		var sums *int32
+		if withSums {
+			sums = &w.Sums[r*TileKeys/32]
+		}
+		p.unit.weigh(&t.Scores[r*TileKeys:][:n*TileKeys][0], &scales[0], &w.Q[r*TileKeys], &w.D[r*TileKeys/32], sums, n)
 	}
 }

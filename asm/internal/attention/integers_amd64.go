@@ -9,6 +9,7 @@ var integersAVX2 = integerKernels{
 	weigh:     weighAVX2,
 	scoreQ4_0: scoreQ4_0AVX2,
 	addQ4_0:   addQ4_0AVX2,
+	scoreQ8_0: scoreQ8_0AVX2,
 	addQ8_0:   addQ8_0AVX2,
 }
 
@@ -36,16 +37,22 @@ var integersAVX512VNNI = integerKernels{
 	addQ8_0:   addQ8_0AVX512VNNI,
 }
 
+// integersAMX are the kernels of AMX.
+var integersAMX = integerKernels{
+	scoreQ8_0: scoreQ8_0AMX,
+	addQ8_0:   addQ8_0AMX,
+}
+
 // weighAVX2 computes
 // quant.Activation.Prepare, in the form Int8x32, of p[r·TileKeys+j]·scales[j] for j < TileKeys, r < rows, rows > 0. scales are binary16.
-// Products that are no numbers count as 0.
+// Products that are no numbers count as 0. Where sums is nil none are stored.
 //
 //go:noescape
 func weighAVX2(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)
 
 // weighAVX512 computes
 // quant.Activation.Prepare, in the form Int8x32, of p[r·TileKeys+j]·scales[j] for j < TileKeys, r < rows, rows > 0. scales are binary16.
-// Products that are no numbers count as 0.
+// Products that are no numbers count as 0. Where sums is nil none are stored.
 //
 //go:noescape
 func weighAVX512(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)
@@ -65,6 +72,13 @@ func scoreQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *f
 //
 //go:noescape
 func addQ4_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ8_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+//go:noescape
+func scoreQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
 
 // addQ8_0AVX2 multiplies rows of integers with pairs of panels, which are panelBytes apart:
 //
@@ -167,3 +181,24 @@ func scoreQ8_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8
 //
 //go:noescape
 func addQ8_0AVX512VNNI(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// scoreQ8_0AMX multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b (scale[b][i]·d[r][b]) · Σ_j w[b][i][j]·q[r][b][j]
+//
+// How many rows there are is a multiple of 16.
+//
+//go:noescape
+func scoreQ8_0AMX(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+
+// addQ8_0AMX multiplies rows of integers with pairs of panels, which are panelBytes apart:
+//
+//	out[r·stride+i] = Σ_b d[r][b] · Σ_j w[b][i][j]·q[r][b][j]
+//
+// The panels have quants alone.
+// No q is negative.
+//
+// How many rows there are is a multiple of 16.
+//
+//go:noescape
+func addQ8_0AMX(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)

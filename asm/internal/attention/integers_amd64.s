@@ -227,6 +227,8 @@ row:
 	VMOVUPS      Y6, 64(CX)
 	VPERMD       Y4, Y5, Y5
 	VMOVUPS      Y5, 96(CX)
+	TESTQ        BX, BX
+	JZ           next
 	VMOVUPS      everyByte01<>+0(SB), Y5
 	VPMADDUBSW   Y1, Y5, Y1
 	VPMADDWD     everyWord0001<>+0(SB), Y1, Y1
@@ -242,12 +244,14 @@ row:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPADDD       X2, X1, X2
 	VMOVDQU      X2, (BX)
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x10, DX
 	ADDQ         $0x10, BX
-	DECQ         SI
-	JNZ          row
+
+next:
+	ADDQ $0x00000200, AX
+	ADDQ $0x00000080, CX
+	ADDQ $0x10, DX
+	DECQ SI
+	JNZ  row
 	VZEROUPPER
 	RET
 
@@ -482,6 +486,8 @@ row:
 	VMOVUPS       Z10, (CX)
 	VPERMD        Z14, Z9, Z9
 	VMOVUPS       Z9, 64(CX)
+	TESTQ         BX, BX
+	JZ            next
 	VMOVUPS       everyByte01<>+0(SB), Z9
 	VPMADDUBSW    Z8, Z9, Z8
 	VPMADDWD      everyWord0001<>+0(SB), Z8, Z8
@@ -495,12 +501,14 @@ row:
 	VEXTRACTI128  $0x01, Y9, X8
 	VPADDD        X8, X9, X8
 	VMOVDQU       X8, (BX)
-	ADDQ          $0x00000200, AX
-	ADDQ          $0x00000080, CX
-	ADDQ          $0x10, DX
 	ADDQ          $0x10, BX
-	DECQ          SI
-	JNZ           row
+
+next:
+	ADDQ $0x00000200, AX
+	ADDQ $0x00000080, CX
+	ADDQ $0x10, DX
+	DECQ SI
+	JNZ  row
 	VZEROUPPER
 	RET
 
@@ -956,6 +964,262 @@ block1:
 	LEAQ         (AX)(R12*2), AX
 	MOVQ         blocks+24(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         CX, AX
+	DECQ         R13
+	JNE          pair1
+	MOVQ         pairs+16(FP), R13
+	SHLQ         $0x07, R13
+	SUBQ         R13, out+64(FP)
+	IMUL3Q       $0x01, R8, CX
+	ADDQ         CX, q+32(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, d+40(FP)
+	IMUL3Q       $0x01, R10, CX
+	ADDQ         CX, sums+48(FP)
+	IMUL3Q       $0x04, DI, CX
+	ADDQ         CX, out+64(FP)
+	DECQ         rows+56(FP)
+	JNE          one
+	VZEROUPPER
+	RET
+
+// func scoreQ8_0AVX2(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·scoreQ8_0AVX2(SB), $0-80
+	MOVQ         blocks+24(FP), AX
+	MOVQ         AX, R10
+	SHLQ         $0x02, R10
+	MOVQ         AX, R8
+	SHLQ         $0x05, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R10)(R10*2), R11
+	MOVQ         panelBytes+8(FP), R12
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X10
+	VPBROADCASTD X10, Y10
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+
+one:
+	MOVQ pairs+16(FP), R13
+	MOVQ w+0(FP), AX
+
+pair1:
+	MOVQ  q+32(FP), SI
+	MOVQ  d+40(FP), DI
+	MOVQ  sums+48(FP), DX
+	MOVQ  blocks+24(FP), CX
+	MOVQ  CX, BX
+	SHLQ  $0x09, BX
+	ADDQ  AX, BX
+	VPXOR Y15, Y15, Y15
+	VPXOR Y14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	VPXOR Y12, Y12, Y12
+
+block1:
+	VPBROADCASTD (SI), Y0
+	VPABSB       (AX), Y1
+	VPSIGNB      (AX), Y0, Y8
+	VPMADDUBSW   Y8, Y1, Y8
+	VPMADDWD     Y9, Y8, Y8
+	VPABSB       32(AX), Y1
+	VPSIGNB      32(AX), Y0, Y7
+	VPMADDUBSW   Y7, Y1, Y7
+	VPMADDWD     Y9, Y7, Y7
+	VPABSB       (AX)(R12*1), Y1
+	VPSIGNB      (AX)(R12*1), Y0, Y6
+	VPMADDUBSW   Y6, Y1, Y6
+	VPMADDWD     Y9, Y6, Y6
+	VPABSB       32(AX)(R12*1), Y1
+	VPSIGNB      32(AX)(R12*1), Y0, Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPMADDWD     Y9, Y5, Y5
+	VPBROADCASTD 4(SI), Y0
+	VPABSB       64(AX), Y1
+	VPSIGNB      64(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       96(AX), Y1
+	VPSIGNB      96(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       64(AX)(R12*1), Y1
+	VPSIGNB      64(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       96(AX)(R12*1), Y1
+	VPSIGNB      96(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 8(SI), Y0
+	VPABSB       128(AX), Y1
+	VPSIGNB      128(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       160(AX), Y1
+	VPSIGNB      160(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       128(AX)(R12*1), Y1
+	VPSIGNB      128(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       160(AX)(R12*1), Y1
+	VPSIGNB      160(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 12(SI), Y0
+	VPABSB       192(AX), Y1
+	VPSIGNB      192(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       224(AX), Y1
+	VPSIGNB      224(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       192(AX)(R12*1), Y1
+	VPSIGNB      192(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       224(AX)(R12*1), Y1
+	VPSIGNB      224(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 16(SI), Y0
+	VPABSB       256(AX), Y1
+	VPSIGNB      256(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       288(AX), Y1
+	VPSIGNB      288(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       256(AX)(R12*1), Y1
+	VPSIGNB      256(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       288(AX)(R12*1), Y1
+	VPSIGNB      288(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 20(SI), Y0
+	VPABSB       320(AX), Y1
+	VPSIGNB      320(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       352(AX), Y1
+	VPSIGNB      352(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       320(AX)(R12*1), Y1
+	VPSIGNB      320(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       352(AX)(R12*1), Y1
+	VPSIGNB      352(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 24(SI), Y0
+	VPABSB       384(AX), Y1
+	VPSIGNB      384(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       416(AX), Y1
+	VPSIGNB      416(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       384(AX)(R12*1), Y1
+	VPSIGNB      384(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       416(AX)(R12*1), Y1
+	VPSIGNB      416(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VPBROADCASTD 28(SI), Y0
+	VPABSB       448(AX), Y1
+	VPSIGNB      448(AX), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y8, Y8
+	VPABSB       480(AX), Y1
+	VPSIGNB      480(AX), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPABSB       448(AX)(R12*1), Y1
+	VPSIGNB      448(AX)(R12*1), Y0, Y2
+	VPMADDUBSW   Y2, Y1, Y2
+	VPMADDWD     Y9, Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VPABSB       480(AX)(R12*1), Y1
+	VPSIGNB      480(AX)(R12*1), Y0, Y3
+	VPMADDUBSW   Y3, Y1, Y3
+	VPMADDWD     Y9, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VCVTDQ2PS    Y8, Y8
+	VCVTDQ2PS    Y7, Y7
+	VCVTDQ2PS    Y6, Y6
+	VCVTDQ2PS    Y5, Y5
+	VCVTPH2PS    (BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y8, Y15
+	VCVTPH2PS    16(BX), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y7, Y14
+	VCVTPH2PS    (BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y6, Y13
+	VCVTPH2PS    16(BX)(R12*1), Y1
+	VBROADCASTSS (DI), Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y12
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block1
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), DI
+	VMOVUPS      Y15, (SI)
+	VMOVUPS      Y14, 32(SI)
+	VMOVUPS      Y13, 64(SI)
+	VMOVUPS      Y12, 96(SI)
+	ADDQ         $0x00000080, out+64(FP)
+	LEAQ         (AX)(R12*2), AX
+	MOVQ         blocks+24(FP), CX
+	IMUL3Q       $0x00000200, CX, CX
 	SUBQ         CX, AX
 	DECQ         R13
 	JNE          pair1
@@ -4886,5 +5150,556 @@ block1:
 	JNE          one
 
 done:
+	VZEROUPPER
+	RET
+
+DATA shapesIntegersAMX<>+0(SB)/1, $0x01
+DATA shapesIntegersAMX<>+16(SB)/2, $0x0020
+DATA shapesIntegersAMX<>+18(SB)/2, $0x0040
+DATA shapesIntegersAMX<>+20(SB)/2, $0x0040
+DATA shapesIntegersAMX<>+22(SB)/2, $0x0000
+DATA shapesIntegersAMX<>+24(SB)/2, $0x0000
+DATA shapesIntegersAMX<>+26(SB)/2, $0x0000
+DATA shapesIntegersAMX<>+28(SB)/2, $0x0000
+DATA shapesIntegersAMX<>+30(SB)/2, $0x0000
+DATA shapesIntegersAMX<>+48(SB)/1, $0x10
+DATA shapesIntegersAMX<>+49(SB)/1, $0x08
+DATA shapesIntegersAMX<>+50(SB)/1, $0x10
+DATA shapesIntegersAMX<>+51(SB)/1, $0x00
+DATA shapesIntegersAMX<>+52(SB)/1, $0x00
+DATA shapesIntegersAMX<>+53(SB)/1, $0x00
+DATA shapesIntegersAMX<>+54(SB)/1, $0x00
+DATA shapesIntegersAMX<>+55(SB)/1, $0x00
+DATA shapesIntegersAMX<>+63(SB)/1, $0x00
+GLOBL shapesIntegersAMX<>(SB), RODATA|NOPTR, $64
+
+// func scoreQ8_0AMX(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AMXINT8, AMXTILE, AVX, AVX512F
+TEXT ·scoreQ8_0AMX(SB), $2112-80
+	LEAQ 63(SP), R12
+	ANDQ $-64, R12
+	LEAQ 1024(R12), R9
+	LEAQ shapesIntegersAMX<>+0(SB), AX
+
+	// ldtilecfg [rax]
+	LONG $0x4978e2c4
+	LONG $0x00000080
+	BYTE $0x00
+	MOVQ blocks+24(FP), R10
+	MOVQ R10, R8
+	SHLQ $0x05, R8
+	SHLQ $0x02, R10
+	LEAQ (R10)(R10*2), R11
+	MOVL $0x00000040, R13
+
+rows:
+	MOVQ w+0(FP), AX
+	MOVQ pairs+16(FP), DX
+	SHLQ $0x01, DX
+
+panel:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   blocks+24(FP), CX
+	MOVQ   CX, BX
+	SHLQ   $0x09, BX
+	ADDQ   AX, BX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+	VPXORD Z23, Z23, Z23
+	VPXORD Z22, Z22, Z22
+	VPXORD Z21, Z21, Z21
+	VPXORD Z20, Z20, Z20
+	VPXORD Z19, Z19, Z19
+	VPXORD Z18, Z18, Z18
+	VPXORD Z17, Z17, Z17
+	VPXORD Z16, Z16, Z16
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tilezero tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// tdpbssd tmm2, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd0
+
+	// tilestored [r12 + r13], tmm2
+	LONG  $0x4b7a82c4
+	LONG  $0x00002c94
+	WORD  $0x0000
+	ADDQ  $0x00000200, AX
+	ADDQ  $0x20, SI
+	XCHGQ R12, R9
+
+block:
+	DECQ CX
+	JEQ  last
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tilezero tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// tdpbssd tmm2, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd0
+
+	// tilestored [r12 + r13], tmm2
+	LONG        $0x4b7a82c4
+	LONG        $0x00002c94
+	WORD        $0x0000
+	ADDQ        $0x00000200, AX
+	ADDQ        $0x20, SI
+	VCVTPH2PS   (BX), Z0
+	VCVTDQ2PS   (R9), Z1
+	VMULPS.BCST (DI), Z0, Z5
+	VFMADD231PS Z5, Z1, Z31
+	VCVTDQ2PS   64(R9), Z2
+	VMULPS.BCST (DI)(R10*1), Z0, Z6
+	VFMADD231PS Z6, Z2, Z30
+	VCVTDQ2PS   128(R9), Z3
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD231PS Z7, Z3, Z29
+	ADDQ        R11, DI
+	VCVTDQ2PS   192(R9), Z4
+	VMULPS.BCST (DI), Z0, Z8
+	VFMADD231PS Z8, Z4, Z28
+	VCVTDQ2PS   256(R9), Z1
+	VMULPS.BCST (DI)(R10*1), Z0, Z5
+	VFMADD231PS Z5, Z1, Z27
+	VCVTDQ2PS   320(R9), Z2
+	VMULPS.BCST (DI)(R10*2), Z0, Z6
+	VFMADD231PS Z6, Z2, Z26
+	ADDQ        R11, DI
+	VCVTDQ2PS   384(R9), Z3
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD231PS Z7, Z3, Z25
+	VCVTDQ2PS   448(R9), Z4
+	VMULPS.BCST (DI)(R10*1), Z0, Z8
+	VFMADD231PS Z8, Z4, Z24
+	VCVTDQ2PS   512(R9), Z1
+	VMULPS.BCST (DI)(R10*2), Z0, Z5
+	VFMADD231PS Z5, Z1, Z23
+	ADDQ        R11, DI
+	VCVTDQ2PS   576(R9), Z2
+	VMULPS.BCST (DI), Z0, Z6
+	VFMADD231PS Z6, Z2, Z22
+	VCVTDQ2PS   640(R9), Z3
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD231PS Z7, Z3, Z21
+	VCVTDQ2PS   704(R9), Z4
+	VMULPS.BCST (DI)(R10*2), Z0, Z8
+	VFMADD231PS Z8, Z4, Z20
+	ADDQ        R11, DI
+	VCVTDQ2PS   768(R9), Z1
+	VMULPS.BCST (DI), Z0, Z5
+	VFMADD231PS Z5, Z1, Z19
+	VCVTDQ2PS   832(R9), Z2
+	VMULPS.BCST (DI)(R10*1), Z0, Z6
+	VFMADD231PS Z6, Z2, Z18
+	VCVTDQ2PS   896(R9), Z3
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD231PS Z7, Z3, Z17
+	ADDQ        R11, DI
+	VCVTDQ2PS   960(R9), Z4
+	VMULPS.BCST (DI), Z0, Z8
+	VFMADD231PS Z8, Z4, Z16
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	XCHGQ       R12, R9
+	ADDQ        $0x20, BX
+	ADDQ        $0x04, DI
+	JMP         block
+
+last:
+	VCVTPH2PS   (BX), Z0
+	VCVTDQ2PS   (R9), Z1
+	VMULPS.BCST (DI), Z0, Z5
+	VFMADD231PS Z5, Z1, Z31
+	VCVTDQ2PS   64(R9), Z2
+	VMULPS.BCST (DI)(R10*1), Z0, Z6
+	VFMADD231PS Z6, Z2, Z30
+	VCVTDQ2PS   128(R9), Z3
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD231PS Z7, Z3, Z29
+	ADDQ        R11, DI
+	VCVTDQ2PS   192(R9), Z4
+	VMULPS.BCST (DI), Z0, Z8
+	VFMADD231PS Z8, Z4, Z28
+	VCVTDQ2PS   256(R9), Z1
+	VMULPS.BCST (DI)(R10*1), Z0, Z5
+	VFMADD231PS Z5, Z1, Z27
+	VCVTDQ2PS   320(R9), Z2
+	VMULPS.BCST (DI)(R10*2), Z0, Z6
+	VFMADD231PS Z6, Z2, Z26
+	ADDQ        R11, DI
+	VCVTDQ2PS   384(R9), Z3
+	VMULPS.BCST (DI), Z0, Z7
+	VFMADD231PS Z7, Z3, Z25
+	VCVTDQ2PS   448(R9), Z4
+	VMULPS.BCST (DI)(R10*1), Z0, Z8
+	VFMADD231PS Z8, Z4, Z24
+	VCVTDQ2PS   512(R9), Z1
+	VMULPS.BCST (DI)(R10*2), Z0, Z5
+	VFMADD231PS Z5, Z1, Z23
+	ADDQ        R11, DI
+	VCVTDQ2PS   576(R9), Z2
+	VMULPS.BCST (DI), Z0, Z6
+	VFMADD231PS Z6, Z2, Z22
+	VCVTDQ2PS   640(R9), Z3
+	VMULPS.BCST (DI)(R10*1), Z0, Z7
+	VFMADD231PS Z7, Z3, Z21
+	VCVTDQ2PS   704(R9), Z4
+	VMULPS.BCST (DI)(R10*2), Z0, Z8
+	VFMADD231PS Z8, Z4, Z20
+	ADDQ        R11, DI
+	VCVTDQ2PS   768(R9), Z1
+	VMULPS.BCST (DI), Z0, Z5
+	VFMADD231PS Z5, Z1, Z19
+	VCVTDQ2PS   832(R9), Z2
+	VMULPS.BCST (DI)(R10*1), Z0, Z6
+	VFMADD231PS Z6, Z2, Z18
+	VCVTDQ2PS   896(R9), Z3
+	VMULPS.BCST (DI)(R10*2), Z0, Z7
+	VFMADD231PS Z7, Z3, Z17
+	ADDQ        R11, DI
+	VCVTDQ2PS   960(R9), Z4
+	VMULPS.BCST (DI), Z0, Z8
+	VFMADD231PS Z8, Z4, Z16
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	SUBQ        R11, DI
+	MOVQ        out+64(FP), SI
+	MOVQ        stride+72(FP), DI
+	VMOVUPS     Z31, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z30, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z29, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z28, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z27, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z26, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z25, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z24, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z23, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z22, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z21, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z20, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z19, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z18, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z17, (SI)
+	LEAQ        (SI)(DI*4), SI
+	VMOVUPS     Z16, (SI)
+	ADDQ        $0x40, out+64(FP)
+	MOVQ        blocks+24(FP), CX
+	SHLQ        $0x09, CX
+	SUBQ        CX, AX
+	ADDQ        panelBytes+8(FP), AX
+	DECQ        DX
+	JNE         panel
+	MOVQ        pairs+16(FP), CX
+	SHLQ        $0x07, CX
+	SUBQ        CX, out+64(FP)
+	IMUL3Q      $0x10, R8, CX
+	ADDQ        CX, q+32(FP)
+	IMUL3Q      $0x10, R10, CX
+	ADDQ        CX, d+40(FP)
+	IMUL3Q      $0x40, DI, CX
+	ADDQ        CX, out+64(FP)
+	SUBQ        $0x10, rows+56(FP)
+	JNE         rows
+
+	// tilerelease
+	LONG $0x4978e2c4
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
+// func addQ8_0AMX(w *byte, panelBytes int, pairs int, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
+// Requires: AMXINT8, AMXTILE, AVX, AVX512F
+TEXT ·addQ8_0AMX(SB), $2112-80
+	LEAQ 63(SP), R12
+	ANDQ $-64, R12
+	LEAQ 1024(R12), R9
+	LEAQ shapesIntegersAMX<>+0(SB), AX
+
+	// ldtilecfg [rax]
+	LONG $0x4978e2c4
+	LONG $0x00000080
+	BYTE $0x00
+	MOVQ blocks+24(FP), R10
+	MOVQ R10, R8
+	SHLQ $0x05, R8
+	SHLQ $0x02, R10
+	LEAQ (R10)(R10*2), R11
+	MOVL $0x00000040, R13
+
+rows:
+	MOVQ w+0(FP), AX
+	MOVQ pairs+16(FP), DX
+	SHLQ $0x01, DX
+
+panel:
+	MOVQ   q+32(FP), SI
+	MOVQ   d+40(FP), DI
+	MOVQ   blocks+24(FP), CX
+	VPXORD Z31, Z31, Z31
+	VPXORD Z30, Z30, Z30
+	VPXORD Z29, Z29, Z29
+	VPXORD Z28, Z28, Z28
+	VPXORD Z27, Z27, Z27
+	VPXORD Z26, Z26, Z26
+	VPXORD Z25, Z25, Z25
+	VPXORD Z24, Z24, Z24
+	VPXORD Z23, Z23, Z23
+	VPXORD Z22, Z22, Z22
+	VPXORD Z21, Z21, Z21
+	VPXORD Z20, Z20, Z20
+	VPXORD Z19, Z19, Z19
+	VPXORD Z18, Z18, Z18
+	VPXORD Z17, Z17, Z17
+	VPXORD Z16, Z16, Z16
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tilezero tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// tdpbssd tmm2, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd0
+
+	// tilestored [r12 + r13], tmm2
+	LONG  $0x4b7a82c4
+	LONG  $0x00002c94
+	WORD  $0x0000
+	ADDQ  $0x00000200, AX
+	ADDQ  $0x20, SI
+	XCHGQ R12, R9
+
+block:
+	DECQ CX
+	JEQ  last
+
+	// tileloadd tmm0, [rsi + r8]
+	LONG $0x4b7ba2c4
+	LONG $0x00000684
+	WORD $0x0000
+
+	// tileloadd tmm1, [rax + r13]
+	LONG $0x4b7ba2c4
+	LONG $0x0000288c
+	WORD $0x0000
+
+	// tilezero tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// tdpbssd tmm2, tmm0, tmm1
+	LONG $0x5e73e2c4
+	BYTE $0xd0
+
+	// tilestored [r12 + r13], tmm2
+	LONG             $0x4b7a82c4
+	LONG             $0x00002c94
+	WORD             $0x0000
+	ADDQ             $0x00000200, AX
+	ADDQ             $0x20, SI
+	VCVTDQ2PS        (R9), Z1
+	VFMADD231PS.BCST (DI), Z1, Z31
+	VCVTDQ2PS        64(R9), Z2
+	VFMADD231PS.BCST (DI)(R10*1), Z2, Z30
+	VCVTDQ2PS        128(R9), Z3
+	VFMADD231PS.BCST (DI)(R10*2), Z3, Z29
+	ADDQ             R11, DI
+	VCVTDQ2PS        192(R9), Z4
+	VFMADD231PS.BCST (DI), Z4, Z28
+	VCVTDQ2PS        256(R9), Z1
+	VFMADD231PS.BCST (DI)(R10*1), Z1, Z27
+	VCVTDQ2PS        320(R9), Z2
+	VFMADD231PS.BCST (DI)(R10*2), Z2, Z26
+	ADDQ             R11, DI
+	VCVTDQ2PS        384(R9), Z3
+	VFMADD231PS.BCST (DI), Z3, Z25
+	VCVTDQ2PS        448(R9), Z4
+	VFMADD231PS.BCST (DI)(R10*1), Z4, Z24
+	VCVTDQ2PS        512(R9), Z1
+	VFMADD231PS.BCST (DI)(R10*2), Z1, Z23
+	ADDQ             R11, DI
+	VCVTDQ2PS        576(R9), Z2
+	VFMADD231PS.BCST (DI), Z2, Z22
+	VCVTDQ2PS        640(R9), Z3
+	VFMADD231PS.BCST (DI)(R10*1), Z3, Z21
+	VCVTDQ2PS        704(R9), Z4
+	VFMADD231PS.BCST (DI)(R10*2), Z4, Z20
+	ADDQ             R11, DI
+	VCVTDQ2PS        768(R9), Z1
+	VFMADD231PS.BCST (DI), Z1, Z19
+	VCVTDQ2PS        832(R9), Z2
+	VFMADD231PS.BCST (DI)(R10*1), Z2, Z18
+	VCVTDQ2PS        896(R9), Z3
+	VFMADD231PS.BCST (DI)(R10*2), Z3, Z17
+	ADDQ             R11, DI
+	VCVTDQ2PS        960(R9), Z4
+	VFMADD231PS.BCST (DI), Z4, Z16
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	XCHGQ            R12, R9
+	ADDQ             $0x20, BX
+	ADDQ             $0x04, DI
+	JMP              block
+
+last:
+	VCVTDQ2PS        (R9), Z1
+	VFMADD231PS.BCST (DI), Z1, Z31
+	VCVTDQ2PS        64(R9), Z2
+	VFMADD231PS.BCST (DI)(R10*1), Z2, Z30
+	VCVTDQ2PS        128(R9), Z3
+	VFMADD231PS.BCST (DI)(R10*2), Z3, Z29
+	ADDQ             R11, DI
+	VCVTDQ2PS        192(R9), Z4
+	VFMADD231PS.BCST (DI), Z4, Z28
+	VCVTDQ2PS        256(R9), Z1
+	VFMADD231PS.BCST (DI)(R10*1), Z1, Z27
+	VCVTDQ2PS        320(R9), Z2
+	VFMADD231PS.BCST (DI)(R10*2), Z2, Z26
+	ADDQ             R11, DI
+	VCVTDQ2PS        384(R9), Z3
+	VFMADD231PS.BCST (DI), Z3, Z25
+	VCVTDQ2PS        448(R9), Z4
+	VFMADD231PS.BCST (DI)(R10*1), Z4, Z24
+	VCVTDQ2PS        512(R9), Z1
+	VFMADD231PS.BCST (DI)(R10*2), Z1, Z23
+	ADDQ             R11, DI
+	VCVTDQ2PS        576(R9), Z2
+	VFMADD231PS.BCST (DI), Z2, Z22
+	VCVTDQ2PS        640(R9), Z3
+	VFMADD231PS.BCST (DI)(R10*1), Z3, Z21
+	VCVTDQ2PS        704(R9), Z4
+	VFMADD231PS.BCST (DI)(R10*2), Z4, Z20
+	ADDQ             R11, DI
+	VCVTDQ2PS        768(R9), Z1
+	VFMADD231PS.BCST (DI), Z1, Z19
+	VCVTDQ2PS        832(R9), Z2
+	VFMADD231PS.BCST (DI)(R10*1), Z2, Z18
+	VCVTDQ2PS        896(R9), Z3
+	VFMADD231PS.BCST (DI)(R10*2), Z3, Z17
+	ADDQ             R11, DI
+	VCVTDQ2PS        960(R9), Z4
+	VFMADD231PS.BCST (DI), Z4, Z16
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	SUBQ             R11, DI
+	MOVQ             out+64(FP), SI
+	MOVQ             stride+72(FP), DI
+	VMOVUPS          Z31, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z30, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z29, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z28, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z27, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z26, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z25, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z24, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z23, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z22, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z21, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z20, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z19, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z18, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z17, (SI)
+	LEAQ             (SI)(DI*4), SI
+	VMOVUPS          Z16, (SI)
+	ADDQ             $0x40, out+64(FP)
+	MOVQ             blocks+24(FP), CX
+	SHLQ             $0x09, CX
+	SUBQ             CX, AX
+	ADDQ             panelBytes+8(FP), AX
+	DECQ             DX
+	JNE              panel
+	MOVQ             pairs+16(FP), CX
+	SHLQ             $0x07, CX
+	SUBQ             CX, out+64(FP)
+	IMUL3Q           $0x10, R8, CX
+	ADDQ             CX, q+32(FP)
+	IMUL3Q           $0x10, R10, CX
+	ADDQ             CX, d+40(FP)
+	IMUL3Q           $0x40, DI, CX
+	ADDQ             CX, out+64(FP)
+	SUBQ             $0x10, rows+56(FP)
+	JNE              rows
+
+	// tilerelease
+	LONG $0x4978e2c4
+	BYTE $0xc0
 	VZEROUPPER
 	RET

@@ -39,14 +39,26 @@ func (inPanels) Store(side Side, f quant.Format, headDim int, half []byte, first
 	size := f.Bytes(headDim)
 	switch {
 	case side == Keys:
-		l := layoutOf(f)
-		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+		l, slot := layoutOf(f), first
+		for len(rows) > 0 {
+			if slot%panels.Rows == 0 && len(rows) >= panels.Rows*size {
+				l.Pack(half[slot*size:][:panels.Rows*size], rows, size, headDim)
+				slot, rows = slot+panels.Rows, rows[panels.Rows*size:]
+				continue
+			}
 			l.StoreRow(half[slot/panels.Rows*panels.Rows*size:][:panels.Rows*size], slot%panels.Rows, rows[:size])
+			slot, rows = slot+1, rows[size:]
 		}
 	case InIntegers(f):
-		v := valuesOf(f, headDim, half)
-		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+		v, slot := valuesOf(f, headDim, half), first
+		for len(rows) > 0 {
+			if n := v.together(); slot%n == 0 && len(rows) >= n*size {
+				v.storeTogether(slot, rows[:n*size])
+				slot, rows = slot+n, rows[n*size:]
+				continue
+			}
 			v.store(slot, rows[:size])
+			slot, rows = slot+1, rows[size:]
 		}
 	default:
 		copy(half[first*size:], rows)
@@ -122,6 +134,59 @@ func (v *values) store(slot int, row []byte) {
 			}
 		}
 	}
+}
+
+// together returns how many neighbouring slots, from a multiple of it on, storeTogether writes.
+func (v *values) together() int {
+	if v.nibble {
+		return 32
+	}
+	return 4
+}
+
+// storeTogether writes neighbouring slots, which share words: the values follow each other in rows.
+func (v *values) storeTogether(slot int, rows []byte) {
+	n := v.together()
+	size := len(rows) / n
+	for s := range n {
+		for b := range size / v.block {
+			copy(v.scales[2*(b*TileKeys+slot+s):][:2], rows[s*size+b*v.block:])
+		}
+	}
+	const each = 0x0f0f0f0f
+	for four := 0; four < min(n, 16); four += 4 {
+		at, _ := v.at(slot + four)
+		for b := range size / v.block {
+			low, high := v.panel(2 * b)[at:][:4*panels.Rows], v.panel(2*b + 1)[at:][:4*panels.Rows]
+			quants := rows[four*size+b*v.block+2:]
+			for i := 0; i < panels.Rows; i += 4 {
+				var l, h [4]uint32
+				for s := range l {
+					from := quants[s*size+i:]
+					if !v.nibble {
+						l[s], h[s] = binary.LittleEndian.Uint32(from), binary.LittleEndian.Uint32(from[panels.Rows:])
+						continue
+					}
+					x, y := binary.LittleEndian.Uint32(from), binary.LittleEndian.Uint32(from[16*size:]) // of slots 16 apart
+					l[s], h[s] = x&each|y&each<<4, x>>4&each|y&^each
+				}
+				transpose(low[4*i:], l)
+				transpose(high[4*i:], h)
+			}
+		}
+	}
+}
+
+// transpose writes 4×4 bytes: first the first byte of each word, then the second ones.
+func transpose(dst []byte, w [4]uint32) {
+	const even, odd = 0x00ff00ff, 0xff00ff00
+	a0, a1 := w[0]&even|w[1]&even<<8, w[0]>>8&even|w[1]&odd
+	b0, b1 := w[2]&even|w[3]&even<<8, w[2]>>8&even|w[3]&odd
+	dst = dst[:16]
+	binary.LittleEndian.PutUint32(dst, a0&0xffff|b0<<16)
+	binary.LittleEndian.PutUint32(dst[4:], a1&0xffff|b1<<16)
+	binary.LittleEndian.PutUint32(dst[8:], a0>>16|b0&0xffff0000)
+	binary.LittleEndian.PutUint32(dst[12:], a1>>16|b1&0xffff0000)
 }
 
 // load is the reverse of store.

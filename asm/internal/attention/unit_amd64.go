@@ -2,13 +2,28 @@
 
 package attention
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+	"github.com/antigravity-go/antigravity/quant"
+)
 
 // AVXVNNI is AVX2 with AVX-VNNI.
 var AVXVNNI = AVX2.with(integersAVXVNNI)
 
 // AVX512VNNI is AVX512 with AVX-512 VNNI.
 var AVX512VNNI = AVX512.with(integersAVX512VNNI)
+
+// AMX is AVX512VNNI with AMX.
+var AMX = AVX512VNNI.withTiles(integersAMX)
+
+// withTiles returns the unit with products of rows by sixteen.
+func (u Unit) withTiles(k integerKernels) Unit {
+	u.tiles = k
+	return u
+}
 
 // with returns the unit with other products of integers.
 func (u Unit) with(k integerKernels) Unit {
@@ -17,33 +32,113 @@ func (u Unit) with(k integerKernels) Unit {
 	return u
 }
 
-// valueKernels is assembly that adds weighted values of one format to the results of up to rowsTogether query rows. The comments of the
-// functions say what each computes.
-type valueKernels struct {
-	run func(out0, out1, out2, out3, p *float32, v *byte, stride, n, headDim, rows int)
+// kernels is the assembly of this architecture. The comments of the functions that the fields are set to say what each computes.
+type kernels struct {
+	weights func(scores *float32, visible *int, results *float32, rows int)
+	merge   func(dst, src *float32, n, rows int)
+	floats  []floatKernels
 }
 
-// rowsTogether is how many query rows one call works on: they share what it reads.
-const rowsTogether = 4
+// The assembly knows how a Partial lies in memory.
+var _ [32]struct{} = [unsafe.Sizeof(Partial{})]struct{}{}
 
-// add adds n weighted values, v, from slot first on, to the results of all rows: first the slots that all rows of a call see, then what a
-// row sees beyond.
-func (k *valueKernels) add(t *Tile, first int, v []byte, n int) {
-	d, stride, visible := t.HeadDim, len(v)/n, t.Visible[:t.Queries.Rows]
-	for r := 0; r < len(visible); r += rowsTogether {
-		seen := visible[r:min(r+rowsTogether, len(visible))]
-		var out [rowsTogether]*float32
-		for i := range out {
-			out[i] = &t.Out[(r+min(i, len(seen)-1))*d:][:d][0]
-		}
-		common := max(min(slices.Min(seen)-first, n), 0)
-		if common > 0 {
-			k.run(out[0], out[1], out[2], out[3], &t.Scores[r*TileKeys+first], &v[0], stride, common, d, len(seen))
-		}
-		for i, last := range seen {
-			if more := min(last-first, n) - common; more > 0 {
-				k.run(out[i], out[i], out[i], out[i], &t.Scores[(r+i)*TileKeys+first+common], &v[common*stride], stride, more, d, 1)
-			}
+// floatKernels is the assembly for keys and values of a float format.
+type floatKernels struct {
+	format  quant.Format
+	product func(w *byte, group, step, groups, steps int, x *float32, xStride int, out *float32, outStride, rows, add int, ahead *byte)
+	rows    []int // that it takes, from many to one
+}
+
+// of returns the assembly for a tile, nil where there is none.
+func (k *kernels) of(t *Tile) *floatKernels {
+	for i := range k.floats {
+		if f := &k.floats[i]; f.format == t.Format && t.HeadDim > 0 && t.HeadDim%panels.Rows == 0 {
+			return f
 		}
 	}
+	return nil
+}
+
+// together returns how many of some rows the assembly takes at once.
+func (k *floatKernels) together(rows int) int {
+	for _, n := range k.rows {
+		if n <= rows {
+			return n
+		}
+	}
+	return 0
+}
+
+// scoreFloats computes the scores of keys of a float format, and tells whether it has assembly for it.
+func (k *kernels) scoreFloats(t *Tile) bool {
+	f := k.of(t)
+	if f == nil {
+		return false
+	}
+	ahead := t.Values
+	if ahead == nil {
+		ahead = t.Next
+	}
+	d, size := t.HeadDim, t.Format.Bytes(t.HeadDim)
+	for r := 0; r < t.Queries.Rows; {
+		n := f.together(t.Queries.Rows - r)
+		if seen := slices.Max(t.Visible[r:][:n]); seen > 0 {
+			groups := (seen + panels.Rows - 1) / panels.Rows
+			keys, x, scores := t.Keys[:groups*panels.Rows*size], t.Queries.X[r*d:][:n*d], t.Scores[r*TileKeys:][:n*TileKeys]
+			f.product(&keys[0], panels.Rows*size, panels.Rows*size/d, groups, d, &x[0], 4*d, &scores[0], 4*TileKeys, n, 0, start(ahead, keys))
+		}
+		r += n
+	}
+	return true
+}
+
+// start returns where bytes start, or others where there are none.
+func start(bytes, others []byte) *byte {
+	if len(bytes) == 0 {
+		bytes = others
+	}
+	return &bytes[0]
+}
+
+// weighRows replaces scores by weights.
+func (k *kernels) weighRows(t *Tile) {
+	if rows := t.Queries.Rows; rows > 0 {
+		scores, visible, results := t.Scores[:rows*TileKeys], t.Visible[:rows], t.Results[:rows]
+		k.weights(&scores[0], &visible[0], &results[0].Max, rows)
+	}
+}
+
+// addFloats sets the results to the weighted sums of values of a float format, and tells whether it has assembly for it. Of rows that are
+// computed together it adds first the slots that all of them see, and then what a row sees beyond.
+func (k *kernels) addFloats(t *Tile) bool {
+	f := k.of(t)
+	if f == nil {
+		return false
+	}
+	d, size := t.HeadDim, t.Format.Bytes(t.HeadDim)
+	values, group := t.Values[:TileKeys*size], panels.Rows*size/d
+	next := start(t.Next, values)
+	for r := 0; r < t.Queries.Rows; {
+		n := f.together(t.Queries.Rows - r)
+		seen, out, weights := t.Visible[r:][:n], t.Out[r*d:][:n*d], t.Scores[r*TileKeys:][:n*TileKeys]
+		common := slices.Min(seen)
+		f.product(&values[0], group, size, d/panels.Rows, common, &weights[0], 4*TileKeys, &out[0], 4*d, n, 0, next)
+		for i, last := range seen {
+			if more := last - common; more > 0 {
+				w := &weights[i*TileKeys+common]
+				f.product(&values[common*size], group, size, d/panels.Rows, more, w, 4*TileKeys, &out[i*d], 4*d, 1, 1, next)
+			}
+		}
+		r += n
+	}
+	return true
+}
+
+// Merge is the portable Merge.
+func (u *Unit) Merge(dst, src []Partial) {
+	if len(dst) > 0 && len(src[0].Out) > 0 {
+		u.merge(&dst[0].Max, &src[:len(dst)][0].Max, len(src[0].Out), len(dst))
+		return
+	}
+	Merge(dst, src)
 }

@@ -4,6 +4,7 @@ package attention
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
@@ -21,13 +22,81 @@ func unitOf(integers integerKernels) Unit {
 	return Unit{
 		vectors: &vectors.NEON,
 		convert: convert.NEON,
-		width:   16,
-		values: []floatValues{
+		kernels: kernels{
 			{quant.F16, valueKernels{valuesF16NEONx4, valuesF16NEONx1}},
 			{quant.F32, valueKernels{valuesF32NEONx4, valuesF32NEONx1}},
 			{quant.BF16, valueKernels{valuesBF16NEONx4, valuesBF16NEONx1}},
 		},
 		integerKernels: integers,
+	}
+}
+
+// kernels is the assembly of this architecture that adds weighted values, for each float format.
+type kernels []struct {
+	format quant.Format
+	valueKernels
+}
+
+// of returns the assembly for the values of a format, nil where there is none.
+func (k kernels) of(f quant.Format) *valueKernels {
+	for i := range k {
+		if k[i].format == f {
+			return &k[i].valueKernels
+		}
+	}
+	return nil
+}
+
+// scoreFloats computes the scores of keys of a float format, and tells whether it has assembly for it, which it has not.
+func (u *Unit) scoreFloats(*Tile) bool { return false }
+
+// weighRows replaces scores by weights.
+func (u *Unit) weighRows(t *Tile) {
+	for r, n := range t.Visible[:t.Queries.Rows] {
+		result := &t.Results[r]
+		result.Max, result.Sum = 0, 0
+		if n > 0 {
+			row := t.Scores[r*TileKeys:][:n]
+			result.Max = u.vectors.Maximum(row)
+			result.Sum = u.vectors.Exponentials(row, result.Max)
+		}
+	}
+}
+
+// manyRows is for how many query rows values of 16 bits are worth being widened once for all of them.
+const manyRows = 8
+
+// addFloats sets the results to the weighted sums of values of a float format, and tells whether it has assembly for it.
+func (u *Unit) addFloats(t *Tile) bool {
+	kernels, d, slots := u.of(t.Format), t.HeadDim, slices.Max(t.Visible[:t.Queries.Rows])
+	if kernels == nil || slots == 0 || d == 0 || d%16 != 0 {
+		return false
+	}
+	clear(t.Out[:t.Queries.Rows*d])
+	size := t.Format.Bytes(d)
+	if t.Format == quant.F32 || t.Queries.Rows < manyRows {
+		kernels.add(t, 0, t.Values[:slots*size], slots)
+		return true
+	}
+	read, wide := u.convert.Reader(t.Format), t.Wide[:WideSlots*d]
+	for first := 0; first < slots; first += WideSlots {
+		n := min(WideSlots, slots-first)
+		read(&wide[0], &t.Values[first*size:][:n*size][0], n*d)
+		u.of(quant.F32).add(t, first, unsafe.Slice((*byte)(unsafe.Pointer(&wide[0])), 4*n*d), n)
+	}
+	return true
+}
+
+// Merge is the portable Merge.
+func (u *Unit) Merge(dst, src []Partial) {
+	for r := range dst {
+		d, s := &dst[r], &src[r]
+		if s.Sum == 0 || d.Sum == 0 || len(s.Out) == 0 {
+			Merge(dst[r:r+1], src[r:r+1])
+			continue
+		}
+		a, b := d.join(s)
+		u.vectors.Axpby(d.Out, s.Out, b, a)
 	}
 }
 

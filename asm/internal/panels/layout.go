@@ -66,8 +66,8 @@ func (l *Layout) RowsOf(planes [3][]byte, r int) (first [3]*byte) {
 // Bytes returns the size of a panel of rows of k elements.
 func (l *Layout) Bytes(k int) int { return Rows * l.Format.Bytes(k) }
 
-// pack is Panels.Pack. It goes through the rows in steps that stay in the first-level cache, since each field reads them anew.
-func (l *Layout) pack(dst, src []byte, rowBytes, k int) {
+// Pack is Panels.Pack. It goes through the rows in steps that stay in the first-level cache, since each field reads them anew.
+func (l *Layout) Pack(dst, src []byte, rowBytes, k int) {
 	if l.Format.ActivationForm() == quant.Float {
 		l.packFloats(dst, src, rowBytes, k)
 		return

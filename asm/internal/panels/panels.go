@@ -32,7 +32,7 @@ func (p *Panels) Format() quant.Format { return p.layout.Format }
 
 // Pack writes one panel: src has Rows rows of k elements, one every rowBytes bytes; dst has room for Rows·Format.Bytes(k)
 // bytes.
-func (p *Panels) Pack(dst, src []byte, rowBytes, k int) { p.layout.pack(dst, src, rowBytes, k) }
+func (p *Panels) Pack(dst, src []byte, rowBytes, k int) { p.layout.Pack(dst, src, rowBytes, k) }
 
 // Unpack writes row r of a panel of rows of k elements to dst [k], as Format.Dequantize would have written it.
 func (p *Panels) Unpack(dst []float32, panel []byte, r, k int) { p.layout.unpack(dst, panel, r, k) }
@@ -51,7 +51,8 @@ type Product struct {
 	Acts   *quant.Activation // its K is the rows' length
 	Out    []float32
 	Stride int
-	// Unscaled says that the panels, of Q8_0 or Q4_0 and with rows of at most MostUnscaled elements, are quants without scales, which are 1.
+	// Unscaled says that the panels, at most Together of Q8_0 or Q4_0 and with rows of at most MostUnscaled elements, are quants without
+	// scales, which are 1.
 	Unscaled bool
 }
 

@@ -407,3 +407,17 @@ func TestPanelsMultiplyChunks(t *testing.T) {
 		}
 	})
 }
+
+// TestPanelsMultiplyCalls multiplies so many panels with so many tokens that every kernel is called several times, for few tokens and
+// for many.
+func TestPanelsMultiplyCalls(t *testing.T) {
+	forPanels(t, func(t *testing.T, p *panels.Panels) {
+		rng := rand.New(rand.NewPCG(15, 16))
+		const k = 2 * 256
+		for _, c := range []struct{ panels, tokens int }{{66, 3}, {9, 131}} {
+			rows := c.panels * panels.Rows
+			w := newWeights(p.Format(), rows, k, weightKinds[0].fill, rng)
+			checkProduct(t, p, w, w.pack(p), rows, newActivation(p.Format(), c.tokens, k, activationKinds[0].value, rng))
+		}
+	})
+}

@@ -1,161 +1,153 @@
-// Attention of few tokens of each of several runs to their keys and values, with the softmax computed tile by tile (arXiv 2205.14135), with the
-// CPU's bits: tiles are shared out among groups, and merged one after the other in order.
+// Attention of few tokens of each of several runs to their keys and values, with the softmax computed tile by tile (arXiv
+// 2205.14135), with the CPU's bits: tiles are shared out among groups, and merged one after the other in order.
 
 // A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
 #define PART (QUADS + 1)
 
-#define VALUES (QUADS < 8 ? TILE : 256 / QUADS * 4)    // of a tile, that are in local memory at a time: TILE or less, fours
-#define FETCHED ((VALUES * QUADS + GROUP - 1) / GROUP) // quads of them that a work-item loads
-#define SUMS (QUERIES * QUADS)                         // quads of results
-#define OWN ((SUMS + GROUP - 1) / GROUP)               // that a work-item computes
+#define ELEMENTS(heads) (((heads) * HEAD_DIM + GROUP - 1) / GROUP) // of the results that a work-item merges
 
-// fetch_values begins to load the tile's values from slot first on. Slots after `last` are not read.
-static inline void fetch_values(RAW *next, const place tile, int first, int last) {
-#pragma unroll
-  for (int j = 0; j < FETCHED; j++) {
-    const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(tile.values, (size_t)min(first + i / QUADS, last) * tile.stride, i % QUADS);
+// How many tiles so many slots are in.
+static inline int groups_of(int slots) { return (slots - 1) / TILE + 1; }
+
+// What other groups have left is loaded past caches that do not know of it.
+typedef volatile __global const float *part_pointer;
+
+// merge_parts joins the parts of neighbouring query heads, tile by tile, as asm.Partial's merge does:
+//
+//   m = max(before, tile's), a = exp(before - m), b = exp(tile's - m), x = fma(tile's x, b, x·a) for the sum and the values
+//
+// The maxima do not depend on the order, so that each work-item finds the factors of some tiles, of GROUP at a time. Of `tiles` tiles
+// that there is room for the first `seen` have parts; memory is BUFFER float4 large.
+static inline void merge_parts(part_pointer parts, const int heads, int tiles, int seen, output out, __local float *memory) {
+  __local float *largest = memory, *shrink = largest + heads * GROUP, *grow = shrink + heads * GROUP, *totals = grow + heads * GROUP;
+  __local float *before = totals + heads * GROUP, *total = before + heads; // of each head
+  const int id = get_local_id(0);
+  const size_t stride = (size_t)tiles * (4 * PART); // of a head's parts
+  float sums[ELEMENTS(QUERIES)];
+  for (int i = 0; i < ELEMENTS(heads); i++) {
+    const int own = min(id + i * GROUP, heads * HEAD_DIM - 1);
+    sums[i] = parts[own / HEAD_DIM * stride + own % HEAD_DIM];
   }
-}
-
-// keep_values puts what was fetched into local memory.
-static inline void keep_values(const RAW *next, __local float4 *buffer) {
-#pragma unroll
-  for (int j = 0; j < FETCHED; j++) {
-    const int i = get_local_id(0) + j * GROUP;
-    if (i < VALUES * QUADS)
-      buffer[i] = floats_of(next[j], i % QUADS);
+  barrier(CLK_LOCAL_MEM_FENCE); // the memory was used for something else
+  if (id < heads) {
+    before[id] = parts[id * stride + HEAD_DIM];
+    total[id] = parts[id * stride + HEAD_DIM + 1];
   }
-}
-
-// add_values continues a chain with `count` weighted values. Weights are aligned to four.
-static inline float4 add_values(float4 sum, const __local float *weights, const __local float4 *values, int count) {
-  int j = 0;
-  for (; j + 16 <= count; j += 16) {
-#pragma unroll
-    for (int i = j; i < j + 16; i += 4) {
-      const float4 weight = *(const __local float4 *)(weights + i);
-      sum = fma((float4)(weight.x), values[i * QUADS], sum);
-      sum = fma((float4)(weight.y), values[(i + 1) * QUADS], sum);
-      sum = fma((float4)(weight.z), values[(i + 2) * QUADS], sum);
-      sum = fma((float4)(weight.w), values[(i + 3) * QUADS], sum);
+  for (int begin = 1; begin < seen; begin += GROUP) {
+    const int count = min(GROUP, seen - begin);
+    for (int e = id; e < heads * count; e += GROUP) {
+      const int at = e / count * GROUP + e % count;
+      part_pointer two = parts + e / count * stride + (size_t)(begin + e % count) * (4 * PART) + HEAD_DIM;
+      largest[at] = two[0];
+      totals[at] = two[1];
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int e = id; e < heads * count; e += GROUP) {
+      const int head = e / count, at = head * GROUP + e % count;
+      float mine = before[head];
+      for (int i = head * GROUP; i < at; i++)
+        mine = fmax(mine, largest[i]);
+      const float m = fmax(mine, largest[at]);
+      shrink[at] = exact_exp(mine - m);
+      grow[at] = exact_exp(largest[at] - m);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < ELEMENTS(heads); i++) {
+      const int own = min(id + i * GROUP, heads * HEAD_DIM - 1), head = own / HEAD_DIM;
+      part_pointer values = parts + head * stride + (size_t)begin * (4 * PART) + own % HEAD_DIM;
+      const __local float *a = shrink + head * GROUP, *b = grow + head * GROUP;
+      float sum = sums[i];
+      int t = 0;
+      for (; t + 8 <= count; t += 8) { // loads do not wait for the chain
+        float next[8];
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+          next[j] = values[(t + j) * (4 * PART)];
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+          sum = fma(next[j], b[t + j], sum * a[t + j]);
+      }
+      for (; t < count; t++)
+        sum = fma(values[t * (4 * PART)], b[t], sum * a[t]);
+      sums[i] = sum;
+    }
+    if (id < heads) {
+      float most = before[id], sum = total[id];
+      for (int t = id * GROUP; t < id * GROUP + count; t++) {
+        most = fmax(most, largest[t]);
+        sum = fma(totals[t], grow[t], sum * shrink[t]);
+      }
+      before[id] = most;
+      total[id] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
-  for (; j < count; j++)
-    sum = fma((float4)(weights[j]), values[j * QUADS], sum);
-  return sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = 0; i < ELEMENTS(heads); i++) {
+    const int own = id + i * GROUP;
+    if (own < heads * HEAD_DIM)
+      out[own] = sums[i] / total[own / HEAD_DIM];
+  }
 }
 
 // attend lets QUERIES neighbouring query heads of one token attend to the slots of one tile. The grid is tiles × heads/QUERIES
 // × tokens of the runs, of which the first is number `begin`. Tiles that a token does not see cost it nothing. Where no token sees
-// more than one the result goes to out, else parts [tokens, heads, tiles, PART] go to parts. A value is added to by an FMA for
-// each slot that the token sees, in order.
+// more than one the result goes to out, else parts [tokens, heads, tiles, PART] go to parts. With
+// LAST_GROUP the group that is the last to leave its part merges all of them; `left`
+// [tokens, heads/QUERIES] counts those that have, and is 0 before and after.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-attend(input q, int q_at, output out, int out_at, __global float4 *parts, int begin, float scale, CACHE_ARGUMENTS, const run_list runs) {
+attend(input q, int q_at, output out, int out_at, __global float4 *parts, __global int *left, int begin, float scale, CACHE_ARGUMENTS,
+       const run_list runs) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
+  VALUE_MEMORY;
   __local float weights[QUERIES * TILE] __attribute__((aligned(16)));
   __local float lanes[QUERIES * LANES_OF_SUM], total[QUERIES];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), at = begin + get_group_id(2);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
   const int kv_heads = heads / SHARE, head = first_head / SHARE;
   const run r = run_at(runs, at);
-  const int seen = min(slots_of(r, head, CACHE_NAMES) - r.tokens + at - r.first + 1 - tile * TILE, TILE), last = seen - 1;
+  const int visible = slots_of(r, head, CACHE_NAMES) - r.tokens + at - r.first + 1; // slots that the token sees
+  const int seen = min(visible - tile * TILE, TILE), last = seen - 1;
   if (seen <= 0)
     return;
   const size_t row = (size_t)(r.row + at - r.first) * heads + first_head; // of the queries, and of the results
   const place cached = tile_of(r, head, kv_heads, tile, CACHE_NAMES);
-  RAW next[FETCHED];
+  fetched_values next;
   float scores[QUERIES], largest[QUERIES];
-  fetch_values(next, cached, 0, last); // which are on their way while the keys are multiplied
+  fetch_values(&next, cached, 0, last); // which are on their way while the keys are multiplied
   score_tile(scores, q + q_at + row * HEAD_DIM, scale, cached, last, buffer, QUERY_NAMES);
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
     total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
-  float4 sums[OWN];
-  for (int i = 0; i < OWN; i++)
-    sums[i] = (float4)(0);
-  for (int first = 0; first < seen; first += VALUES) {
-    keep_values(next, buffer);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    fetch_values(next, cached, first + VALUES, last);
-#pragma unroll
-    for (int i = 0; i < OWN; i++) {
-      const int own = id + i * GROUP;
-      if (own < SUMS)
-        sums[i] = add_values(sums[i], weights + own / QUADS * TILE + first, buffer + own % QUADS, min(VALUES, seen - first));
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
-  for (int i = 0; i < OWN; i++) {
-    const int own = id + i * GROUP, g = own / QUADS;
-    if (own < SUMS) {
-      if (tiles == 1)
-        STORE4(sums[i] / total[g], out + out_at, row * QUADS + own);
-      else
-        parts[(size_t)g * tiles * PART + own % QUADS] = sums[i];
-    }
-  }
-  if (tiles > 1 && id == 0)
+  sums_at sums = {parts, (size_t)tiles * PART, 0};
+  if (tiles == 1)
+    sums = (sums_at){(__global float4 *)(out + out_at) + row * QUADS, QUADS, 1};
+  add_values(&next, cached, seen, weights, total, buffer, sums, VALUE_NAMES);
+  if (tiles == 1)
+    return;
+  if (id == 0)
     for (int g = 0; g < QUERIES; g++)
       parts[(size_t)g * tiles * PART + QUADS] = (float4)(largest[g], total[g], 0, 0);
+#ifdef LAST_GROUP
+  if (last_group(left + get_group_id(2) * get_num_groups(1) + get_group_id(1), groups_of(visible), (__local int *)buffer))
+    merge_parts((part_pointer)(parts - (size_t)tile * PART), QUERIES, tiles, groups_of(visible), out + out_at + row * HEAD_DIM,
+                (__local float *)buffer);
+#endif
 }
 
-#define ELEMENTS ((HEAD_DIM + GROUP - 1) / GROUP) // of the result that a work-item merges
-
-// merge joins the parts of a query head, tile by tile, as asm.Partial's merge does:
-//
-//   m = max(before, tile's), a = exp(before - m), b = exp(tile's - m), x = fma(tile's x, b, x·a) for the sum and the values
-//
-// The maxima do not depend on the order, so that each work-item finds the factors of one tile, of GROUP at a time. The grid is
-// heads × tokens of the runs, of which the first is number `first`.
+#ifndef LAST_GROUP
+// merge merges the parts of a query head. The grid is heads × tokens of the runs, of which the first is number `first`.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-merge(input parts, int tiles, output out, int out_at, int first, CACHE_ARGUMENTS, const run_list runs) {
-  __local float largest[GROUP], shrink[GROUP], grow[GROUP], totals[GROUP];
-  const int id = get_local_id(0), at = first + get_group_id(1);
-  const size_t heads = get_num_groups(0);
+merge(__global const float *parts, int tiles, output out, int out_at, int first, CACHE_ARGUMENTS, const run_list runs) {
+  __local float4 buffer[BUFFER];
+  const int at = first + get_group_id(1);
+  const size_t heads = get_num_groups(0), head = get_group_id(0);
   const run r = run_at(runs, at);
-  parts += (get_group_id(1) * heads + get_group_id(0)) * tiles * (4 * PART);
-  const int seen = (slots_of(r, get_group_id(0) / SHARE, CACHE_NAMES) - r.tokens + at - r.first) / TILE + 1; // tiles
-  float before = parts[HEAD_DIM], total = parts[HEAD_DIM + 1], sums[ELEMENTS];
-  for (int i = 0; i < ELEMENTS; i++)
-    sums[i] = parts[min(id + i * GROUP, HEAD_DIM - 1)];
-  for (int begin = 1; begin < seen; begin += GROUP) {
-    const int count = min(GROUP, seen - begin);
-    const size_t at = (size_t)(begin + min(id, count - 1)) * (4 * PART) + HEAD_DIM;
-    largest[id] = parts[at];
-    totals[id] = parts[at + 1];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float mine = before;
-    for (int i = 0; i < id; i++)
-      mine = fmax(mine, largest[i]);
-    const float m = fmax(mine, largest[id]);
-    shrink[id] = exact_exp(mine - m);
-    grow[id] = exact_exp(largest[id] - m);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int t = 0; t < count; t++) {
-      before = fmax(before, largest[t]);
-      total = fma(totals[t], grow[t], total * shrink[t]);
-    }
-    for (int i = 0; i < ELEMENTS; i++) {
-      input values = parts + (size_t)begin * (4 * PART) + min(id + i * GROUP, HEAD_DIM - 1);
-      float sum = sums[i];
-      int t = 0;
-      for (; t + 8 <= count; t += 8) { // loads do not wait for the chain
-#pragma unroll
-        for (int j = t; j < t + 8; j++)
-          sum = fma(values[j * (4 * PART)], grow[j], sum * shrink[j]);
-      }
-      for (; t < count; t++)
-        sum = fma(values[t * (4 * PART)], grow[t], sum * shrink[t]);
-      sums[i] = sum;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  out += out_at + ((r.row + at - r.first) * heads + get_group_id(0)) * HEAD_DIM;
-  for (int i = 0; i < ELEMENTS; i++)
-    if (id + i * GROUP < HEAD_DIM)
-      out[id + i * GROUP] = sums[i] / total;
+  const int visible = slots_of(r, head / SHARE, CACHE_NAMES) - r.tokens + at - r.first + 1;
+  merge_parts(parts + (get_group_id(1) * heads + head) * tiles * (4 * PART), 1, tiles, groups_of(visible),
+              out + out_at + ((r.row + at - r.first) * heads + head) * HEAD_DIM, (__local float *)buffer);
 }
+#endif

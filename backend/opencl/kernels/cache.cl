@@ -7,7 +7,7 @@
 #define QUADS (HEAD_DIM / 4)
 
 #if defined(KV_q8_0) || defined(KV_q4_0)
-#define PACKED // keys are multiplied as integers, in blocks of 32
+#define PACKED // keys and values are multiplied as integers, in blocks of 32
 #endif
 
 #if defined(KV_f32)
@@ -58,6 +58,37 @@ static inline int block_product(const __local uint *a, const __local uint *b) {
 #endif
 }
 
-// floats_of adds the minimum that the formats lack, as the CPU does: it makes -0 into 0.
-static inline float4 floats_of(RAW raw, int i) { return scale_of(raw) * convert_float4(as_char4(packed_of(raw, i))) + 0.0f; }
+// transposed takes the stored words of quad i of four slots, and returns of each of its elements the four slots' bytes.
+static inline uint4 transposed(const uint *words, int i) {
+  const uint a = packed_of((RAW)(words[0], 0), i), b = packed_of((RAW)(words[1], 0), i);
+  const uint c = packed_of((RAW)(words[2], 0), i), d = packed_of((RAW)(words[3], 0), i);
+  const uint even = 0x00FF00FFu, odd = 0xFF00FF00u; // bytes 0 and 2, and 1 and 3
+  const uint p = a & even | b << 8 & odd, q = a >> 8 & even | b & odd;
+  const uint r = c & even | d << 8 & odd, s = c >> 8 & even | d & odd;
+  return (uint4)(p & 0xFFFFu | r << 16, q & 0xFFFFu | s << 16, p >> 16 | r & 0xFFFF0000u, q >> 16 | s & 0xFFFF0000u);
+}
+
+// grouped_product returns the integer products of 32 rounded weights, aligned to 16 bytes, with four elements of their slots'
+// values, which are transposed: those of four slots are `apart` from those of the next.
+static inline int4 grouped_product(const __local uint *weights, const __local uint4 *values, int apart) {
+  int4 sum = (int4)(0);
+#if defined(DOT_KHR) || defined(DOT_ARM) || defined(DOT_NV)
+  const uint4 lo = *(const __local uint4 *)weights, hi = *(const __local uint4 *)(weights + 4);
+  const uint w[8] = {lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w};
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const uint4 v = values[i * apart];
+    sum = (int4)(DOT(w[i], v.x, sum.x), DOT(w[i], v.y, sum.y), DOT(w[i], v.z, sum.z), DOT(w[i], v.w, sum.w));
+  }
+#else
+#pragma unroll 1
+  for (int i = 0; i < 8; i++) {
+    const int w = as_int(weights[i]);
+    const int4 v = as_int4(values[i * apart]);
+    sum += (w << 24 >> 24) * (v << 24 >> 24) + (w << 16 >> 24) * (v << 16 >> 24);
+    sum += (w << 8 >> 24) * (v << 8 >> 24) + (w >> 24) * (v >> 24);
+  }
+#endif
+  return sum;
+}
 #endif

@@ -2,15 +2,14 @@
 // r is query head r % SHARE of token r / SHARE. A group takes ROWS of them through the slots, tile by tile of TILE, in pieces
 // of KEYS, which all its rows share in local memory. A token does not see the slots after its own.
 //
-// The orders are those of tile.cl and attention.cl. A row's softmax over a tile needs all its scores at once: 16 work-items
-// keep them in registers. Work-item i of these has slots i, 16 + i, …, which are those of the CPU's lane i.
+// The orders are those of tile.cl, values.cl and attention.cl. A row's softmax over a tile needs all its scores at once: 16
+// work-items keep them in registers. Work-item i of these has slots i, 16 + i, …, which are those of the CPU's lane i.
 //
 // It needs GROUP = 128 and HEAD_DIM 32, 64 or 128.
 
 #define KEYS 32                       // slots of a piece
 #define PIECES (TILE / KEYS)
 #define PADDED (QUADS + 1)            // float4 of a row in local memory
-#define WEIGHTS (KEYS + 4)            // of a row in local memory, fours
 #define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys of a piece
 #define OWN (TILE / LANES_OF_SUM)     // and so many scores of each
 #define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
@@ -19,11 +18,24 @@
 #define QUERY(i) (((size_t)(chunk.row + (i) / SHARE) * kv_heads + head) * SHARE + (i) % SHARE)
 
 #ifdef PACKED
+#define BLOCKS (QUADS / 8)
+#define COLUMN(slot) ((slot) / KEYS * (KEYS + 4) + (slot) % KEYS) // of a slot in a row of numbers for all: four more a piece, for banks
+#define WEIGHTS COLUMN(TILE)                            // of a row in local memory, fours: the whole tile's
+#define CACHED (KEYS * KEY_WORDS / 4)                   // float4 of a piece's keys, which are more than its values
+#define ROUNDERS (GROUP / (ROWS * PIECES))              // work-items that round a row's weights of a piece, for some of the blocks each
+#define SQUARES (KEYS / 4 * QUADS)                      // of four slots by four elements of a piece's values
+#define FETCHED_SQUARES ((SQUARES + GROUP - 1) / GROUP) // that a work-item loads
+#define LOADED (4 * FETCHED_SQUARES)                    // words of values that it loads, which are as many as of keys or more
 #define QUERY_WORDS (QUADS + 4)                         // of a row in local memory, fours
 #define KEY_WORDS (((QUADS + QUADS / 8 + 3) / 4 | 1) * 4) // a key's bytes and its scales: an odd number of fours, for banks
+#else
+#define CACHED (KEYS * PADDED)
+#define LOADED FETCHED
+#define WEIGHTS (KEYS + 4) // of a row in local memory, fours: a piece's
 #endif
 
-// fetch begins to load the keys or values of a piece, which begins with slot `first` of a tile. Slots after `last` are not read.
+// fetch begins to load the keys of a piece, or its values where they are floats. It begins with slot `first` of a tile. Slots after
+// `last` are not read.
 static inline void fetch(RAW *next, bytes cache, int stride, int first, int last) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
@@ -48,7 +60,65 @@ static inline void keep_keys(const RAW *next, __local float4 *cached) {
   }
 }
 
-// keep_values does so with values.
+#ifdef PACKED
+// fetch_values begins to load the values of a piece, as fetch does: FETCHED_SQUARES times four slots' words.
+static inline void fetch_values(RAW *next, bytes cache, int stride, int first, int last) {
+#pragma unroll
+  for (int j = 0; j < FETCHED_SQUARES; j++) {
+    const int i = min((int)get_local_id(0) + j * GROUP, SQUARES - 1);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      next[4 * j + k].x = raw_at(cache, (size_t)min(first + i / QUADS * 4 + k, last) * stride, i % QUADS).x;
+  }
+}
+
+// keep_values puts values that were fetched into local memory, [KEYS / 4, QUADS].
+static inline void keep_values(const RAW *next, __local float4 *cached) {
+#pragma unroll
+  for (int j = 0; j < FETCHED_SQUARES; j++) {
+    const int i = get_local_id(0) + j * GROUP;
+    const uint words[4] = {next[4 * j].x, next[4 * j + 1].x, next[4 * j + 2].x, next[4 * j + 3].x};
+    if (i < SQUARES)
+      ((__local uint4 *)cached)[i] = transposed(words, i);
+  }
+}
+
+// round_weights rounds the weights of all rows to eight bits, as values.cl does. Of each row and piece there are KEYS floats, whose
+// place is taken by the integers of BLOCKS blocks, KEYS bytes each, and behind them the blocks' steps. There must be a barrier before,
+// and one before they are used.
+static inline void round_weights(__local float *weights, const __local float *scales) {
+  const int id = get_local_id(0), piece = id % PIECES, part = id / PIECES % ROUNDERS;
+  __local float4 *row = (__local float4 *)(weights + id / (PIECES * ROUNDERS) * WEIGHTS + COLUMN(piece * KEYS));
+  float4 p[KEYS / 4];
+#pragma unroll
+  for (int i = 0; i < KEYS / 4; i++)
+    p[i] = row[i];
+  if (ROUNDERS > 1)
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+  for (int block = part; block < BLOCKS; block += ROUNDERS) {
+    const __local float4 *scale = (const __local float4 *)(scales + block * WEIGHTS + COLUMN(piece * KEYS));
+    float4 x[KEYS / 4], most = (float4)(0);
+#pragma unroll
+    for (int i = 0; i < KEYS / 4; i++) {
+      x[i] = p[i] * scale[i];
+      most = fmax(most, fabs(x[i]));
+    }
+    const float step = fmax(fmax(most.x, most.y), fmax(most.z, most.w)) / 127, inverse = reciprocal(step);
+    uint rounded[KEYS / 4];
+#pragma unroll
+    for (int i = 0; i < KEYS / 4; i++)
+      rounded[i] = as_uint(convert_char4_sat_rte(x[i] * inverse));
+    __local uint4 *to = (__local uint4 *)row + block * 2;
+    to[0] = (uint4)(rounded[0], rounded[1], rounded[2], rounded[3]);
+    to[1] = (uint4)(rounded[4], rounded[5], rounded[6], rounded[7]);
+    ((__local float *)row)[KEYS + block] = step;
+  }
+}
+#else
+#define fetch_values fetch
+
+// keep_values puts values that were fetched into local memory.
 static inline void keep_values(const RAW *next, __local float4 *cached) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
@@ -56,11 +126,12 @@ static inline void keep_values(const RAW *next, __local float4 *cached) {
     cached[i / QUADS * PADDED + i % QUADS] = floats_of(next[j], i % QUADS);
   }
 }
+#endif
 
 // The grid is blocks of ROWS rows of the runs × KV heads.
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, const run_list runs) {
-  __local float4 cached[KEYS * PADDED]; // a piece's keys, or its values
+  __local float4 cached[CACHED]; // a piece's keys, or its values
   __local float weights[ROWS * WEIGHTS] __attribute__((aligned(16)));
   __local float lanes[ROWS * LANES_OF_SUM];
   __local float largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
@@ -71,11 +142,13 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
   const int before = slots_of(chunk, head, CACHE_NAMES) - chunk.tokens + 1;         // what row i sees: before + i / SHARE slots
   const int end = before + min(first + ROWS - 1, rows - 1) / SHARE;         // what the last row sees
   place here = tile_of(chunk, head, kv_heads, 0, CACHE_NAMES);
-  RAW next[FETCHED];
+  RAW next[LOADED];
   fetch(next, here.keys, here.stride, 0, end - 1);
 #ifdef PACKED
   __local uint query[ROWS * QUERY_WORDS] __attribute__((aligned(16)));
-  __local float steps[ROWS * QUADS / 8];
+  __local float steps[ROWS * BLOCKS];
+  __local float value_scales[BLOCKS * WEIGHTS] __attribute__((aligned(16)));
+  uint next_scales[BLOCKS]; // of one slot's values
   for (int begin = 0; begin < ROWS * QUADS / 2; begin += GROUP) {
     const int i = (begin + id) / (QUADS / 2), eight = (begin + id) % (QUADS / 2), inside = i < ROWS;
     const size_t at = QUERY(min(first + min(i, ROWS - 1), rows - 1)) * (QUADS / 2) + eight;
@@ -102,6 +175,11 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
     sums[i] = (float4)(0);
   for (int tile = 0; tile < end; tile += TILE) {
     const int seen = min(end - tile, TILE), pieces = (seen + KEYS - 1) / KEYS;
+#ifdef PACKED
+#pragma unroll
+    for (int i = 0; i < BLOCKS; i++)
+      next_scales[i] = raw_at(here.values, (size_t)min(id, seen - 1) * here.stride, i * 8).y;
+#endif
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
       if (piece < pieces)
@@ -110,7 +188,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       if (piece + 1 < pieces)
         fetch(next, here.keys, here.stride, (piece + 1) * KEYS, end - 1 - tile);
       else if (piece + 1 == pieces)
-        fetch(next, here.values, here.stride, 0, end - 1 - tile);
+        fetch_values(next, here.values, here.stride, 0, end - 1 - tile);
       float dots[SCORE_ROWS][2];
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++)
@@ -149,6 +227,11 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       }
       barrier(CLK_LOCAL_MEM_FENCE);
     }
+#ifdef PACKED
+#pragma unroll
+    for (int i = 0; i < BLOCKS; i++)
+      value_scales[i * WEIGHTS + COLUMN(id)] = scale_of((RAW)(0, next_scales[i]));
+#endif
 #pragma unroll
     for (int r = 0; r < SCORE_ROWS; r++) {
       const int visible = before + (first + score_row + r) / SHARE - tile; // slots of the tile that the row sees
@@ -179,6 +262,9 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       for (int j = 0; j < OWN; j++) {
         scores[r][j] = j * LANES_OF_SUM + lane < min(visible, seen) ? exact_exp(scores[r][j] - most[r]) : 0.0f;
         sum += scores[r][j];
+#ifdef PACKED
+        weights[(score_row + r) * WEIGHTS + COLUMN(j * LANES_OF_SUM + lane)] = scores[r][j];
+#endif
       }
       lanes[(score_row + r) * LANES_OF_SUM + lane] = sum;
     }
@@ -190,7 +276,11 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       total[id] = tile == 0 ? sum : fma(sum, grow[id], total[id] * shrink[id]);
       largest[id] = m;
     }
+#ifdef PACKED
+    round_weights(weights, value_scales);
+#else
     const int common = min(before + first / SHARE - tile, seen); // slots that every row sees
+#endif
 #pragma unroll
     for (int i = 0; i < SUM_ROWS; i++)
       part[i] = (float4)(0);
@@ -198,18 +288,30 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
     for (int piece = 0; piece < PIECES; piece++) {
       if (piece < pieces)
         keep_values(next, cached);
+#ifndef PACKED
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++) {
         weights[(score_row + r) * WEIGHTS + lane] = scores[r][2 * piece];
         weights[(score_row + r) * WEIGHTS + lane + LANES_OF_SUM] = scores[r][2 * piece + 1];
       }
+#endif
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)
-        fetch(next, here.values, here.stride, (piece + 1) * KEYS, end - 1 - tile);
+        fetch_values(next, here.values, here.stride, (piece + 1) * KEYS, end - 1 - tile);
       else if (piece + 1 == pieces && tile + TILE < end) {
         here = tile_of(chunk, head, kv_heads, tile / TILE + 1, CACHE_NAMES);
         fetch(next, here.keys, here.stride, 0, end - 1 - tile - TILE);
       }
+#ifdef PACKED
+      if (piece < pieces) {
+#pragma unroll
+        for (int i = 0; i < SUM_ROWS; i++) {
+          const __local float *weight = weights + (sum_row + i) * WEIGHTS + COLUMN(piece * KEYS);
+          const int4 product = grouped_product((const __local uint *)weight + quad / 8 * 8, (const __local uint4 *)cached + quad, QUADS);
+          part[i] = fma((float4)(weight[KEYS + quad / 8]), convert_float4(product), part[i]);
+        }
+      }
+#else
       const int all = clamp(common - piece * KEYS, 0, KEYS) & ~3, some = clamp(seen - piece * KEYS, 0, KEYS);
       for (int key = 0; key < all; key += 4) {
         const __local float4 *value = cached + key * PADDED + quad;
@@ -230,6 +332,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
           if (piece * KEYS + key < before + (first + sum_row + i) / SHARE - tile)
             part[i] = fma((float4)(weights[(sum_row + i) * WEIGHTS + key]), value, part[i]);
       }
+#endif
       barrier(CLK_LOCAL_MEM_FENCE);
     }
 #pragma unroll

@@ -1,7 +1,7 @@
 // Sums over a row, in lanes as on the CPU. The group's work-items load the row together, NORM_STAGE elements at a time, the next
 // ones while the present ones are added.
 
-#define NORM_STAGE 1024
+#define NORM_STAGE 2048
 
 #define STAGE_LOADS (NORM_STAGE / GROUP)
 
@@ -25,7 +25,7 @@
         next[j] = at < n ? x[at] : 0;                                                                                \
       }                                                                                                              \
       if (id < LANES_OF_SUM)                                                                                         \
-        _Pragma("unroll 8") for (int i = 0; i < NORM_STAGE; i += LANES_OF_SUM) sum = STEP(sum, stage[id + i]);      \
+        _Pragma("unroll 16") for (int i = 0; i < NORM_STAGE; i += LANES_OF_SUM) sum = STEP(sum, stage[id + i]);      \
     }                                                                                                                \
     if (id < LANES_OF_SUM)                                                                                           \
       lanes[id] = sum;                                                                                               \

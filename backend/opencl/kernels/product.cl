@@ -16,8 +16,17 @@
 // A weight is one buffer: its quants and, from piece number scales##i##_at on, its scales.
 #define WEIGHT_ARGUMENTS(i) __global const uint4 *quants##i, int scales##i##_at, int first##i, int rows##i
 
-// ROW returns row i, of the team's rows of all sets: the last one in place of those beyond.
+// ROW returns row i, of the team's rows of all sets: the last one in place of those beyond. With HALF_DIM a group has pairs of rows, of which
+// `first` is the number of the first one: the former rows of all, and then the latter, HALF_DIM rows further.
+#ifdef HALF_DIM
+#define ROW(i) ((size_t)min(row_of_pair(first[(i) / ROWS], (int)get_local_id(0) / LANES * ROWS + (i) % ROWS), end[(i) / ROWS] - 1))
+static inline int row_of_pair(int first, int row) {
+  const int pair = first + row % (ROWS_OF_GROUP / 2);
+  return pair / HALF_DIM * HEAD_DIM + pair % HALF_DIM + (row < ROWS_OF_GROUP / 2 ? 0 : HALF_DIM);
+}
+#else
 #define ROW(i) ((size_t)min(first[(i) / ROWS] + (int)get_local_id(0) / LANES * ROWS + (i) % ROWS, end[(i) / ROWS] - 1))
+#endif
 
 // TOTAL is where team_sums leaves the product of a row of the group and of a set.
 #define TOTAL(part, set, row) part[(set) * ROWS_OF_GROUP + (row)]

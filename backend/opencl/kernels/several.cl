@@ -1,5 +1,6 @@
 // several computes out [m, n] = a [m, k] · w [n, k]ᵀ, or adds it to out, for rounded activations and weights in blocks: products
-// of more rows than are worth loading the weights for anew each time, and fewer than make whole tiles of gemm_blocks.
+// of more rows than are worth loading the weights for anew each time, and fewer than make whole tiles of gemm_blocks, and of single rows
+// that the kernel before has rounded. Four rounds of weights on their way in place of one made single rows slower on an H200.
 //
 // Lanes load blocks of weights as in team_blocks.cl, and multiply each with COLUMNS rows of activations; the sums are added up as
 // there. The grid is blocks of rows of weights × blocks of COLUMNS rows of activations.

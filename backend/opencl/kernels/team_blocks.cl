@@ -6,6 +6,12 @@
 
 #define PANEL 4096
 
+// EARLY is for how many passes of round_panel a work-item loads the gain early: those of 2048 elements.
+#define EARLY (2048 / (GROUP * ROUNDED_AT_ONCE))
+
+// DEPTH is how many rounds of weights are on their way: of more, or where a work-item has many rows, registers run out and the H200 is slower.
+#define DEPTH (SETS * ROWS <= 4 ? 2 : 1)
+
 // block_activations is a block of 32 activations: its halves' quants and their sums.
 typedef struct {
   uint4 lower, upper;
@@ -82,15 +88,20 @@ static inline float add_terms(float sum, __local const term_type *terms, __local
       __local term_type *terms, __local float2 *factors
 #define TEAM_MEMORY_NAMES part, lanes, steps, rounded, eights, terms, factors
 
-// round_panel rounds elements [first, first + count) of x, normed with a factor and a gain where norm is 1.
-static inline void round_panel(__global const float4 *x, __global const float4 *gain, int norm, float factor, int first, int count,
-                               TEAM_MEMORY_ARGUMENTS) {
-  for (int base = 0; base < count; base += GROUP * ROUNDED_AT_ONCE) {
+// round_panel rounds elements [first, first + count) of x, normed with a factor and a gain where norm is 1; gains are the gain's first
+// elements.
+static inline void round_panel(__global const float4 *x, __global const float4 *gain, const float8 *gains, int norm, float factor,
+                               int first, int count, TEAM_MEMORY_ARGUMENTS) {
+#pragma unroll
+  for (int pass = 0; pass < PANEL / (GROUP * ROUNDED_AT_ONCE); pass++) {
+    const int base = pass * GROUP * ROUNDED_AT_ONCE;
+    if (base >= count)
+      break;
     const int i = base / ROUNDED_AT_ONCE + get_local_id(0), at = first / ROUNDED_AT_ONCE + i;
     const int inside = i * ROUNDED_AT_ONCE < count;
     float8 v = inside ? EIGHT_AT(x, at) : (float8)(0);
     if (norm && inside)
-      v = v * factor * EIGHT_AT(gain, at);
+      v = v * factor * (first == 0 && pass < EARLY ? gains[min(pass, EARLY - 1)] : EIGHT_AT(gain, at));
     float step;
     const char8 q = round_eight(v, BLOCK / ROUNDED_AT_ONCE, &step, part);
     if (!inside)
@@ -114,53 +125,67 @@ static inline void team_sums(__global const uint4 *quants[SETS], __global const 
   float sums[CHAINS];
   for (int c = 0; c < CHAINS; c++)
     sums[c] = 0;
-  lane_weights w[SETS * ROWS];
-#define LOAD_WEIGHTS(block)                                                                                          \
+  // Of weights and gains the first ones are on their way while the row is normed and rounded, and then DEPTH rounds of weights.
+  lane_weights w[DEPTH][SETS * ROWS];
+#define LOAD_WEIGHTS(d, block)                                                                                       \
   if (block < blocks)                                                                                                \
     _Pragma("unroll") for (int i = 0; i < SETS * ROWS; i++)                                                          \
-      w[i] = load_lane(quants[i / ROWS], scales[i / ROWS], ROW(i), stride, block);
-  LOAD_WEIGHTS(lane) // they are on their way while the activations are rounded
+      w[d][i] = load_lane(quants[i / ROWS], scales[i / ROWS], ROW(i), stride, block);
+  LOAD_WEIGHTS(0, lane)
+  float8 gains[EARLY];
+#pragma unroll
+  for (int i = 0; i < EARLY; i++)
+    gains[i] = norm && (i * GROUP + id) * ROUNDED_AT_ONCE < k ? EIGHT_AT(gain, i * GROUP + id) : (float8)(0);
+#pragma unroll
+  for (int d = 1; d < DEPTH; d++) {
+    LOAD_WEIGHTS(d, lane + d * LANES)
+  }
   const float factor = norm ? norm_scale((input)x, k, eps, part, lanes) : 1.0f;
-  for (int start = 0; start < blocks; start += LANES) {
-    if (start % (PANEL / 32) == 0) {
-      round_panel(x, gain, norm, factor, start * 32, min(k - start * 32, PANEL), TEAM_MEMORY_NAMES);
+  for (int begin = 0; begin < blocks; begin += LANES * DEPTH)
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++) {
+      const int start = begin + d * LANES;
+      if (start >= blocks)
+        break;
+      if (start % (PANEL / 32) == 0) {
+        round_panel(x, gain, gains, norm, factor, start * 32, min(k - start * 32, PANEL), TEAM_MEMORY_NAMES);
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
+      const int block = start + lane;
+      if (block >= blocks) { // terms that add nothing
+        for (int i = 0; i < SETS * ROWS; i++) {
+          const int row = i / ROWS * ROWS_OF_GROUP + team * ROWS + i % ROWS;
+          terms[row * TERMS + lane] = (term_type)(0);
+          if (BLOCK == 256 && lane % 8 == 0)
+            factors[row * FACTORS + lane / 8] = (float2)(0);
+        }
+      } else {
+        const int at = block % (PANEL / 32);
+        const short4 e = eights[at];
+        const block_activations a = {rounded[at], rounded[PANEL / 32 + at], e.x + e.y, e.z + e.w, steps[at / (BLOCK / 32)]};
+#pragma unroll
+        for (int i = 0; i < SETS * ROWS; i++) {
+          const int row = i / ROWS * ROWS_OF_GROUP + team * ROWS + i % ROWS;
+          terms[row * TERMS + lane] = block_term(w[d][i], a);
+#if BLOCK == 256
+          if (lane % 8 == 0)
+#if defined(FORMAT_q6_k)
+            factors[row * FACTORS + lane / 8] = (float2)(w[d][i].scale * a.step, 0);
+#else
+            factors[row * FACTORS + lane / 8] = (float2)(w[d][i].scale * a.step, -w[d][i].minimum * a.step);
+#endif
+#endif
+        }
+        LOAD_WEIGHTS(d, block + LANES * DEPTH)
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+      for (int c = 0; c < CHAINS; c++) {
+        const int row = id + c * GROUP;
+        if (row < SETS * ROWS_OF_GROUP)
+          sums[c] = add_terms(sums[c], terms + row * TERMS, factors + row * FACTORS);
+      }
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    const int block = start + lane;
-    if (block >= blocks) { // terms that add nothing
-      for (int i = 0; i < SETS * ROWS; i++) {
-        const int row = i / ROWS * ROWS_OF_GROUP + team * ROWS + i % ROWS;
-        terms[row * TERMS + lane] = (term_type)(0);
-        if (BLOCK == 256 && lane % 8 == 0)
-          factors[row * FACTORS + lane / 8] = (float2)(0);
-      }
-    } else {
-      const int at = block % (PANEL / 32);
-      const short4 e = eights[at];
-      const block_activations a = {rounded[at], rounded[PANEL / 32 + at], e.x + e.y, e.z + e.w, steps[at / (BLOCK / 32)]};
-#pragma unroll
-      for (int i = 0; i < SETS * ROWS; i++) {
-        const int row = i / ROWS * ROWS_OF_GROUP + team * ROWS + i % ROWS;
-        terms[row * TERMS + lane] = block_term(w[i], a);
-#if BLOCK == 256
-        if (lane % 8 == 0)
-#if defined(FORMAT_q6_k)
-          factors[row * FACTORS + lane / 8] = (float2)(w[i].scale * a.step, 0);
-#else
-          factors[row * FACTORS + lane / 8] = (float2)(w[i].scale * a.step, -w[i].minimum * a.step);
-#endif
-#endif
-      }
-      LOAD_WEIGHTS(block + LANES)
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (int c = 0; c < CHAINS; c++) {
-      const int row = id + c * GROUP;
-      if (row < SETS * ROWS_OF_GROUP)
-        sums[c] = add_terms(sums[c], terms + row * TERMS, factors + row * FACTORS);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
   leave_totals(sums, part);
 }

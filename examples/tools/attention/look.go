@@ -190,8 +190,52 @@ func (l *look) unit() (float32, error) {
 	return 0, fmt.Errorf("a cache of type %v holds neither 1 nor 127 exactly: the weights cannot be observed", l.dtype)
 }
 
+// shown are the slots that one call of Attend shows the weights of: all slots from first to end, or, of each groupedSlots from there on,
+// `count` slots from one on.
+type shown struct{ first, end, from, count int }
+
+// groupedSlots is how many neighbouring slots' weights a quantised cache's values are multiplied by with one scale.
+const groupedSlots = 32
+
+// element returns the element of the output that is the weight of a slot, -1 where it is not shown.
+func (s shown) element(slot int) int {
+	switch at := slot%groupedSlots - s.from; {
+	case slot < s.first || slot >= s.end:
+		return -1
+	case s.count == 0:
+		return slot - s.first
+	case at < 0 || at >= s.count:
+		return -1
+	default: // a block of the head for each slot of a group, an element of it for each group
+		return at*groupedSlots + (slot-s.first)/groupedSlots
+	}
+}
+
+// shows returns what is to be shown to see the weights of n slots.
+func (l *look) shows(n int) (list []shown) {
+	if !l.dtype.Quantized() {
+		for first := 0; first < n; first += l.dim {
+			list = append(list, shown{first: first, end: first + l.dim})
+		}
+		return list
+	}
+	const most = groupedSlots * groupedSlots // a block has an element for so many slots' groups
+	blocks := l.dim / l.dtype.BlockLen()
+	for first := 0; first < n; first += most {
+		for from := 0; from < groupedSlots; from += blocks {
+			list = append(list, shown{first, first + most, from, blocks})
+		}
+	}
+	return list
+}
+
 // weights observes softmax(q·kᵀ/√dim). No operation returns it: Attend is called with values that are 1 in one place and 0 in all
 // others, so that each element of its output is the weight of one slot. As many slots as a head has elements are seen in one call.
+//
+// Values of a quantised cache are multiplied by weights that are rounded to 1/127 of the largest of their neighbours, for each block of
+// the head by themselves (asm/internal/attention has the definition). What is shown there is how the softmax came out before that: in
+// each block one slot of a group has a value, so that it is the largest and is not rounded. What the rounding does to the output is
+// seen in the steps after.
 func (l *look) weights() ([]vector, error) {
 	unit, err := l.unit()
 	if err != nil {
@@ -218,12 +262,12 @@ func (l *look) weights() ([]vector, error) {
 			return nil, err
 		}
 	}
-	for base := 0; base < most; base += l.dim {
+	for _, part := range l.shows(most) {
 		runs, err := l.cache(func(slot int) []byte {
-			if slot < base || slot >= base+l.dim {
-				return codes[l.dim]
+			if e := part.element(slot); e >= 0 {
+				return codes[e]
 			}
-			return codes[slot-base]
+			return codes[l.dim]
 		})
 		if err != nil {
 			return nil, err
@@ -233,8 +277,10 @@ func (l *look) weights() ([]vector, error) {
 			return nil, err
 		}
 		for i, v := range list {
-			for j := base; j < min(base+l.dim, len(v.x)); j++ {
-				v.x[j] = out[i*l.dim+j-base] / unit
+			for j := range v.x {
+				if e := part.element(j); e >= 0 {
+					v.x[j] = out[i*l.dim+e] / unit
+				}
 			}
 		}
 	}

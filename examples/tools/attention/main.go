@@ -27,7 +27,9 @@ type of cache, beside the portable reference and beside the definition, computed
 
 checkbackend tells whether a backend's operations are right; attention tells in which step of an attention, and at which slot, one goes wrong.
 A step begins with the reference's result of the step before, so that the first step that differs is the one at fault. What a device does not
-show is found in a roundabout way: weights by values that are 1 in one element and 0 in the others, and scores from the weights.
+show is found in a roundabout way: weights by values that are 1 in one element and 0 in the others, and scores from the weights. A quantised
+cache's values are multiplied by weights that are rounded to 8 bits: the steps scores and weights show what these are before, output and
+whole show what becomes of them.
 
 The exit status is 1 when a backend that promises the reference's bits has others, or when a backend, or the reference itself, is farther
 from the definition or from the reference than the tolerance. With -time nothing is compared: it tells how long the attention of one token takes

@@ -9,12 +9,12 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // unitAVX2 are the tiles of AVX2.
 var unitAVX2 = unit{
 	blocks: []blockFormat{
-		{panels.LayoutQ4_0, 8, []panels.BlockTile{{Tokens: 8, Run: q4_0AVX2x8}, {Tokens: 4, Run: q4_0AVX2x4}, {Tokens: 2, Run: q4_0AVX2x2}, {Tokens: 1, Run: q4_0AVX2x1}}, q4_0AVX2x1x4},
-		{panels.LayoutQ4_1, 8, []panels.BlockTile{{Tokens: 8, Run: q4_1AVX2x8}, {Tokens: 4, Run: q4_1AVX2x4}, {Tokens: 2, Run: q4_1AVX2x2}, {Tokens: 1, Run: q4_1AVX2x1}}, q4_1AVX2x1x4},
-		{panels.LayoutQ8_0, 8, []panels.BlockTile{{Tokens: 8, Run: q8_0AVX2x8}, {Tokens: 4, Run: q8_0AVX2x4}, {Tokens: 2, Run: q8_0AVX2x2}, {Tokens: 1, Run: q8_0AVX2x1}}, q8_0AVX2x1x4},
-		{panels.LayoutQ4_K, 16, []panels.BlockTile{{Tokens: 8, Run: q4_KAVX2x8}, {Tokens: 7, Run: q4_KAVX2x7}, {Tokens: 6, Run: q4_KAVX2x6}, {Tokens: 5, Run: q4_KAVX2x5}, {Tokens: 4, Run: q4_KAVX2x4}, {Tokens: 3, Run: q4_KAVX2x3}, {Tokens: 2, Run: q4_KAVX2x2}, {Tokens: 1, Run: q4_KAVX2x1}}, q4_KAVX2x1x4},
-		{panels.LayoutQ5_K, 16, []panels.BlockTile{{Tokens: 8, Run: q5_KAVX2x8}, {Tokens: 7, Run: q5_KAVX2x7}, {Tokens: 6, Run: q5_KAVX2x6}, {Tokens: 5, Run: q5_KAVX2x5}, {Tokens: 4, Run: q5_KAVX2x4}, {Tokens: 3, Run: q5_KAVX2x3}, {Tokens: 2, Run: q5_KAVX2x2}, {Tokens: 1, Run: q5_KAVX2x1}}, q5_KAVX2x1x4},
-		{panels.LayoutQ6_K, 16, []panels.BlockTile{{Tokens: 8, Run: q6_KAVX2x8}, {Tokens: 7, Run: q6_KAVX2x7}, {Tokens: 6, Run: q6_KAVX2x6}, {Tokens: 5, Run: q6_KAVX2x5}, {Tokens: 4, Run: q6_KAVX2x4}, {Tokens: 3, Run: q6_KAVX2x3}, {Tokens: 2, Run: q6_KAVX2x2}, {Tokens: 1, Run: q6_KAVX2x1}}, q6_KAVX2x1x4},
+		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVX2x1}}, single: q4_0AVX2x1x4, several: &chunks{few: q4_0FewAVX2, many: q4_0ManyAVX2, room: 32}},
+		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVX2x1}}, single: q4_1AVX2x1x4, several: &chunks{few: q4_1FewAVX2, many: q4_1ManyAVX2, room: 32}},
+		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVX2x1}}, single: q8_0AVX2x1x4, several: &chunks{few: q8_0FewAVX2, many: q8_0ManyAVX2, room: 16}},
+		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVX2x8}, {Tokens: 7, Run: q4_KAVX2x7}, {Tokens: 6, Run: q4_KAVX2x6}, {Tokens: 5, Run: q4_KAVX2x5}, {Tokens: 4, Run: q4_KAVX2x4}, {Tokens: 3, Run: q4_KAVX2x3}, {Tokens: 2, Run: q4_KAVX2x2}, {Tokens: 1, Run: q4_KAVX2x1}}, single: q4_KAVX2x1x4},
+		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVX2x8}, {Tokens: 7, Run: q5_KAVX2x7}, {Tokens: 6, Run: q5_KAVX2x6}, {Tokens: 5, Run: q5_KAVX2x5}, {Tokens: 4, Run: q5_KAVX2x4}, {Tokens: 3, Run: q5_KAVX2x3}, {Tokens: 2, Run: q5_KAVX2x2}, {Tokens: 1, Run: q5_KAVX2x1}}, single: q5_KAVX2x1x4},
+		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q6_KAVX2x8}, {Tokens: 7, Run: q6_KAVX2x7}, {Tokens: 6, Run: q6_KAVX2x6}, {Tokens: 5, Run: q6_KAVX2x5}, {Tokens: 4, Run: q6_KAVX2x4}, {Tokens: 3, Run: q6_KAVX2x3}, {Tokens: 2, Run: q6_KAVX2x2}, {Tokens: 1, Run: q6_KAVX2x1}}, single: q6_KAVX2x1x4},
 	},
 	floats: []panels.FloatTiles{
 		{Layout: panels.LayoutF32, Tiles: []panels.FloatTile{{Tokens: 6, Run: f32AVX2x6}, {Tokens: 4, Run: f32AVX2x4}, {Tokens: 2, Run: f32AVX2x2}, {Tokens: 1, Run: f32AVX2x1}}, Single: f32AVX2x1x4},
@@ -23,26 +23,19 @@ var unitAVX2 = unit{
 	},
 }
 
-// q4_0AVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q4_0ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
-// q4_0AVX2x4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q4_0FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
-//
-//go:noescape
-func q4_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-
-// q4_0AVX2x2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
-//
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_0AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -58,26 +51,19 @@ func q4_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// q4_1AVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q4_1ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
-// q4_1AVX2x4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q4_1FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
-//
-//go:noescape
-func q4_1AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-
-// q4_1AVX2x2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
-//
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_1AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -93,26 +79,19 @@ func q4_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// q8_0AVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q8_0ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
-// q8_0AVX2x4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q8_0FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
-//
-//go:noescape
-func q8_0AVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-
-// q8_0AVX2x2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
-//
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q8_0AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //

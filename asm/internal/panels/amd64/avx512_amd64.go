@@ -9,12 +9,12 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // unitAVX512 are the tiles of AVX512.
 var unitAVX512 = unit{
 	blocks: []blockFormat{
-		{panels.LayoutQ4_0, 16, []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512x12}, {Tokens: 8, Run: q4_0AVX512x8}, {Tokens: 4, Run: q4_0AVX512x4}, {Tokens: 2, Run: q4_0AVX512x2}, {Tokens: 1, Run: q4_0AVX512x1}}, q4_0AVX512x1x4},
-		{panels.LayoutQ4_1, 16, []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512x12}, {Tokens: 8, Run: q4_1AVX512x8}, {Tokens: 4, Run: q4_1AVX512x4}, {Tokens: 2, Run: q4_1AVX512x2}, {Tokens: 1, Run: q4_1AVX512x1}}, q4_1AVX512x1x4},
-		{panels.LayoutQ8_0, 16, []panels.BlockTile{{Tokens: 8, Run: q8_0AVX512x8}, {Tokens: 4, Run: q8_0AVX512x4}, {Tokens: 2, Run: q8_0AVX512x2}, {Tokens: 1, Run: q8_0AVX512x1}}, q8_0AVX512x1x4},
-		{panels.LayoutQ4_K, 16, []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512x12}, {Tokens: 8, Run: q4_KAVX512x8}, {Tokens: 4, Run: q4_KAVX512x4}, {Tokens: 2, Run: q4_KAVX512x2}, {Tokens: 1, Run: q4_KAVX512x1}}, q4_KAVX512x1x4},
-		{panels.LayoutQ5_K, 16, []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512x12}, {Tokens: 8, Run: q5_KAVX512x8}, {Tokens: 4, Run: q5_KAVX512x4}, {Tokens: 2, Run: q5_KAVX512x2}, {Tokens: 1, Run: q5_KAVX512x1}}, q5_KAVX512x1x4},
-		{panels.LayoutQ6_K, 16, []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512x12}, {Tokens: 8, Run: q6_KAVX512x8}, {Tokens: 4, Run: q6_KAVX512x4}, {Tokens: 2, Run: q6_KAVX512x2}, {Tokens: 1, Run: q6_KAVX512x1}}, q6_KAVX512x1x4},
+		{layout: panels.LayoutQ4_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512x12}, {Tokens: 8, Run: q4_0AVX512x8}, {Tokens: 4, Run: q4_0AVX512x4}, {Tokens: 2, Run: q4_0AVX512x2}, {Tokens: 1, Run: q4_0AVX512x1}}, single: q4_0AVX512x1x4},
+		{layout: panels.LayoutQ4_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512x12}, {Tokens: 8, Run: q4_1AVX512x8}, {Tokens: 4, Run: q4_1AVX512x4}, {Tokens: 2, Run: q4_1AVX512x2}, {Tokens: 1, Run: q4_1AVX512x1}}, single: q4_1AVX512x1x4},
+		{layout: panels.LayoutQ8_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q8_0AVX512x8}, {Tokens: 4, Run: q8_0AVX512x4}, {Tokens: 2, Run: q8_0AVX512x2}, {Tokens: 1, Run: q8_0AVX512x1}}, single: q8_0AVX512x1x4},
+		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512x12}, {Tokens: 8, Run: q4_KAVX512x8}, {Tokens: 7, Run: q4_KAVX512x7}, {Tokens: 6, Run: q4_KAVX512x6}, {Tokens: 5, Run: q4_KAVX512x5}, {Tokens: 4, Run: q4_KAVX512x4}, {Tokens: 3, Run: q4_KAVX512x3}, {Tokens: 2, Run: q4_KAVX512x2}, {Tokens: 1, Run: q4_KAVX512x1}}, single: q4_KAVX512x1x4},
+		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512x12}, {Tokens: 8, Run: q5_KAVX512x8}, {Tokens: 7, Run: q5_KAVX512x7}, {Tokens: 6, Run: q5_KAVX512x6}, {Tokens: 5, Run: q5_KAVX512x5}, {Tokens: 4, Run: q5_KAVX512x4}, {Tokens: 3, Run: q5_KAVX512x3}, {Tokens: 2, Run: q5_KAVX512x2}, {Tokens: 1, Run: q5_KAVX512x1}}, single: q5_KAVX512x1x4},
+		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512x12}, {Tokens: 8, Run: q6_KAVX512x8}, {Tokens: 7, Run: q6_KAVX512x7}, {Tokens: 6, Run: q6_KAVX512x6}, {Tokens: 5, Run: q6_KAVX512x5}, {Tokens: 4, Run: q6_KAVX512x4}, {Tokens: 3, Run: q6_KAVX512x3}, {Tokens: 2, Run: q6_KAVX512x2}, {Tokens: 1, Run: q6_KAVX512x1}}, single: q6_KAVX512x1x4},
 	},
 	floats: []panels.FloatTiles{
 		{Layout: panels.LayoutF32, Tiles: []panels.FloatTile{{Tokens: 12, Run: f32AVX512x12}, {Tokens: 8, Run: f32AVX512x8}, {Tokens: 4, Run: f32AVX512x4}, {Tokens: 2, Run: f32AVX512x2}, {Tokens: 1, Run: f32AVX512x1}}, Single: f32AVX512x1x4},
@@ -282,12 +282,40 @@ func q4_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q4_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_KAVX512x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVX512x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_KAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q4_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_KAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -324,12 +352,40 @@ func q5_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q5_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KAVX512x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVX512x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_KAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q5_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_KAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -366,12 +422,40 @@ func q6_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q6_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q6_KAVX512x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q6_KAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q6_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q6_KAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //

@@ -9,12 +9,12 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // unitAVX512VNNI are the tiles of AVX512VNNI.
 var unitAVX512VNNI = unit{
 	blocks: []blockFormat{
-		{panels.LayoutQ4_0, 16, []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512VNNIx12}, {Tokens: 8, Run: q4_0AVX512VNNIx8}, {Tokens: 4, Run: q4_0AVX512VNNIx4}, {Tokens: 2, Run: q4_0AVX512VNNIx2}, {Tokens: 1, Run: q4_0AVX512VNNIx1}}, q4_0AVX512VNNIx1x4},
-		{panels.LayoutQ4_1, 16, []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512VNNIx12}, {Tokens: 8, Run: q4_1AVX512VNNIx8}, {Tokens: 4, Run: q4_1AVX512VNNIx4}, {Tokens: 2, Run: q4_1AVX512VNNIx2}, {Tokens: 1, Run: q4_1AVX512VNNIx1}}, q4_1AVX512VNNIx1x4},
-		{panels.LayoutQ8_0, 16, []panels.BlockTile{{Tokens: 12, Run: q8_0AVX512VNNIx12}, {Tokens: 8, Run: q8_0AVX512VNNIx8}, {Tokens: 4, Run: q8_0AVX512VNNIx4}, {Tokens: 2, Run: q8_0AVX512VNNIx2}, {Tokens: 1, Run: q8_0AVX512VNNIx1}}, q8_0AVX512VNNIx1x4},
-		{panels.LayoutQ4_K, 16, []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512VNNIx12}, {Tokens: 8, Run: q4_KAVX512VNNIx8}, {Tokens: 4, Run: q4_KAVX512VNNIx4}, {Tokens: 2, Run: q4_KAVX512VNNIx2}, {Tokens: 1, Run: q4_KAVX512VNNIx1}}, q4_KAVX512VNNIx1x4},
-		{panels.LayoutQ5_K, 16, []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512VNNIx12}, {Tokens: 8, Run: q5_KAVX512VNNIx8}, {Tokens: 4, Run: q5_KAVX512VNNIx4}, {Tokens: 2, Run: q5_KAVX512VNNIx2}, {Tokens: 1, Run: q5_KAVX512VNNIx1}}, q5_KAVX512VNNIx1x4},
-		{panels.LayoutQ6_K, 16, []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512VNNIx12}, {Tokens: 8, Run: q6_KAVX512VNNIx8}, {Tokens: 4, Run: q6_KAVX512VNNIx4}, {Tokens: 2, Run: q6_KAVX512VNNIx2}, {Tokens: 1, Run: q6_KAVX512VNNIx1}}, q6_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ4_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512VNNIx12}, {Tokens: 8, Run: q4_0AVX512VNNIx8}, {Tokens: 4, Run: q4_0AVX512VNNIx4}, {Tokens: 2, Run: q4_0AVX512VNNIx2}, {Tokens: 1, Run: q4_0AVX512VNNIx1}}, single: q4_0AVX512VNNIx1x4},
+		{layout: panels.LayoutQ4_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512VNNIx12}, {Tokens: 8, Run: q4_1AVX512VNNIx8}, {Tokens: 4, Run: q4_1AVX512VNNIx4}, {Tokens: 2, Run: q4_1AVX512VNNIx2}, {Tokens: 1, Run: q4_1AVX512VNNIx1}}, single: q4_1AVX512VNNIx1x4},
+		{layout: panels.LayoutQ8_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q8_0AVX512VNNIx12}, {Tokens: 8, Run: q8_0AVX512VNNIx8}, {Tokens: 4, Run: q8_0AVX512VNNIx4}, {Tokens: 2, Run: q8_0AVX512VNNIx2}, {Tokens: 1, Run: q8_0AVX512VNNIx1}}, single: q8_0AVX512VNNIx1x4},
+		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512VNNIx12}, {Tokens: 8, Run: q4_KAVX512VNNIx8}, {Tokens: 7, Run: q4_KAVX512VNNIx7}, {Tokens: 6, Run: q4_KAVX512VNNIx6}, {Tokens: 5, Run: q4_KAVX512VNNIx5}, {Tokens: 4, Run: q4_KAVX512VNNIx4}, {Tokens: 3, Run: q4_KAVX512VNNIx3}, {Tokens: 2, Run: q4_KAVX512VNNIx2}, {Tokens: 1, Run: q4_KAVX512VNNIx1}}, single: q4_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512VNNIx12}, {Tokens: 8, Run: q5_KAVX512VNNIx8}, {Tokens: 7, Run: q5_KAVX512VNNIx7}, {Tokens: 6, Run: q5_KAVX512VNNIx6}, {Tokens: 5, Run: q5_KAVX512VNNIx5}, {Tokens: 4, Run: q5_KAVX512VNNIx4}, {Tokens: 3, Run: q5_KAVX512VNNIx3}, {Tokens: 2, Run: q5_KAVX512VNNIx2}, {Tokens: 1, Run: q5_KAVX512VNNIx1}}, single: q5_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512VNNIx12}, {Tokens: 8, Run: q6_KAVX512VNNIx8}, {Tokens: 7, Run: q6_KAVX512VNNIx7}, {Tokens: 6, Run: q6_KAVX512VNNIx6}, {Tokens: 5, Run: q6_KAVX512VNNIx5}, {Tokens: 4, Run: q6_KAVX512VNNIx4}, {Tokens: 3, Run: q6_KAVX512VNNIx3}, {Tokens: 2, Run: q6_KAVX512VNNIx2}, {Tokens: 1, Run: q6_KAVX512VNNIx1}}, single: q6_KAVX512VNNIx1x4},
 	},
 }
 
@@ -158,12 +158,40 @@ func q4_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q4_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_KAVX512VNNIx7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVX512VNNIx5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_KAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q4_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_KAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -200,12 +228,40 @@ func q5_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q5_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KAVX512VNNIx7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVX512VNNIx5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_KAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q5_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_KAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -242,12 +298,40 @@ func q6_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q6_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q6_KAVX512VNNIx7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512VNNIx5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q6_KAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q6_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q6_KAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //

@@ -9,34 +9,27 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // unitAVXVNNI are the tiles of AVXVNNI.
 var unitAVXVNNI = unit{
 	blocks: []blockFormat{
-		{panels.LayoutQ4_0, 8, []panels.BlockTile{{Tokens: 8, Run: q4_0AVXVNNIx8}, {Tokens: 4, Run: q4_0AVXVNNIx4}, {Tokens: 2, Run: q4_0AVXVNNIx2}, {Tokens: 1, Run: q4_0AVXVNNIx1}}, q4_0AVXVNNIx1x4},
-		{panels.LayoutQ4_1, 8, []panels.BlockTile{{Tokens: 8, Run: q4_1AVXVNNIx8}, {Tokens: 4, Run: q4_1AVXVNNIx4}, {Tokens: 2, Run: q4_1AVXVNNIx2}, {Tokens: 1, Run: q4_1AVXVNNIx1}}, q4_1AVXVNNIx1x4},
-		{panels.LayoutQ8_0, 8, []panels.BlockTile{{Tokens: 8, Run: q8_0AVXVNNIx8}, {Tokens: 4, Run: q8_0AVXVNNIx4}, {Tokens: 2, Run: q8_0AVXVNNIx2}, {Tokens: 1, Run: q8_0AVXVNNIx1}}, q8_0AVXVNNIx1x4},
-		{panels.LayoutQ4_K, 8, []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, q4_KAVXVNNIx1x4},
-		{panels.LayoutQ5_K, 8, []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, q5_KAVXVNNIx1x4},
+		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVXVNNIx1}}, single: q4_0AVXVNNIx1x4, several: &chunks{few: q4_0FewAVXVNNI, many: q4_0ManyAVXVNNI, room: 32}},
+		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVXVNNIx1}}, single: q4_1AVXVNNIx1x4, several: &chunks{few: q4_1FewAVXVNNI, many: q4_1ManyAVXVNNI, room: 32}},
+		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVXVNNIx1}}, single: q8_0AVXVNNIx1x4, several: &chunks{few: q8_0FewAVXVNNI, many: q8_0ManyAVXVNNI, room: 32}},
+		{layout: panels.LayoutQ4_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 7, Run: q4_KAVXVNNIx7}, {Tokens: 6, Run: q4_KAVXVNNIx6}, {Tokens: 5, Run: q4_KAVXVNNIx5}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 3, Run: q4_KAVXVNNIx3}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, single: q4_KAVXVNNIx1x4},
+		{layout: panels.LayoutQ5_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 7, Run: q5_KAVXVNNIx7}, {Tokens: 6, Run: q5_KAVXVNNIx6}, {Tokens: 5, Run: q5_KAVXVNNIx5}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 3, Run: q5_KAVXVNNIx3}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, single: q5_KAVXVNNIx1x4},
 	},
 }
 
-// q4_0AVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q4_0ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
-// q4_0AVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q4_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
-//
-//go:noescape
-func q4_0AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-
-// q4_0AVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
-//
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -52,26 +45,19 @@ func q4_0AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// q4_1AVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q4_1ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
-// q4_1AVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q4_1FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
-//
-//go:noescape
-func q4_1AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-
-// q4_1AVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
-//
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q4_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_1AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -87,26 +73,19 @@ func q4_1AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// q8_0AVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q8_0ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
-// q8_0AVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q8_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
-//
-//go:noescape
-func q8_0AVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
-
-// q8_0AVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
-//
-//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+func q8_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q8_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -129,12 +108,40 @@ func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //go:noescape
 func q4_KAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_KAVXVNNIx7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVXVNNIx6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVXVNNIx5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_KAVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q4_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KAVXVNNIx3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_KAVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -164,12 +171,40 @@ func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //go:noescape
 func q5_KAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KAVXVNNIx7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVXVNNIx6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVXVNNIx5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_KAVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q5_KAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_KAVXVNNIx3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_KAVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
 //

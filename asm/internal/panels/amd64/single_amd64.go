@@ -13,16 +13,20 @@ import (
 // out[i·panels.Rows + row].
 type singleKernel func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// singlePanels returns panels that tiles multiply, or, where there is a single row of activations, the kernel for that.
-func singlePanels(tiles panels.BlockTiles, single singleKernel) *panels.Panels {
+// blockPanels returns panels that the kernel for a single row of activations multiplies, or those for several rows, or, where there are
+// none, tiles.
+func blockPanels(tiles panels.BlockTiles, single singleKernel, several *chunks) *panels.Panels {
 	rest := panels.BlockTiles{Layout: tiles.Layout, Rows: tiles.Rows, Tiles: tiles.Tiles[len(tiles.Tiles)-1:]}
 	return panels.New(tiles.Layout, func(p *panels.Product) {
-		if p.Acts.Rows > 1 {
+		switch {
+		case p.Acts.Rows == 1:
+			done := multiplySingle(tiles.Layout, single, p)
+			rest.Multiply(p, done, p.Count, 0)
+		case several != nil:
+			several.multiply(tiles.Layout, p)
+		default:
 			tiles.Multiply(p, 0, p.Count, 0)
-			return
 		}
-		done := multiplySingle(tiles.Layout, single, p)
-		rest.Multiply(p, done, p.Count, 0)
 	})
 }
 

@@ -12,10 +12,11 @@ type unit struct {
 
 // blockFormat is the tiles of a format in blocks.
 type blockFormat struct {
-	layout *panels.Layout
-	rows   int                // a tile's height in rows of weights: 16 covers a panel, 8 half of one
-	tiles  []panels.BlockTile // those for most tokens first; the last is for one
-	single singleKernel
+	layout  *panels.Layout
+	rows    int                // a tile's height in rows of weights: 16 covers a panel, 8 half of one
+	tiles   []panels.BlockTile // those for most tokens first; the last is for one
+	single  singleKernel
+	several *chunks // for several tokens; nil: the tiles are
 }
 
 // AVX2 returns panels that AVX2, FMA and F16C multiply.
@@ -33,7 +34,7 @@ func AVX512VNNI() []*panels.Panels { return unitAVX512VNNI.panels() }
 // panels returns the panels of all of the unit's formats.
 func (u *unit) panels() (list []*panels.Panels) {
 	for _, f := range u.blocks {
-		list = append(list, singlePanels(f.blockTiles(), f.single))
+		list = append(list, blockPanels(f.blockTiles(), f.single, f.several))
 	}
 	for _, f := range u.floats {
 		f.Single = inParts(f.Layout, f.Single)

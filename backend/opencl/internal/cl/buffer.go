@@ -65,6 +65,9 @@ func (r *release) Release() error {
 // Fill enqueues setting size bytes from off to zero; both are multiples of 4.
 func (c *Context) Fill(m *Mem, off, size int) error {
 	defer runtime.KeepAlive(m)
+	if err := c.before(); err != nil {
+		return err
+	}
 	var zero uint32
 	return c.api.status(EnqueueFillBuffer, c.queue, m.handle, uintptr(unsafe.Pointer(&zero)), 4,
 		uintptr(off), uintptr(size), 0, 0, 0)
@@ -74,6 +77,9 @@ func (c *Context) Fill(m *Mem, off, size int) error {
 func (c *Context) Copy(src, dst *Mem, srcOff, dstOff, size int) error {
 	defer runtime.KeepAlive(src)
 	defer runtime.KeepAlive(dst)
+	if err := c.before(); err != nil {
+		return err
+	}
 	return c.api.status(EnqueueCopyBuffer, c.queue, src.handle, dst.handle, uintptr(srcOff), uintptr(dstOff),
 		uintptr(size), 0, 0, 0)
 }
@@ -83,6 +89,9 @@ func (c *Context) Read(m *Mem, off int, dst []byte) error {
 	defer runtime.KeepAlive(m)
 	if len(dst) == 0 {
 		return nil
+	}
+	if err := c.before(); err != nil {
+		return err
 	}
 	return c.api.status(EnqueueReadBuffer, c.queue, m.handle, 1, uintptr(off), uintptr(len(dst)),
 		uintptr(unsafe.Pointer(&dst[0])), 0, 0, 0)
@@ -94,6 +103,9 @@ func (c *Context) Write(m *Mem, off int, src []byte) (Event, error) {
 	defer runtime.KeepAlive(m)
 	if len(src) == 0 {
 		return Event{}, nil
+	}
+	if err := c.before(); err != nil {
+		return Event{}, err
 	}
 	e := Event{api: c.api}
 	err := c.api.status(EnqueueWriteBuffer, c.queue, m.handle, 0, uintptr(off), uintptr(len(src)),
@@ -107,6 +119,9 @@ func (c *Context) Write(m *Mem, off int, src []byte) (Event, error) {
 // Map waits for everything enqueued and makes a buffer's bytes visible to the host, for reading and writing.
 func (c *Context) Map(m *Mem, size int) ([]byte, error) {
 	defer runtime.KeepAlive(m)
+	if err := c.before(); err != nil {
+		return nil, err
+	}
 	var code int32
 	address := c.api.call(EnqueueMapBuffer, c.queue, m.handle, 1, 3, 0, uintptr(size), 0, 0, 0, uintptr(unsafe.Pointer(&code)))
 	address, err := made(EnqueueMapBuffer, address, code)
@@ -121,6 +136,9 @@ func (c *Context) Unmap(m *Mem, bytes []byte) error {
 	defer runtime.KeepAlive(m)
 	if len(bytes) == 0 {
 		return fmt.Errorf("unmap of no bytes")
+	}
+	if err := c.before(); err != nil {
+		return err
 	}
 	return c.api.status(EnqueueUnmapMemObject, c.queue, m.handle, uintptr(unsafe.Pointer(&bytes[0])), 0, 0, 0)
 }

@@ -15,6 +15,17 @@ type Context struct {
 	device         *Device
 	context, queue uintptr
 	holders        atomic.Int64 // Release's caller, until it is called, and every buffer that has not been released
+
+	// Before is called before each command that is no kernel's, where it is set; the command is not enqueued if it fails.
+	Before func() error
+}
+
+// before calls Before.
+func (c *Context) before() error {
+	if c.Before == nil {
+		return nil
+	}
+	return c.Before()
 }
 
 // NewContext makes a context and its queue.
@@ -49,10 +60,20 @@ func (c *Context) drop() {
 }
 
 // Flush hands what was enqueued to the device; Finish also waits until it is done.
-func (c *Context) Flush() error { return c.api.status(Flush, c.queue) }
+func (c *Context) Flush() error {
+	if err := c.before(); err != nil {
+		return err
+	}
+	return c.api.status(Flush, c.queue)
+}
 
 // Finish waits until everything enqueued is done.
-func (c *Context) Finish() error { return c.api.status(Finish, c.queue) }
+func (c *Context) Finish() error {
+	if err := c.before(); err != nil {
+		return err
+	}
+	return c.api.status(Finish, c.queue)
+}
 
 // Event is the end of a command.
 type Event struct {

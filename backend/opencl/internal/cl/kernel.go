@@ -9,7 +9,7 @@ import (
 )
 
 // maxArgs is how many arguments a kernel may have.
-const maxArgs = 32
+const maxArgs = 64
 
 // Kernel is a kernel with its arguments. An argument that has the value of the call before is not set again, and nothing
 // is allocated, so that a call costs what the driver takes. It is not safe for concurrent use.

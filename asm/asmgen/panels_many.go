@@ -1,0 +1,360 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The kernels for many tokens and formats with blocks of 32, in registers of 32 bytes. A call unpacks some blocks of several panels
+// to its stack, where they stay in the first-level cache, and walks through the tokens: a token's block lies in eight registers,
+// four bytes of it in all lanes of each, and meets one vector of weights after another, read from memory by the instruction that
+// multiplies. So nothing is done for a token and eight rows of weights but the products and one multiplication, conversion and
+// multiply-add. The tiles of panels_32.go, which keep the weights in registers, broadcast the activations for each eight rows
+// again, which on AMD's processors takes a vector pipe.
+//
+// The instruction that multiplies reads signed bytes from memory. The activations are unsigned: 128 is added, or, in other words,
+// their upper bit inverted. The quants are signed: 8 less than the nibbles, so that the sums of products, 16·255·8 = 32640 at
+// most, stay within 16 bits. What that adds to the sum of a block is the same for all tokens: −128 times the sum of the weights is
+// kept with them.
+//
+// The products of Q8_0 do not fit so. Without VPDPBUSD they are made of the weights' magnitudes and of the activations, inverted
+// where the weight is negative. That is one less than the negative: the magnitudes of a block's negative weights are added to the
+// sum. A pair of products stays within 16 bits: −128·128·2 = −32768.
+//
+// Cycles for a token's block of eight rows as llvm-mca models them (LLVM 14, all memory in the first-level cache), and in brackets
+// those of the tiles of eight tokens that were here before: Q4_0 on znver3 6.6 (9.0; a processor took 9.5), on skylake 6.9 (7.8),
+// on haswell 10.4 (11.6); Q8_0 10.3 (12.0), 11.8 (14.1), 17.0 (17.2). Sapphire Rapids with AVX2 alone: Q4_0 1.15 to 1.25 times as
+// fast, Q8_0 as fast.
+//
+// Tried on that model, and slower: weights in registers and repeated activations in memory, as panels_few.go has it (6.9, and what
+// repeating takes); half as many panels at once (6.9: more broadcasts); for Q8_0 weights in two halves of four bits, so that sums
+// fit in 16 bits (11.3 on znver3, 12.6 on skylake), and VPSIGNB instead of the inversion (10.3, 13.8). Tried on Sapphire Rapids:
+// 128 tokens in a call lose up to a tenth at 512 tokens, as rows of out that are a power of two apart share few sets of a cache.
+
+// The general registers of a kernel for many tokens, once the weights are unpacked.
+var (
+	manyMemory                = reg.R12 // a token's activations, and behind them the unpacked weights
+	manyQ, manyD, manyOut     = reg.R8, reg.R10, reg.R11
+	manyPanels                = reg.R13
+	manyActs, manyScale       = reg.RSI, reg.RBX // cursors within a token
+	manySums, manyWeights     = reg.R9, reg.RAX
+	manyTo                    = reg.RDI
+	manyPanelsLeft, manyLeft  = reg.RCX, reg.RDX // panels, and blocks
+	manyQuants, manyHalves    = reg.R10, reg.R11 // cursors while weights are unpacked
+	manyStep, manyUnpackPanel = reg.R8, reg.RSI  // likewise: bytes of a block of all panels, and where a panel's are
+)
+
+// How much a call keeps at most: a token's activations, and unpacked weights, which leave room for rows of out in a first-level
+// cache of 32 KB.
+const (
+	blocksMany   = 32
+	unpackedMany = 22 << 10
+)
+
+// tileMany generates a kernel for many tokens.
+type tileMany struct {
+	tile
+	f                                    format32
+	inverted                             bool // activations are inverted by masks, which are kept, and behind them magnitudes
+	correction, scaleAt, minimumAt, unit int  // where these are among the unpacked weights of eight rows, and how many bytes those have
+	upper, floatOfSum, eightSums         reg.VecPhysical
+}
+
+// newTileMany returns the generator of a format's kernel.
+func newTileMany(c *build.Context, u panelUnit, f format32) *tileMany {
+	g := &tileMany{tile: tile{Context: c, panelUnit: u, panels: 1}, f: f, inverted: f.quants == 512 && !u.vnni}
+	g.correction = 256
+	if g.inverted {
+		g.correction = 512
+	}
+	g.scaleAt = g.correction + 32
+	g.minimumAt, g.unit = g.scaleAt+32, g.scaleAt+32
+	if f.minimum {
+		g.unit += 32
+	}
+	g.t0, g.t1, g.t2, g.scale, g.ones, g.upper, g.eightSums, g.floatOfSum = g.vec(8), g.vec(9), g.vec(10), g.vec(11), g.vec(12), g.vec(13), g.vec(14), g.vec(15)
+	return g
+}
+
+// panelBlocks returns how many blocks of panels, a power of two, a call unpacks at most.
+func (g *tileMany) panelBlocks() int {
+	n := 1
+	for 2*n*2*g.unit <= unpackedMany {
+		n *= 2
+	}
+	return n
+}
+
+// generateMany generates the kernel of a format.
+func generateMany(c *build.Context, u panelUnit, f format32) {
+	g := newTileMany(c, u, f)
+	g.beginChunk(f, "Many")
+	memory := g.AllocLocal(32*blocksMany + 2*g.panelBlocks()*g.unit + 64)
+	g.LEAQ(memory.Offset(63), manyMemory)
+	g.ANDQ(operand.I8(-64), manyMemory) // a cache line's beginning
+	g.constant(g.ones, 0x00010001)
+	g.unpack()
+	g.constant(g.upper, 0x80808080)
+	g.Load(g.Param("q"), manyQ)
+	g.Load(g.Param("d"), manyD)
+	g.Load(g.Param("out"), manyOut)
+	g.Load(g.Param("panels"), manyPanels)
+	g.SHLQ(operand.U8(2), g.argument("stride"))
+
+	g.Label("token")
+	g.startOut()
+	g.copyActivations()
+	g.MOVQ(g.argument("blocks"), manyLeft)
+	g.MOVQ(manyMemory, manyActs)
+	g.MOVQ(manyD, manyScale)
+	if f.minimum {
+		g.MOVQ(g.argument("sums"), manySums)
+	}
+	g.LEAQ(operand.Mem{Base: manyMemory, Disp: 32 * blocksMany}, manyWeights)
+	g.Label("block")
+	g.broadcast()
+	g.MOVQ(manyOut, manyTo)
+	g.MOVQ(manyPanels, manyPanelsLeft)
+	g.Label("panel")
+	g.addPanel()
+	g.ADDQ(operand.U32(2*g.unit), manyWeights)
+	g.ADDQ(operand.U8(64), manyTo)
+	g.DECQ(manyPanelsLeft)
+	g.JNE(operand.LabelRef("panel"))
+	g.ADDQ(operand.U8(32), manyActs)
+	g.ADDQ(operand.U8(4), manyScale)
+	if f.minimum {
+		g.ADDQ(operand.U8(4), manySums)
+	}
+	g.DECQ(manyLeft)
+	g.JNE(operand.LabelRef("block"))
+
+	stride := manyLeft // not in use
+	g.Load(g.Param("k"), stride)
+	g.ADDQ(stride, manyQ)
+	g.SHRQ(operand.U8(3), stride)
+	g.ADDQ(stride, manyD)
+	if f.minimum {
+		g.ADDQ(stride, g.argument("sums"))
+	}
+	g.ADDQ(g.argument("stride"), manyOut)
+	g.DECQ(g.argument("tokens"))
+	g.JNE(operand.LabelRef("token"))
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// unpack unpacks the weights. Those of a block lie together, so that a token's block meets them one after another.
+func (g *tileMany) unpack() {
+	w, scales := reg.RAX, reg.RBX
+	g.constant(g.vec(13), 0x0f0f0f0f)
+	g.constant(g.vec(14), 0x08080808)
+	g.constant(g.vec(15), 0x01010101)
+	g.Load(g.Param("w"), w)
+	g.Load(g.Param("scales"), scales)
+	g.Load(g.Param("panels"), manyPanelsLeft)
+	g.IMUL3Q(operand.U32(2*g.unit), manyPanelsLeft, manyStep)
+	g.LEAQ(operand.Mem{Base: manyMemory, Disp: 32 * blocksMany}, manyUnpackPanel)
+	ahead := manySums // not in use: to the blocks of the next call
+	g.Load(g.Param("blocks"), ahead)
+	g.IMUL3Q(operand.U32(g.f.quants), ahead, ahead)
+	g.Label("unpackPanel")
+	g.MOVQ(w, manyQuants)
+	g.MOVQ(scales, manyHalves)
+	g.MOVQ(manyUnpackPanel, manyTo)
+	g.Load(g.Param("blocks"), manyLeft)
+	g.Label("unpack")
+	for line := 0; line < g.f.quants; line += 64 {
+		g.PREFETCHT1(operand.Mem{Base: manyQuants, Index: ahead, Scale: 1, Disp: line})
+	}
+	for half := range 2 {
+		g.unpackRows(half)
+	}
+	g.ADDQ(operand.U32(g.f.quants), manyQuants)
+	g.ADDQ(operand.U8(g.f.scales), manyHalves)
+	g.ADDQ(manyStep, manyTo)
+	g.DECQ(manyLeft)
+	g.JNE(operand.LabelRef("unpack"))
+	g.ADDQ(g.argument("panelBytes"), w)
+	g.ADDQ(g.argument("panelBytes"), scales)
+	g.ADDQ(operand.U32(2*g.unit), manyUnpackPanel)
+	g.DECQ(manyPanelsLeft)
+	g.JNE(operand.LabelRef("unpackPanel"))
+}
+
+// unpackRows unpacks a block of the first or the last eight rows of a panel.
+func (g *tileMany) unpackRows(half int) {
+	to := func(disp int) operand.Mem { return operand.Mem{Base: manyTo, Disp: half*g.unit + disp} }
+	line := func(j int) operand.Mem { return operand.Mem{Base: manyQuants, Disp: 64*j + 32*half} }
+	scale := func(disp int) operand.Mem { return operand.Mem{Base: manyHalves, Disp: disp + 16*half} }
+	low, high, sum := g.vec(0), g.vec(1), g.vec(2)
+	mask, eight, bytes := g.vec(13), g.vec(14), g.vec(15)
+	if g.inverted {
+		g.zero(sum)
+		for j := range 8 {
+			negative, magnitude := g.vec(0), g.vec(1)
+			g.zero(negative)
+			g.VPCMPGTB(line(j), negative, negative)
+			g.VPABSB(line(j), magnitude)
+			g.VMOVDQU(negative, to(32*j))
+			g.VMOVDQU(magnitude, to(256+32*j))
+			g.VPMADDUBSW(negative, magnitude, magnitude)
+			g.VPSUBW(magnitude, sum, sum)
+		}
+		g.VPMADDWD(g.ones, sum, sum)
+	} else {
+		g.zero(sum)
+		if g.f.quants == 512 {
+			for j := range 8 {
+				g.VMOVDQU(line(j), low)
+				g.VMOVDQU(low, to(32*j))
+				g.VPMADDUBSW(low, bytes, low)
+				g.VPADDW(low, sum, sum)
+			}
+		} else {
+			for j := range 4 {
+				g.VMOVDQU(line(j), low)
+				g.VPSRLW(operand.U8(4), low, high)
+				for i, v := range []reg.VecPhysical{low, high} {
+					g.VPAND(mask, v, v)
+					g.VPSUBB(eight, v, v)
+					g.VMOVDQU(v, to(32*(4*i+j)))
+					g.VPADDB(v, sum, sum) // eight of them stay within a byte
+				}
+			}
+			g.VPMADDUBSW(sum, bytes, sum)
+		}
+		g.VPMADDWD(g.ones, sum, sum)
+		g.VPSLLD(operand.U8(7), sum, sum)
+		g.zero(low)
+		g.VPSUBD(sum, low, sum)
+	}
+	g.VMOVDQU(sum, to(g.correction))
+	g.VCVTPH2PS(scale(0), low)
+	g.VMOVUPS(low, to(g.scaleAt))
+	if g.f.minimum {
+		g.VCVTPH2PS(scale(32), low)
+		g.VMOVUPS(low, to(g.minimumAt))
+	}
+}
+
+// startOut asks the cache for the next token's row of out, and clears the token's where the sums begin.
+func (g *tileMany) startOut() {
+	stride := manyActs // not in use
+	g.MOVQ(g.argument("stride"), stride)
+	for _, label := range []string{"ask", "clear"} {
+		g.MOVQ(manyOut, manyTo)
+		g.MOVQ(manyPanels, manyPanelsLeft)
+		g.Label(label)
+		if label == "ask" {
+			g.PREFETCHT0(operand.Mem{Base: manyTo, Index: stride, Scale: 1})
+		} else {
+			g.VMOVUPS(g.t0, operand.Mem{Base: manyTo})
+			g.VMOVUPS(g.t0, operand.Mem{Base: manyTo, Disp: 32})
+		}
+		g.ADDQ(operand.U8(64), manyTo)
+		g.DECQ(manyPanelsLeft)
+		g.JNE(operand.LabelRef(label))
+		if label == "ask" {
+			g.zero(g.t0)
+			g.CMPQ(g.argument("first"), operand.U8(0))
+			g.JEQ(operand.LabelRef("cleared"))
+		}
+	}
+	g.Label("cleared")
+}
+
+// copyActivations copies a token's activations, plus 128 unless they are inverted by masks.
+func (g *tileMany) copyActivations() {
+	g.MOVQ(g.argument("blocks"), manyLeft)
+	g.MOVQ(manyMemory, manyActs)
+	g.MOVQ(manyQ, manyTo)
+	g.Label("copy")
+	if g.inverted {
+		g.VMOVDQU(operand.Mem{Base: manyTo}, g.t0)
+	} else {
+		g.VPXOR(operand.Mem{Base: manyTo}, g.upper, g.t0)
+	}
+	g.VMOVDQU(g.t0, operand.Mem{Base: manyActs})
+	g.ADDQ(operand.U8(32), manyTo)
+	g.ADDQ(operand.U8(32), manyActs)
+	g.DECQ(manyLeft)
+	g.JNE(operand.LabelRef("copy"))
+}
+
+// broadcast loads a token's block: its activations, its scale, and the sum of the activations where a format wants that.
+func (g *tileMany) broadcast() {
+	for j := range 8 {
+		g.VPBROADCASTD(operand.Mem{Base: manyActs, Disp: 4 * j}, g.vec(j))
+	}
+	g.VBROADCASTSS(operand.Mem{Base: manyScale}, g.scale)
+	if g.f.minimum {
+		g.VPBROADCASTD(operand.Mem{Base: manySums}, g.eightSums)
+		g.VCVTDQ2PS(g.eightSums, g.floatOfSum)
+		g.VPSLLD(operand.U8(3), g.eightSums, g.eightSums)
+	}
+}
+
+// addPanel adds the products of a token's block with a panel to the token's sums. The dot products are made in t0 and t2.
+func (g *tileMany) addPanel() {
+	at := func(half, disp int) operand.Mem { return operand.Mem{Base: manyWeights, Disp: half*g.unit + disp} }
+	if g.vnni { // the instructions of one half wait for each other
+		for half, dot := range []reg.VecPhysical{g.t0, g.t2} {
+			g.VMOVDQU(at(half, g.correction), dot)
+		}
+		for j := range 8 {
+			for half, dot := range []reg.VecPhysical{g.t0, g.t2} {
+				multiplyUnsignedFrom(g.Context, at(half, 32*j), g.vec(j), dot)
+			}
+		}
+	}
+	for half, dot := range []reg.VecPhysical{g.t0, g.t2} {
+		switch {
+		case g.vnni:
+		case g.inverted:
+			g.dotInverted(func(disp int) operand.Mem { return at(half, disp) }, dot)
+		default:
+			g.dotUnsigned(func(disp int) operand.Mem { return at(half, disp) }, dot)
+		}
+		if g.f.minimum {
+			g.VPADDD(g.eightSums, dot, dot)
+		}
+		g.VCVTDQ2PS(dot, dot)
+		g.VMULPS(at(half, g.scaleAt), g.scale, g.t1)
+		out := operand.Mem{Base: manyTo, Disp: 32 * half}
+		g.VFMADD213PS(out, g.t1, dot)
+		if g.f.minimum {
+			g.VMULPS(at(half, g.minimumAt), g.scale, g.t1)
+			g.VFMADD231PS(g.floatOfSum, g.t1, dot)
+		}
+		g.VMOVUPS(dot, out)
+	}
+}
+
+// dotUnsigned makes the dot products of the block with quants of four bits.
+func (g *tileMany) dotUnsigned(at func(disp int) operand.Mem, dot reg.VecPhysical) {
+	for j := range 8 {
+		if j == 0 {
+			g.VPMADDUBSW(at(0), g.vec(0), dot)
+			continue
+		}
+		g.VPMADDUBSW(at(32*j), g.vec(j), g.t1)
+		g.VPADDW(g.t1, dot, dot)
+	}
+	g.VPMADDWD(g.ones, dot, dot)
+	g.VPADDD(at(g.correction), dot, dot)
+}
+
+// dotInverted makes the dot products of the block with quants of eight bits.
+func (g *tileMany) dotInverted(at func(disp int) operand.Mem, dot reg.VecPhysical) {
+	product, magnitude := g.t1, g.upper // that one is not in use
+	g.VMOVDQU(at(g.correction), dot)
+	for j := range 8 {
+		g.VPXOR(at(32*j), g.vec(j), product)
+		g.VMOVDQU(at(256+32*j), magnitude)
+		g.VPMADDUBSW(product, magnitude, product)
+		g.VPMADDWD(g.ones, product, product)
+		g.VPADDD(product, dot, dot)
+	}
+}

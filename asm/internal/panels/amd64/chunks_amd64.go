@@ -1,0 +1,61 @@
+//go:build !purego
+
+package amd64
+
+import "github.com/antigravity-go/antigravity/asm/internal/panels"
+
+// chunkKernel multiplies some blocks of several panels, which are panelBytes apart, with several rows of activations ("tokens"). It
+// adds to out, or, where first is 1, begins with zero. What it reads more than once, from all panels or for all tokens, it writes to
+// its stack, in the form in which instructions read it. Otherwise it is as panels.BlockKernel.
+type chunkKernel func(w, scales *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)
+
+// chunks are a format's kernels for several tokens.
+type chunks struct {
+	few  chunkKernel // for 2 to fewTokens tokens; it has room for fewTokenBlocks blocks of one token
+	many chunkKernel // for more tokens
+	room int         // how many blocks of one panel the kernel for many tokens has room for
+}
+
+// The limits of calls. Both kinds take some tens of microseconds at most.
+const (
+	fewTokens      = 12
+	fewTokenBlocks = 64
+	fewBlocks      = 16 // more would leave no room for weights in the first-level cache
+	fewPanels      = 64
+
+	manyTokens = 64 // whose rows of out stay in the second-level cache from one call to the next
+	manyPanels = 8  // more would leave room for few blocks, and the sums are read and written once for all blocks
+)
+
+// multiply multiplies the panels of a product with several tokens.
+func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
+	a, size := p.Acts, p.PanelBytes(l)
+	run, maxPanels, maxTokens := c.many, manyPanels, manyTokens
+	if a.Rows <= fewTokens {
+		run, maxPanels, maxTokens = c.few, fewPanels, fewTokens
+	}
+	if p.Unscaled {
+		maxPanels = panels.Together // there are scales of 1 for so many
+	}
+	all := a.K / l.Format.BlockLen()
+	for i := 0; i < p.Count; i += maxPanels {
+		n := min(maxPanels, p.Count-i)
+		planes := p.Planes(l, i)
+		step := c.room / n
+		if a.Rows <= fewTokens {
+			step = min(fewBlocks, fewTokenBlocks/a.Rows)
+		}
+		for t := 0; t < a.Rows; t += maxTokens {
+			m := min(maxTokens, a.Rows-t)
+			out := p.Out[t*p.Stride+i*panels.Rows:][:(m-1)*p.Stride+n*panels.Rows]
+			for b := 0; b < all; b += step {
+				first := 0
+				if b == 0 {
+					first = 1
+				}
+				run(&planes[0][b*l.PlaneBytes[0]], &planes[1][b*l.PlaneBytes[1]], size, n, min(step, all-b),
+					&a.Q[t*a.K+b*l.Format.BlockLen()], &a.D[t*all+b], &a.Sums[t*all+b], m, a.K, &out[0], p.Stride, first)
+			}
+		}
+	}
+}
