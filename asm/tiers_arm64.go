@@ -28,12 +28,12 @@ func improveNEON(k *Kernels) {
 
 // improveSDOT replaces the kernels of integers.
 func improveSDOT(k *Kernels) {
-	k.replacePanels(arm64.SDOT(), &attention.NEON)
+	k.replacePanels(arm64.SDOT(), &attention.SDOT)
 	k.integers = limits.IntegersSDOT
 }
 
 // improveI8MM replaces the products that matrix instructions do better.
 func improveI8MM(k *Kernels) {
-	k.replacePanels(arm64.I8MM(), &attention.NEON)
+	k.replacePanels(arm64.I8MM(), &attention.SDOT)
 	k.integers = limits.IntegersI8MM
 }

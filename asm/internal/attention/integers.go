@@ -13,25 +13,37 @@ type integerKernels struct {
 	weigh                func(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)
 	scoreQ8_0, scoreQ4_0 integerProduct
 	addQ8_0, addQ4_0     integerProduct // of values
+	negative             bool           // addQ8_0 takes weights below 0, too
+	leastRows, mostRows  int            // for which the products are kernels here; mostRows of 0 is for any number
+}
+
+// take tells whether the products of a number of rows are kernels here.
+func (k *integerKernels) take(rows int) bool {
+	return rows >= k.leastRows && (k.mostRows == 0 || rows <= k.mostRows)
 }
 
 // integerProduct multiplies rows of integers with pairs of panels.
 type integerProduct func(w *byte, panelBytes, pairs, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
 
-// scoring returns the kernel of the scores with keys of a format, nil where there is none.
-func (k *integerKernels) scoring(f quant.Format) integerProduct {
-	switch f {
-	case quant.Q8_0:
+// scoring returns the kernel of the scores of some rows with keys of a format, nil where there is none.
+func (k *integerKernels) scoring(f quant.Format, rows int) integerProduct {
+	switch {
+	case !k.take(rows):
+		return nil
+	case f == quant.Q8_0:
 		return k.scoreQ8_0
-	case quant.Q4_0:
+	case f == quant.Q4_0:
 		return k.scoreQ4_0
 	}
 	return nil
 }
 
-// adding returns the kernel of the sums of values of a format, nil where there is none. That of Q8_0 is for weights that are not negative.
-func (k *integerKernels) adding(f quant.Format) integerProduct {
-	if f == quant.Q4_0 {
+// adding returns the kernel of some rows' sums of values of a format, nil where there is none.
+func (k *integerKernels) adding(f quant.Format, rows int) integerProduct {
+	switch {
+	case !k.take(rows):
+		return nil
+	case f == quant.Q4_0:
 		return k.addQ4_0
 	}
 	return k.addQ8_0
@@ -69,9 +81,9 @@ func (rest integerProduct) multiply(tiles integerProduct, w []byte, panelBytes, 
 // score computes the scores of the first slots.
 func (p *panelPages) score(t *Tile, slots int) {
 	bytes := panels.Rows * t.Format.Bytes(t.HeadDim)
-	if score := p.unit.scoring(t.Format); score != nil {
+	if score := p.unit.scoring(t.Format, t.Queries.Rows); score != nil {
 		pairs := (slots + 2*panels.Rows - 1) / (2 * panels.Rows)
-		score.multiply(p.unit.tiles.scoring(t.Format), t.Keys, bytes, pairs, t.Queries, t.Scores, TileKeys)
+		score.multiply(p.unit.tiles.scoring(t.Format, t.Queries.Rows), t.Keys, bytes, pairs, t.Queries, t.Scores, TileKeys)
 		return
 	}
 	n := (slots + panels.Rows - 1) / panels.Rows
@@ -88,15 +100,15 @@ func (p *panelPages) addIntegers(t *Tile, slots int) {
 	}
 	for b := range t.HeadDim / 32 {
 		scales := v.scales[2*b*TileKeys:][:2*TileKeys]
-		add := p.unit.adding(t.Format)
-		if t.Format == quant.Q8_0 && anyNegative(scales[:2*slots]) {
+		add := p.unit.adding(t.Format, t.Queries.Rows)
+		if t.Format == quant.Q8_0 && !p.unit.negative && anyNegative(scales[:2*slots]) {
 			add = nil // so would be some weights; no scale is negative that quant.Format.Quantize wrote
 		}
 		p.weigh(t, scales, slots, add == nil || t.Format == quant.Q4_0)
 		size, out := v.group*TileKeys/32, t.Out[b*32:]
 		quants := v.quants[2*b*size:][:2*size]
 		if add != nil {
-			add.multiply(p.unit.tiles.adding(t.Format), quants, size, 1, t.Weights, out, t.HeadDim)
+			add.multiply(p.unit.tiles.adding(t.Format, t.Queries.Rows), quants, size, 1, t.Weights, out, t.HeadDim)
 			continue
 		}
 		t.product = panels.Product{Panels: quants, Count: 2, Acts: t.Weights, Out: out, Stride: t.HeadDim, Unscaled: true}

@@ -9,7 +9,7 @@
 // the first row has a group, and R10 to R13 to where a row has it. A row need not wait for the divisions of the ones before.
 //
 // The largest magnitude passes over what is no number (FMAXNM), of which the conversion to an integer makes 0. What is converted
-// lies within -127 to 127, so that its lowest byte is all of it.
+// lies within -127 to 127, so that its lowest byte is all of it. R14 is sums, 0 where there are to be none.
 TEXT ·weighNEON(SB), NOSPLIT, $0-48
 	MOVD    p+0(FP), R0
 	MOVD    scales+8(FP), R1
@@ -17,6 +17,7 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-48
 	MOVD    d+24(FP), R3
 	MOVD    sums+32(FP), R4
 	MOVD    rows+40(FP), R5
+	MOVD    R4, R14
 	MOVD    $4, R6
 	MOVD    $127, R8
 	SCVTFWS R8, F20
@@ -97,10 +98,12 @@ row:
 	VUZP1   V6.B16, V4.B16, V1.B16
 	VST1    [V0.B16, V1.B16], (R11)
 	ADD     $128, R11
+	CBZ     R14, next
 	SADDLP8H(2, 0)
 	SADALP8H(2, 1)
 	SADDLV8H(2, 2)
 	FMOVS.P F2, 16(R13)
+next:
 	SUBS    $1, R7
 	BNE     row
 	ADD     $128, R0

@@ -11,16 +11,24 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// NEON is the unit of Advanced SIMD.
-var NEON = Unit{
-	vectors: &vectors.NEON,
-	convert: convert.NEON,
-	kernels: kernels{
-		{quant.F16, valueKernels{valuesF16NEONx4, valuesF16NEONx1}},
-		{quant.F32, valueKernels{valuesF32NEONx4, valuesF32NEONx1}},
-		{quant.BF16, valueKernels{valuesBF16NEONx4, valuesBF16NEONx1}},
-	},
-	integerKernels: integersNEON,
+// NEON is the unit of Advanced SIMD, and SDOT that of its products of integers.
+var (
+	NEON = unitOf(integersNEON)
+	SDOT = unitOf(integersSDOT)
+)
+
+// unitOf returns the unit with some kernels of integers.
+func unitOf(integers integerKernels) Unit {
+	return Unit{
+		vectors: &vectors.NEON,
+		convert: convert.NEON,
+		kernels: kernels{
+			{quant.F16, valueKernels{valuesF16NEONx4, valuesF16NEONx1}},
+			{quant.F32, valueKernels{valuesF32NEONx4, valuesF32NEONx1}},
+			{quant.BF16, valueKernels{valuesBF16NEONx4, valuesBF16NEONx1}},
+		},
+		integerKernels: integers,
+	}
 }
 
 // kernels is the assembly of this architecture that adds weighted values, for each float format.

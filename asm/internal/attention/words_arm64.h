@@ -4,6 +4,8 @@
 // own assembly language, the destination first; the comment above each word is what Arm's assembler would be given, and
 // words_test.go of package asm holds the two equal.
 
+// fsub v{d}.4s, v{n}.4s, v{m}.4s
+#define FSUB4S(d, n, m) WORD $(0x4EA0D400 | (m)<<16 | (n)<<5 | (d))
 // fmul v{d}.4s, v{n}.4s, v{m}.4s
 #define FMUL4S(d, n, m) WORD $(0x6E20DC00 | (m)<<16 | (n)<<5 | (d))
 // fcmeq v{d}.4s, v{n}.4s, v{m}.4s
@@ -18,6 +20,8 @@
 #define FCVTL8H(d, n) WORD $(0x4E217800 | (n)<<5 | (d))
 // fmul v{d}.4s, v{n}.4s, v{m}.s[{i}]
 #define FMUL4SE(d, n, m, i) WORD $(0x4F809000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
+// sdot v{d}.4s, v{n}.16b, v{m}.4b[{i}]
+#define SDOTE(d, n, m, i) WORD $(0x4F80E000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
 // fmla v{d}.4s, v{n}.4s, v{m}.s[{i}]
 #define FMLA4SE(d, n, m, i) WORD $(0x4F801000 | ((i)&1)<<21 | (m)<<16 | ((i)>>1)<<11 | (n)<<5 | (d))
 // shll v{d}.4s, v{n}.4h, #16
