@@ -134,7 +134,7 @@ func TestSeedDecides(t *testing.T) {
 }
 
 func TestInterruptedJSONHasWhatThereIs(t *testing.T) {
-	const looks = 300 // loading takes fewer
+	const looks = 228 // loading takes 138
 	stdout, _, err := generate(countdown.New(t.Context(), looks), "", "-json", "-n", "200", "-prompt", "Tell me a story.")
 	if !errors.Is(err, context.Canceled) || !strings.Contains(stdout, `"stop":"interrupted"`) {
 		t.Errorf("%q, error %v", stdout, err)

@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
-	for _, looks := range []int{0, 100, 240, 260} { // loading takes 210
+	for _, looks := range []int{0, 100, 168, 188} { // loading takes 138
 		err := run(countdown.New(t.Context(), looks), []string{"-to", "cpu", "-n", "60"}, nil, new(bytes.Buffer), new(bytes.Buffer))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("at look %d: %v", looks, err)

@@ -319,7 +319,7 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
-	for _, looks := range []int{0, 100, 225, 240} { // loading takes 210
+	for _, looks := range []int{0, 100, 153, 168} { // loading takes 138
 		err := run(countdown.New(t.Context(), looks), []string{"-p", "128", "-n", "30", "-r", "2"}, nil, new(bytes.Buffer), new(bytes.Buffer))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("at look %d: %v", looks, err)

@@ -117,7 +117,7 @@ func TestTrace(t *testing.T) {
 	}{
 		{"alone", []string{"-p", "8", "-n", "6", "-threads", "1"}, []string{"pp8", "pp8", "tg6", "tg6"},
 			counts{{"session", "prompt"}: 2, {"session", "choose"}: 12, {"session", "answer"}: 12, {"/passes", "pass of answers"}: 12, {"/passes", "pass of prompts"}: 2,
-				{"/passes", "Attend"}: 8 * 14, {"thread 0", "NormMatMul activation"}: 8 * 14, {"thread 1", ""}: 0}},
+				{"/passes", "Attend"}: 8 * 14, {"thread 0", "NormMatMul activation"}: 9 * 14, {"thread 1", ""}: 0}},
 		{"two threads", []string{"-p", "64", "-n", "0", "-threads", "2"}, []string{"pp64", "pp64"}, counts{{"thread 1", "MatMulAdd"}: -1}},
 		{"sessions", []string{"-p", "0", "-n", "6", "-sessions", "3", "-depth", "4"}, []string{"tg6, 3 sessions", "tg6, 3 sessions"},
 			counts{{"session", "choose"}: 36, {"session", "answer"}: 36, {"/passes", "pass of answers"}: -1}},
@@ -201,7 +201,7 @@ func TestTraceIsBounded(t *testing.T) {
 // TestTraceOfAnInterruptedRun has what was measured until then.
 func TestTraceOfAnInterruptedRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
-	ctx := countdown.New(t.Context(), 225) // loading takes 210 looks
+	ctx := countdown.New(t.Context(), 153) // loading takes 138 looks
 	if err := run(ctx, []string{"-p", "128", "-r", "2", "-trace", path}, nil, new(bytes.Buffer), new(bytes.Buffer)); err == nil {
 		t.Fatal("not interrupted")
 	}
