@@ -130,7 +130,7 @@ needs, divided by the time taken, by its limits measured in this run with %d thr
   memory  %6s GB/s     reading %d MiB in turn: for weights, embeddings, cached keys and values
   cache   %6s GB/s     x += y within the second-level cache: for activations
   int8    %6s GMAC/s   the most that %s kernels could multiply with nothing to load or to convert: for quantised weights
-  f32     %6s GMAC/s   the same of floating-point numbers: for other weights, and for values of attention
+  f32     %6s GMAC/s   the same of floating-point numbers: for other weights and caches
 Products also have to load, unpack and scale their numbers, which keeps them well below 100 %% of the int8 and f32 limits.
 More than 100 %%: the data were nearer than the limit assumes, or the machine was slower while it was measured.
 `, l.Threads, Digits(l.Memory/1e9), l.Span>>20, Digits(l.Cache/1e9), Digits(l.Integer/1e9), l.Tier, Digits(l.Float/1e9))

@@ -52,13 +52,13 @@ func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
 	return work
 }
 
-// Attending is the work of attention for q [rows, heads, headDim], the rows of some runs. Products with quantised keys are of integers;
-// products with values never are.
+// Attending is the work of attention for q [rows, heads, headDim], the rows of some runs. Products with quantised keys, and with quantised
+// values, are of integers.
 func Attending(q *tensor.Tensor, runs ...backend.Run) Work {
 	work := Moving(q, q)
 	for _, r := range runs {
 		scores := scoring(q, r)
-		work = work.Plus(scores).Plus(Work{Memory: scores.Memory, Float: scores.Integer + scores.Float})
+		work = work.Plus(scores).Plus(scores) // as much with values
 	}
 	return work
 }
