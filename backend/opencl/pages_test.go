@@ -221,7 +221,7 @@ func TestAttentionGen(t *testing.T) {
 			k, v := b.typed(s.cache, n+3, 2, s.headDim), b.typed(s.cache, n+3, 2, s.headDim)
 			gout := b.on(out)
 			must(t, b.gpu.AttentionGen(b.on(q), b.on(k), b.on(v), gout, n))
-			must(t, b.host.AttentionGen(q, k, v, out, n))
+			must(t, b.reference.AttentionGen(q, k, v, out, n))
 			b.equal(fmt.Sprintf("AttentionGen of %v to %d slots", s, n), gout, out)
 			runtime.KeepAlive(k)
 			runtime.KeepAlive(v)

@@ -53,11 +53,8 @@ func (b *Backend) counts(n int) (*cl.Mem, error) {
 // lastGroupOption returns the option for a device on which the last group of a kernel may go on with what the others have left, "" where
 // OpenCL C 1.2 is all that is known of it: see last.cl.
 func lastGroupOption(d *cl.Device) string {
-	switch {
-	case strings.Contains(d.Extensions, "cl_nv_"):
+	if strings.Contains(d.Extensions, "cl_nv_") {
 		return " -DLAST_GROUP -DFENCE_NV"
-	case d.Kind&cl.CPU != 0: // whose atomic operations are fences
-		return " -DLAST_GROUP"
 	}
 	return ""
 }

@@ -121,6 +121,7 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
     total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
+  barrier(CLK_LOCAL_MEM_FENCE);
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
   sums_at sums = {parts, (size_t)tiles * PART, 0};
   if (tiles == 1)
