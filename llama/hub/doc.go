@@ -1,0 +1,43 @@
+// Package hub fetches models by their names: from the Hugging Face Hub, or from a URL.
+//
+//	path, err := hub.Get(ctx, "hf:unsloth/Llama-3.2-1B-Instruct-GGUF:Q4_K_M", nil)
+//	…
+//	model, err := llama.Load(path, nil)
+//
+// # Names
+//
+//	hf:owner/name                  a repository: its safetensors folder or, if it has only GGUF files, the one of the type Q4_K_M
+//	hf:owner/name:Q4_K_M           the GGUF file of a type, in capitals or not
+//	hf:owner/name/dir/file.gguf    one file
+//	hf:owner/name@v1.0             at a branch, a tag or a commit; also …@v1.0:Q4_K_M, …@v1.0/file.gguf, …:Q4_K_M@v1.0 and …/file.gguf@v1.0
+//	https://host/path/file.gguf    a file of any server; with #sha256=… it is checked
+//
+// A slash in a revision that stands before a file or a type is written %2F, except in refs/pr/N. Addresses of pages and files on
+// huggingface.co, as a browser shows them, mean the same as names. What is none of these is a path, and Get returns it as it is. GGUF files that
+// are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part.
+//
+// # Where files are kept
+//
+// Models of the hub are kept in the cache of Python's huggingface_hub, in its layout, so that what one has fetched the other finds:
+// blobs under their checksums, snapshots/COMMIT with symbolic links to them, refs with the commit of each branch. HF_HUB_CACHE, HF_HOME and
+// XDG_CACHE_HOME say where, HF_TOKEN, HF_TOKEN_PATH and the file "token" in HF_HOME who asks, HF_ENDPOINT whom, HF_HUB_OFFLINE=1 that
+// nobody is to be asked, and HF_HUB_DISABLE_SYMLINKS=1 that there be no links. Where links are impossible, as on Windows without
+// developer mode, the file itself lies in the snapshot. Files of other servers are kept in a folder of this package, under their addresses.
+//
+// Only what llama.Load reads is fetched. What the cache has is not fetched again: Get asks one question, which commit a branch
+// is at, or none where the name says a commit. If the hub cannot be asked, what the cache has of the model is taken, if it is complete.
+//
+// # What holds
+//
+// A file of the hub becomes visible under its name when all of it has arrived and its checksum (SHA-256, or Git's SHA-1 for small files) is the one that the hub
+// lists: whatever the network or the server does, nothing damaged is loaded. Large files come in several ranges at once. What has arrived
+// stays when a program is interrupted, and the next one goes on from there. Programs that want the same file wait for the one that
+// fetches it, through file locks that Python's library respects, too. The token is sent to the endpoint and nowhere else, neither to
+// servers that it redirects to nor to other URLs. No name that a server lists can lead out of the cache's folder.
+//
+// # Why this is written here
+//
+// The package is net/http and a file lock. Of the libraries for Go, github.com/gomlx/go-huggingface is the one that is kept up; as of v0.3.1
+// it checks neither lengths nor checksums, begins again after a cut, takes no context, prints its progress to standard output,
+// sends the token along when the hub redirects, keeps a branch at the commit at which it first saw it, and requires eight modules.
+package hub

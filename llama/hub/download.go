@@ -1,0 +1,191 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// download is a file of a server that is no hub. It is kept in a folder of its own for each folder of URLs, so that parts lie together:
+// the file, what is known of it in a file that ends in .json, and a lock.
+type download struct {
+	*fetcher
+	url  *url.URL
+	path string
+	sum  string // SHA-256 that the name asks for; "": none
+}
+
+// downloadJSON is what is known of a file that was fetched.
+type downloadJSON struct {
+	URL     string `json:"url"` // without user and query, which may be secret
+	Version string `json:"version"`
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
+}
+
+// getURL returns the path of the file at a URL and, if it is a part of a model that is split, of the first one.
+func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
+	f := &fetcher{newClient(s), &meter{tell: s.progress}}
+	defer f.http.CloseIdleConnections()
+	names := []string{path.Base(r.url.Path)}
+	if whole, _, count, ok := partOf(names[0]); ok && count > 1 {
+		if r.sha256 != "" {
+			return "", errors.New("#sha256= is of one file, and this is a part of several")
+		}
+		names = names[:0]
+		for number := range count {
+			names = append(names, partName(whole, number+1, count))
+		}
+	}
+	folder := *r.url
+	folder.Path, folder.RawPath, folder.RawQuery, folder.User = path.Dir(r.url.Path), "", "", nil
+	key := sha256.Sum256([]byte(folder.String()))
+	var files []*download
+	for _, name := range names {
+		u := *r.url
+		u.Path, u.RawPath = path.Join(path.Dir(r.url.Path), name), ""
+		files = append(files, &download{f, &u, filepath.Join(s.downloads, hex.EncodeToString(key[:8]), name), r.sha256})
+	}
+	return files[0].path, f.getDownloads(ctx, files)
+}
+
+// getDownloads gets files, all of them or none.
+func (f *fetcher) getDownloads(ctx context.Context, files []*download) error {
+	if f.s.offline {
+		for _, d := range files {
+			if known, err := d.known(); err != nil || !d.is(known) {
+				return fmt.Errorf("offline, as HF_HUB_OFFLINE or Options.Offline has it, %s must have been fetched before: %w", d.url.Redacted(), os.ErrNotExist)
+			}
+		}
+		return nil
+	}
+	needed, total := map[*download]*remote{}, int64(0)
+	for _, d := range files {
+		r, err := d.look(ctx)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			needed[d] = r
+			total += r.size
+		}
+	}
+	if len(needed) == 0 {
+		return nil
+	}
+	if err := f.room(filepath.Dir(files[0].path), total); err != nil {
+		return err
+	}
+	f.s.log.Info("fetching", "url", place(files[0].url), "files", len(needed), "size", inWords(total), "to", filepath.Dir(files[0].path))
+	f.meter.start(total)
+	workers, ctx := errgroup.WithContext(ctx)
+	workers.SetLimit(f.s.connections)
+	for d, r := range needed {
+		workers.Go(func() error { return d.get(ctx, r) })
+	}
+	return workers.Wait()
+}
+
+// known returns what is known of the file, if it is there.
+func (d *download) known() (*downloadJSON, error) {
+	data, err := readFile(d.path+".json", maxJournal)
+	if err != nil {
+		return nil, err
+	}
+	var known downloadJSON
+	if err := json.Unmarshal(data, &known); err != nil {
+		return nil, err
+	}
+	if !isFile(d.path, known.Size) {
+		return nil, os.ErrNotExist
+	}
+	return &known, nil
+}
+
+// is tells whether a file that is there is the one that the name asks for.
+func (d *download) is(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
+
+// look asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server cannot be asked,
+// in any.
+func (d *download) look(ctx context.Context) (r *remote, err error) {
+	known, err := d.known()
+	there := err == nil && d.is(known)
+	if there && d.sum != "" {
+		return nil, nil
+	}
+	tries := triesToAsk
+	if there {
+		tries = 1
+	}
+	err = d.retry(ctx, place(d.url), tries, func() (bool, error) {
+		response, err := d.client.get(ctx, d.url.String(), span{0, 1}) // servers of signed URLs know GET alone
+		if err != nil {
+			return false, err
+		}
+		defer response.Body.Close()
+		r, err = d.remote(response)
+		return false, err
+	})
+	var refused *StatusError
+	switch {
+	case there && err != nil && ctx.Err() == nil && !errors.As(err, &refused):
+		d.s.log.Warn("the server cannot be asked; taking the file that was fetched before", "url", place(d.url), "because", err)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case there && known.Version == r.version && known.Size == r.size:
+		return nil, nil
+	}
+	return r, nil
+}
+
+// remote returns what an answer to a request for the first byte tells of the file.
+func (d *download) remote(response *http.Response) (*remote, error) {
+	size := response.ContentLength
+	if response.StatusCode == http.StatusPartialContent {
+		var err error
+		if _, size, err = contentRange(response.Header.Get("Content-Range")); err != nil {
+			return nil, fmt.Errorf("%s: %w", place(d.url), err)
+		}
+	}
+	if size < 0 {
+		return nil, fmt.Errorf("%s does not tell how long the file is, so that nobody could tell whether all of it has arrived", place(d.url))
+	}
+	r := &remote{name: path.Base(d.path), url: d.url.String(), size: size, version: versionOf(response.Header)}
+	if d.sum != "" {
+		r.sum = checksum{sha256Sum, d.sum}
+	}
+	return r, nil
+}
+
+// get fetches the file.
+func (d *download) get(ctx context.Context, r *remote) error {
+	unlock, err := d.lock(ctx, d.path+".lock", r.name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if known, err := d.known(); err == nil && d.is(known) && (d.sum != "" || known.Version == r.version && known.Size == r.size) {
+		d.meter.add(r.size) // while this one waited for the lock
+		return nil
+	}
+	sum, err := d.fetch(ctx, r, d.path)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(downloadJSON{place(d.url), r.version, r.size, sum})
+	if err != nil {
+		return err
+	}
+	return writeFile(d.path+".json", data)
+}

@@ -1,0 +1,37 @@
+package hub
+
+import (
+	"sync"
+	"time"
+)
+
+// meter tells how far fetching has come.
+type meter struct {
+	tell func(done, total int64) // nil: nobody is told
+
+	mu          sync.Mutex
+	done, total int64
+	told        time.Time
+}
+
+// tellEvery is how often progress is told at most, except the end.
+const tellEvery = 100 * time.Millisecond
+
+// start sets how many bytes there will be.
+func (m *meter) start(total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done, m.total, m.told = 0, total, time.Time{}
+}
+
+// add counts bytes that are there, or fewer than none for bytes that are there no longer.
+func (m *meter) add(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done += n
+	if m.tell == nil || m.total == 0 || m.done < m.total && time.Since(m.told) < tellEvery {
+		return
+	}
+	m.told = time.Now()
+	m.tell(m.done, m.total)
+}

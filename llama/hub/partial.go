@@ -1,0 +1,227 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// partial is a file that is being fetched: its bytes in their places, and a journal of which of them are there. A later process goes on from
+// both. Both end in ".incomplete", so that the commands of Python's library that tidy the cache remove them.
+//
+// What is there is never written again, so what was hashed is what the file holds.
+type partial struct {
+	path, journal string
+	version       string // of the file on the server: what of another one is there is worth nothing
+	size          int64
+	file          *os.File
+
+	mu     sync.Mutex
+	have   spans // what is there
+	taken  spans // what is there, and what somebody fetches
+	saved  time.Time
+	change chan struct{} // gets an element, if it has none, when more is there
+}
+
+// openPartial opens what there is of a file, or makes it. Nobody else may have it open.
+func openPartial(path, version string, size int64) (*partial, error) {
+	p := &partial{path: path + ".antigravity.incomplete", journal: path + journalSuffix, version: version, size: size, change: make(chan struct{}, 1)}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.file, err = os.OpenFile(p.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+		return nil, err
+	}
+	if data, err := readFile(p.journal, maxJournal); err == nil && isFile(p.path, size) {
+		p.have, _ = parseJournal(data, version, size)
+	}
+	if p.have == nil {
+		// The file gets its length here, and its place on the disk as it is written.
+		if err := errors.Join(p.file.Truncate(0), p.file.Truncate(size)); err != nil {
+			return nil, errors.Join(fmt.Errorf("make a file of %d bytes: %w", size, err), p.file.Close())
+		}
+	}
+	p.taken = append(p.taken, p.have...)
+	p.saved = time.Now()
+	return p, nil
+}
+
+// journalSuffix is what a file's path is followed by in its journal's.
+const journalSuffix = ".journal.incomplete"
+
+// journalJSON is the journal.
+type journalJSON struct {
+	Version string     `json:"version"`
+	Size    int64      `json:"size"`
+	Have    [][2]int64 `json:"have"`
+}
+
+// The bounds on a journal.
+const (
+	maxJournal = 1 << 20 // bytes
+	saveEvery  = time.Second
+)
+
+// parseJournal returns what is there of a file of a version and size.
+func parseJournal(data []byte, version string, size int64) (spans, error) {
+	var j journalJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return nil, err
+	}
+	if j.Version != version || j.Size != size {
+		return nil, errors.New("the journal is of another file")
+	}
+	var s spans
+	for _, have := range j.Have {
+		if have[0] < 0 || have[0] > have[1] || have[1] > size {
+			return nil, fmt.Errorf("the journal has the bytes %d of %d", have, size)
+		}
+		s = s.add(span{have[0], have[1]})
+	}
+	return s, nil
+}
+
+// save writes the journal. The caller holds mu.
+func (p *partial) save() error {
+	p.saved = time.Now()
+	j := journalJSON{p.version, p.size, make([][2]int64, 0, len(p.have))}
+	for _, have := range p.have {
+		j.Have = append(j.Have, [2]int64{have.from, have.to})
+	}
+	data, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return writeFile(p.journal, data)
+}
+
+// there returns how many bytes are there.
+func (p *partial) there() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.have.size()
+}
+
+// take hands out the first bytes, at most so many, that are neither there nor handed out. Without such bytes ok is false.
+func (p *partial) take(most int64) (s span, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s = p.taken.gap(span{0, p.size})
+	s.to = min(s.to, s.from+most)
+	p.taken = p.taken.add(s)
+	return s, s.from < s.to
+}
+
+// takeAll hands out all that is not there, to somebody to whom the file comes only as a whole. What others fetch may come twice then, and is
+// kept once. It returns what lies behind the beginning that is there.
+func (p *partial) takeAll() span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken = p.taken.add(span{0, p.size})
+	return span{p.beginning(), p.size}
+}
+
+// beginning returns how much is there from the file's beginning on. The caller holds mu.
+func (p *partial) beginning() int64 {
+	if len(p.have) > 0 && p.have[0].from == 0 {
+		return p.have[0].to
+	}
+	return 0
+}
+
+// write puts bytes in their place, and returns how many of them were not there yet.
+func (p *partial) write(b []byte, at int64) (added int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	in := span{at, at + int64(len(b))}
+	for {
+		missing := p.have.gap(in)
+		if missing.from >= missing.to {
+			break
+		}
+		if _, err := p.file.WriteAt(b[missing.from-at:missing.to-at], missing.from); err != nil {
+			return added, &diskError{err}
+		}
+		p.have = p.have.add(missing)
+		added += missing.to - missing.from
+	}
+	select {
+	case p.change <- struct{}{}:
+	default:
+	}
+	if time.Since(p.saved) > saveEvery {
+		_ = p.save() // without it a later process fetches more than it need
+	}
+	return added, nil
+}
+
+// hashInto hashes the file as it arrives, until all of it has.
+func (p *partial) hashInto(ctx context.Context, h hash.Hash) error {
+	for at := int64(0); at < p.size; {
+		p.mu.Lock()
+		end := p.beginning()
+		p.mu.Unlock()
+		if at == end {
+			select {
+			case <-p.change:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		end = min(end, at+16<<20) // a moment's work, after which the context is looked at
+		if _, err := io.Copy(h, io.NewSectionReader(p.file, at, end-at)); err != nil {
+			return fmt.Errorf("read %s: %w", p.path, err)
+		}
+		if at = end; ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// leave closes the file and keeps what is there of it for later. Where that fails, more has to be fetched again.
+func (p *partial) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.save()
+	_ = p.file.Close()
+}
+
+// discard closes and removes the file.
+func (p *partial) discard() error {
+	err := errors.Join(p.file.Close(), os.Remove(p.path))
+	_ = os.Remove(p.journal) // there may be none yet, and without its file it says nothing
+	return err
+}
+
+// finish gives the file, which is whole and right, its name.
+func (p *partial) finish(path string) error {
+	if err := errors.Join(p.file.Sync(), p.file.Close(), os.Rename(p.path, path)); err != nil {
+		return err
+	}
+	_ = os.Remove(p.journal) // what it tells of is gone
+	return nil
+}
+
+// diskError is what kept bytes that had arrived from being written.
+type diskError struct{ error }
+
+// Error says what may help.
+func (e *diskError) Error() string {
+	if isFull(e.error) {
+		return e.error.Error() + "; make room, or let HF_HOME name a folder where there is some, and fetch again: what has arrived stays"
+	}
+	return e.error.Error()
+}
+
+// Unwrap returns the error itself.
+func (e *diskError) Unwrap() error { return e.error }
