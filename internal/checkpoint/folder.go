@@ -21,6 +21,11 @@ const (
 	IndexFile           = "model.safetensors.index.json" // of shards; it counts where there is one
 )
 
+// SmallFiles returns the names of the files beside the weights and their index that a folder may have and Folder reads.
+func SmallFiles() []string {
+	return []string{ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile}
+}
+
 // ShardFile returns the name of shard i of n, counted from 0, of the weights.
 func ShardFile(i, n int) string {
 	if n == 1 {

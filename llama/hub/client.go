@@ -83,8 +83,8 @@ func (t *temporary) Unwrap() error { return t.error }
 // get requests a URL, from an offset on if part is not empty, and returns the answer if it brings what was asked for. The answer's body ends
 // with an error when it delivers nothing for a while, and must be closed.
 func (c *client) get(ctx context.Context, address string, part span) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	watch, cancel := context.WithCancelCause(ctx)
+	request, err := http.NewRequestWithContext(watch, http.MethodGet, address, nil)
 	if err != nil {
 		cancel(nil)
 		return nil, fmt.Errorf("%s is no URL to request", address)
@@ -97,9 +97,9 @@ func (c *client) get(ctx context.Context, address string, part span) (*http.Resp
 	response, err := c.http.Do(request)
 	if err != nil {
 		cancel(nil)
-		return nil, c.failed(ctx, request.URL, err)
+		return nil, failed(ctx, request.URL, err)
 	}
-	response.Body = newWatched(ctx, cancel, response.Body, c.s.tuning.stall)
+	response.Body = newWatched(watch, cancel, response.Body, c.s.tuning.stall)
 	if err := c.check(response); err != nil {
 		response.Body.Close()
 		return nil, err
@@ -108,13 +108,13 @@ func (c *client) get(ctx context.Context, address string, part span) (*http.Resp
 }
 
 // failed says what was requested when it failed. URLs are told without what may be secret in them.
-func (c *client) failed(ctx context.Context, u *url.URL, err error) error {
+func failed(ctx context.Context, u *url.URL, err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	var redirect *redirectError
 	var certificate *tls.CertificateVerificationError
@@ -167,7 +167,7 @@ func (w *watched) Read(b []byte) (int, error) {
 	case err == nil || err == io.EOF:
 		return n, err
 	case w.ctx.Err() != nil && context.Cause(w.ctx) != errStalled:
-		return n, context.Cause(w.ctx)
+		return n, w.ctx.Err()
 	case w.ctx.Err() != nil:
 		err = errStalled
 	}
@@ -195,7 +195,10 @@ func (c *client) retry(ctx context.Context, about string, tries int, try func() 
 	for failures := 1; ; failures++ {
 		progress, err := try()
 		var t *temporary
-		if !errors.As(err, &t) || ctx.Err() != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.As(err, &t):
 			return err
 		}
 		if progress {
@@ -213,7 +216,7 @@ func (c *client) retry(ctx context.Context, about string, tries int, try func() 
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return context.Cause(ctx)
+			return ctx.Err()
 		}
 	}
 }

@@ -35,7 +35,7 @@ type downloadJSON struct {
 
 // getURL returns the path of the file at a URL and, if it is a part of a model that is split, of the first one.
 func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
-	f := &fetcher{newClient(s), &meter{tell: s.progress}}
+	f := newFetcher(s)
 	defer f.http.CloseIdleConnections()
 	names := []string{path.Base(r.url.Path)}
 	if whole, _, count, ok := partOf(names[0]); ok && count > 1 {

@@ -51,6 +51,10 @@ type fetcher struct {
 	meter *meter
 }
 
+func newFetcher(s *settings) *fetcher {
+	return &fetcher{newClient(s), &meter{tell: s.progress, every: s.tuning.tell}}
+}
+
 // damagedError says that what a server sent is not the file.
 type damagedError struct{ name, got, want string }
 
@@ -141,7 +145,7 @@ func (f *fetcher) piece(ctx context.Context, r *remote, p *partial, piece *span,
 	case f.limit <- struct{}{}:
 		defer func() { <-f.limit }()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	for piece.from < piece.to {
 		if err := f.answer(ctx, r, p, piece, ranged); err != nil {
@@ -221,7 +225,7 @@ func (f *fetcher) read(ctx context.Context, body io.Reader, p *partial, part spa
 		piece.from = max(piece.from, at)
 		switch {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return ctx.Err()
 		case at == part.to:
 		case err == io.EOF:
 			return &temporary{error: fmt.Errorf("the server ended %d bytes too early", part.to-at)}
@@ -266,7 +270,7 @@ func (f *fetcher) lock(ctx context.Context, path, name string) (unlock func(), e
 		held, err = l.TryLockContext(ctx, lockEvery)
 	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+		err = ctx.Err()
 	}
 	if err != nil || !held {
 		_ = l.Close()

@@ -7,15 +7,13 @@ import (
 
 // meter tells how far fetching has come.
 type meter struct {
-	tell func(done, total int64) // nil: nobody is told
+	tell  func(done, total int64) // nil: nobody is told
+	every time.Duration           // at least, between two calls of tell before the end
 
 	mu          sync.Mutex
 	done, total int64
 	told        time.Time
 }
-
-// tellEvery is how often progress is told at most, except the end.
-const tellEvery = 100 * time.Millisecond
 
 // start sets how many bytes there will be.
 func (m *meter) start(total int64) {
@@ -29,7 +27,7 @@ func (m *meter) add(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done += n
-	if m.tell == nil || m.total == 0 || m.done < m.total && time.Since(m.told) < tellEvery {
+	if m.tell == nil || m.total == 0 || m.done < m.total && time.Since(m.told) < m.every {
 		return
 	}
 	m.told = time.Now()

@@ -25,7 +25,7 @@ type model struct {
 
 // getModel returns the path of a model of the hub.
 func (s *settings) getModel(ctx context.Context, r *reference) (string, error) {
-	m := &model{&fetcher{newClient(s), &meter{tell: s.progress}}, r, newRepository(s, r)}
+	m := &model{newFetcher(s), r, newRepository(s, r)}
 	defer m.http.CloseIdleConnections()
 	cached, err := m.cached(m.repo.commit(r.revision))
 	switch {
@@ -238,15 +238,9 @@ func (m *model) fetchAll(ctx context.Context, commit string, files []entry) erro
 	workers, ctx := errgroup.WithContext(ctx)
 	workers.SetLimit(m.s.connections)
 	for _, e := range files {
-		if ctx.Err() != nil { // Wait has the reason
-			break
-		}
 		workers.Go(func() error { return m.fetchFile(ctx, commit, &e) })
 	}
-	if err := workers.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
+	return workers.Wait()
 }
 
 // toCome returns how many bytes files will add to the cache.

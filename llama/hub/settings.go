@@ -31,6 +31,7 @@ type tuning struct {
 	piece int64                             // bytes that one request asks for, of a file that is larger
 	stall time.Duration                     // after which a connection that delivers nothing counts as cut
 	wait  time.Duration                     // before the second attempt; each further one waits twice as long
+	tell  time.Duration                     // between two calls of Progress
 	free  func(folder string) (int64, bool) // bytes that are free where a folder is
 }
 
@@ -42,6 +43,7 @@ const (
 	defaultPiece       = 16 << 20
 	defaultStall       = 30 * time.Second
 	defaultWait        = 500 * time.Millisecond
+	defaultTell        = 100 * time.Millisecond
 )
 
 // newSettings reads the environment for what the options leave open.
@@ -63,6 +65,7 @@ func newSettings(o *Options) (*settings, error) {
 	s.tuning.piece = cmp.Or(s.tuning.piece, defaultPiece)
 	s.tuning.stall = cmp.Or(s.tuning.stall, defaultStall)
 	s.tuning.wait = cmp.Or(s.tuning.wait, defaultWait)
+	s.tuning.tell = cmp.Or(s.tuning.tell, defaultTell)
 	if s.tuning.free == nil {
 		s.tuning.free = freeBytes
 	}

@@ -1,0 +1,317 @@
+// Package hubtest is a server that speaks the Hugging Face Hub's interface, as far as fetching models needs it, and that misbehaves when it is told to.
+//
+// It is two servers: the hub, with /api/models/OWNER/NAME/revision/REVISION, /api/models/OWNER/NAME/tree/REVISION and
+// /OWNER/NAME/resolve/REVISION/FILE, and another one, to which it redirects for large files, at an address of a short life.
+package hubtest
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Server is a hub. Its fields may be set before the first request.
+type Server struct {
+	URL  string // the hub's endpoint
+	Side *httptest.Server
+	// Large is the size in bytes from which files are kept beside Git: they are listed with their SHA-256, and served by Side.
+	Large int
+	// Page is how many files a page of a listing has.
+	Page int
+	// Token, if not "", is what the hub wants of those who ask for private and gated models.
+	Token string
+	// Expire is how many requests the other server answers at one address; 0: any number.
+	Expire int
+	// Around, if not nil, lies around both servers' handlers.
+	Around func(http.Handler) http.Handler
+
+	hub   *httptest.Server
+	mu    sync.Mutex
+	repos map[string]*Repo
+	log   []Request
+	sent  map[string]int64
+	uses  map[string]int
+}
+
+// Request is a request that came.
+type Request struct {
+	Side          bool // it came to the other server
+	Method, Path  string
+	Range         string
+	Authorization string
+}
+
+// Repo is a repository.
+type Repo struct {
+	Private, Gated bool
+	branches       map[string]*commit
+}
+
+// commit is the files at a commit.
+type commit struct {
+	id    string
+	files map[string][]byte
+}
+
+// New starts a hub without models.
+func New() *Server {
+	s := &Server{Large: 1 << 10, Page: 1000, repos: map[string]*Repo{}, sent: map[string]int64{}, uses: map[string]int{}}
+	serve := func(side bool, h http.HandlerFunc) *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.note(side, r)
+			handler := http.Handler(h)
+			if s.Around != nil {
+				handler = s.Around(handler)
+			}
+			handler.ServeHTTP(&counting{ResponseWriter: w, s: s, file: strings.TrimPrefix(r.URL.Path, "/")}, r)
+		}))
+	}
+	s.hub, s.Side = serve(false, s.serveHub), serve(true, s.serveSide)
+	s.URL = s.hub.URL
+	return s
+}
+
+// Close ends the servers.
+func (s *Server) Close() {
+	s.hub.Close()
+	s.Side.Close()
+}
+
+// Put makes files the content of a branch of a repository, and returns the new commit.
+func (s *Server) Put(repo, branch string, files map[string][]byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := sha1.New()
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%s %x\n", path, sha256.Sum256(files[path]))
+	}
+	c := &commit{hex.EncodeToString(h.Sum(nil)), maps.Clone(files)}
+	r := s.repos[repo]
+	if r == nil {
+		r = &Repo{branches: map[string]*commit{}}
+		s.repos[repo] = r
+	}
+	r.branches[branch], r.branches[c.id] = c, c
+	return c.id
+}
+
+// Repo returns a repository that Put has made.
+func (s *Server) Repo(name string) *Repo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repos[name]
+}
+
+// Requests returns the requests since the last call.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := s.log
+	s.log = nil
+	return log
+}
+
+// Sent returns how many bytes of a file the servers have sent since the last call for it. A large file is called by its SHA-256.
+func (s *Server) Sent(file string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.sent[file]
+	delete(s.sent, file)
+	return n
+}
+
+func (s *Server) note(side bool, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, Request{side, r.Method, r.URL.Path, r.Header.Get("Range"), r.Header.Get("Authorization")})
+}
+
+// counting counts what is sent of files: under the last part of the path.
+type counting struct {
+	http.ResponseWriter
+	s    *Server
+	file string
+}
+
+// Write sends bytes.
+func (c *counting) Write(b []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(b)
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.s.sent[c.file[strings.LastIndexByte(c.file, '/')+1:]] += int64(n)
+	return n, err
+}
+
+// Unwrap lets handlers reach the connection.
+func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// refuse answers as the hub does.
+func refuse(w http.ResponseWriter, status int, code, reason string) {
+	if code != "" {
+		w.Header().Set("X-Error-Code", code)
+	}
+	w.Header().Set("X-Error-Message", reason)
+	http.Error(w, `{"error":`+strconv.Quote(reason)+`}`, status)
+}
+
+// find returns what a request may see: the repository's commit, or nil after an answer that refuses.
+func (s *Server) find(w http.ResponseWriter, r *http.Request, name, revision string, content bool) *commit {
+	s.mu.Lock()
+	repo := s.repos[name]
+	var c *commit
+	if repo != nil {
+		c = repo.branches[revision]
+	}
+	s.mu.Unlock()
+	given := r.Header.Get("Authorization")
+	allowed := s.Token != "" && given == "Bearer "+s.Token
+	switch {
+	case given != "" && !allowed:
+		refuse(w, http.StatusUnauthorized, "", "Invalid credentials in Authorization header")
+		return nil
+	case repo == nil || repo.Private && !allowed:
+		status := http.StatusUnauthorized // which tells nobody whether there is one
+		if allowed {
+			status = http.StatusNotFound
+		}
+		refuse(w, status, "RepoNotFound", "Repository not found")
+		return nil
+	case repo.Gated && content && !allowed:
+		refuse(w, http.StatusUnauthorized, "GatedRepo", "Access to model "+name+" is restricted. You must have access to it and be authenticated to access it.")
+		return nil
+	}
+	if c == nil {
+		refuse(w, http.StatusNotFound, "RevisionNotFound", "Invalid rev id: "+revision)
+	}
+	return c
+}
+
+// serveHub is the hub.
+func (s *Server) serveHub(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	for i := range parts {
+		parts[i], _ = url.PathUnescape(parts[i])
+	}
+	switch {
+	case len(parts) == 6 && parts[0] == "api" && parts[4] == "revision":
+		if c := s.find(w, r, parts[2]+"/"+parts[3], parts[5], false); c != nil {
+			s.information(w, parts[2]+"/"+parts[3], c)
+		}
+	case len(parts) == 6 && parts[0] == "api" && parts[4] == "tree":
+		if c := s.find(w, r, parts[2]+"/"+parts[3], parts[5], false); c != nil {
+			s.tree(w, r, c)
+		}
+	case len(parts) >= 5 && parts[2] == "resolve":
+		if c := s.find(w, r, parts[0]+"/"+parts[1], parts[3], true); c != nil {
+			s.resolve(w, r, c, strings.Join(parts[4:], "/"))
+		}
+	default:
+		refuse(w, http.StatusNotFound, "", "Sorry, we can't find the page you are looking for.")
+	}
+}
+
+// information tells of a model.
+func (s *Server) information(w http.ResponseWriter, name string, c *commit) {
+	var siblings []map[string]string
+	for _, path := range slices.Sorted(maps.Keys(c.files)) {
+		siblings = append(siblings, map[string]string{"rfilename": path})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]any{"id": name, "sha": c.id, "private": false, "gated": false, "tags": []string{}, "siblings": siblings})
+}
+
+// tree lists the files, page by page.
+func (s *Server) tree(w http.ResponseWriter, r *http.Request, c *commit) {
+	paths := slices.Sorted(maps.Keys(c.files))
+	from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+	from = min(max(from, 0), len(paths))
+	to := min(from+s.Page, len(paths))
+	list := []map[string]any{{"type": "directory", "oid": GitSum(nil), "size": 0, "path": "some-folder"}}
+	for _, path := range paths[from:to] {
+		data := c.files[path]
+		e := map[string]any{"type": "file", "oid": GitSum(data), "size": len(data), "path": path}
+		if len(data) >= s.Large {
+			pointer := fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", SHA256(data), len(data))
+			e["oid"], e["lfs"] = GitSum([]byte(pointer)), map[string]any{"oid": SHA256(data), "size": len(data), "pointerSize": len(pointer)}
+		}
+		list = append(list, e)
+	}
+	if to < len(paths) {
+		w.Header().Set("Link", fmt.Sprintf(`<%s%s?recursive=true&cursor=%d>; rel="next"`, s.URL, r.URL.EscapedPath(), to))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(list)
+}
+
+// resolve serves a file, or redirects to where it is.
+func (s *Server) resolve(w http.ResponseWriter, r *http.Request, c *commit, path string) {
+	data, ok := c.files[path]
+	w.Header().Set("X-Repo-Commit", c.id)
+	switch {
+	case !ok:
+		refuse(w, http.StatusNotFound, "EntryNotFound", "Entry not found")
+	case len(data) >= s.Large:
+		w.Header().Set("X-Linked-Etag", `"`+SHA256(data)+`"`)
+		w.Header().Set("X-Linked-Size", strconv.Itoa(len(data)))
+		s.mu.Lock()
+		s.uses[""]++
+		signed := fmt.Sprintf("%s/%s?Signature=%d", s.Side.URL, SHA256(data), s.uses[""])
+		s.mu.Unlock()
+		http.Redirect(w, r, signed, http.StatusFound)
+	default:
+		w.Header().Set("ETag", `"`+GitSum(data)+`"`)
+		http.ServeContent(w, r, "", noTime, bytes.NewReader(data))
+	}
+}
+
+// serveSide is the server of large files.
+func (s *Server) serveSide(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.uses[r.URL.RawQuery]++
+	expired := s.Expire > 0 && s.uses[r.URL.RawQuery] > s.Expire
+	var found []byte
+	for _, repo := range s.repos {
+		for _, c := range repo.branches {
+			for _, data := range c.files {
+				if "/"+SHA256(data) == r.URL.Path {
+					found = data
+				}
+			}
+		}
+	}
+	s.mu.Unlock()
+	switch {
+	case r.Header.Get("Authorization") != "": // as stores of signed addresses do
+		http.Error(w, "only one authorization is allowed", http.StatusBadRequest)
+	case found == nil:
+		http.NotFound(w, r)
+	case expired:
+		http.Error(w, "the address has expired", http.StatusForbidden)
+	default:
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha1.Sum(found))) // of the store's own
+		http.ServeContent(w, r, "", noTime, bytes.NewReader(found))
+	}
+}
+
+// SHA256 returns the checksum of a file that is kept beside Git.
+func SHA256(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// GitSum returns the checksum of a file in Git.
+func GitSum(data []byte) string {
+	sum := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(data)), data...))
+	return hex.EncodeToString(sum[:])
+}
