@@ -72,7 +72,7 @@ func (c *conversation) introduce(chosen *cli.Model) {
 	if does != "" {
 		c.note("It is small, for trying things out: %s.", does)
 	}
-	c.note("To talk to another model, start this program with -model and the path of a .gguf file or a Hugging Face folder, or pebble or flint.")
+	c.note("To talk to another model, start this program with -model and a path, or a name as hf:owner/name; -h tells more.")
 	c.note("Ctrl-C ends an answer, Ctrl-D the conversation. /help lists the commands.")
 }
 

@@ -91,6 +91,9 @@ func (o *options) traced(m cli.Model) cli.Model {
 
 // run loads the model and answers.
 func (o *options) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if _, err := o.model.Fetch(ctx, stderr); err != nil { // for both devices
+		return err
+	}
 	here := o.traced(o.model)
 	model, closeModel, err := here.Load(ctx, stderr)
 	if err != nil {

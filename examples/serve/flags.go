@@ -36,7 +36,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	f := cli.NewFlags("serve", about)
 	o := &c.options
 	f.Group("Models", func() {
-		f.Strings(&c.paths, "model", "`[NAME=]PATH` of a .gguf file or a Hugging Face folder, or pebble or flint, which are embedded; without a name it is the "+
+		f.Strings(&c.paths, "model", "`[NAME=]PATH` of "+cli.Models+"; or pebble or flint, which are embedded; without a name it is the "+
 			"file's; may be repeated: requests choose by the name; none: flint")
 		f.Strings(&c.aliases, "alias", "`NAME=OTHER` lets requests call the model OTHER by NAME, too; may be repeated")
 		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")

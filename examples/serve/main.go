@@ -19,6 +19,7 @@ serve answers requests in the interfaces of OpenAI and Anthropic, and shows a pa
 
   go run ./examples/serve                                    Flint, a small embedded model: open http://127.0.0.1:8080/
   go run ./examples/serve -model model.gguf
+  go run ./examples/serve -model small=hf:unsloth/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
   go run ./examples/serve -model small=1b.gguf -model large=8b.gguf -alias gpt-4o=large -models-mb 6000
   go run ./examples/serve -model model.gguf -addr :8443 -key-file keys -tls-cert cert.pem -tls-key key.pem
 

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/hub"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
@@ -24,7 +25,11 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 		paths = []string{"flint"}
 	}
 	for _, text := range paths {
-		models = append(models, c.model(text, b, stderr))
+		m, err := c.model(ctx, text, b, stderr)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
 	}
 	if err := c.addAliases(models); err != nil {
 		return nil, err
@@ -32,14 +37,21 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 	return models, c.addDraft(ctx, models, closers, stderr)
 }
 
-// model returns a model that is loaded on demand.
-func (c *command) model(text string, b backend.Backend, stderr io.Writer) serve.Model {
+// model returns a model that is loaded on demand. It is fetched at once, since no request would wait for that.
+func (c *command) model(ctx context.Context, text string, b backend.Backend, stderr io.Writer) (serve.Model, error) {
 	name, path := named(text)
 	chosen := c.computing
 	chosen.Path = path
-	m := serve.File(name, path, nil)
+	if name == "" {
+		name = strings.TrimSuffix(hub.Base(path), ".gguf")
+	}
+	file, err := chosen.Fetch(ctx, stderr)
+	if err != nil {
+		return serve.Model{}, err
+	}
+	m := serve.File(name, file, nil)
 	m.Load = func(ctx context.Context) (*llama.Model, error) { return chosen.LoadOn(ctx, b, stderr) }
-	return m
+	return m, nil
 }
 
 // named takes "NAME=VALUE" apart. Where there is no name it is "". A name has no slash: what stands before an equals sign may be a folder of a path.

@@ -2,10 +2,11 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
+	"embed"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/hub"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
@@ -13,7 +14,8 @@ import (
 type embedded struct {
 	path  string // what -model calls it
 	title string
-	file  string
+	files embed.FS
+	file  string // in files
 	does  string // what a person may try
 	load  func(context.Context, *llama.LoadOptions) (*llama.Model, error)
 }
@@ -21,8 +23,8 @@ type embedded struct {
 // embeddedModels returns the embedded models. The first is the one that programs run where no other is asked for.
 func embeddedModels() []embedded {
 	return []embedded{
-		{"pebble", "Pebble", pebble.Name, "ask it for sums, capitals, opposites, spellings, or a story", pebble.LoadContext},
-		{"flint", "Flint", flint.Name, "let it edit a text, call functions, or answer in the JSON of a schema", flint.LoadContext},
+		{"pebble", "Pebble", pebble.FS, pebble.Name, "ask it for sums, capitals, opposites, spellings, or a story", pebble.LoadContext},
+		{"flint", "Flint", flint.FS, flint.Name, "let it edit a text, call functions, or answer in the JSON of a schema", flint.LoadContext},
 	}
 }
 
@@ -43,7 +45,13 @@ func (m *Model) embedded() *embedded {
 // Embedded tells whether the model is part of the program.
 func (m *Model) Embedded() bool { return m.embedded() != nil }
 
-// Name is the model's path, or the name of an embedded one's file.
+// EmbeddedFile returns the GGUF file of an embedded model, which the caller must not change.
+func (m *Model) EmbeddedFile() ([]byte, error) {
+	e := m.embedded()
+	return e.files.ReadFile(e.file)
+}
+
+// Name is the model's path or name, or the name of an embedded one's file.
 func (m *Model) Name() string {
 	if e := m.embedded(); e != nil {
 		return e.file
@@ -56,5 +64,5 @@ func (m *Model) Introduction() (title, does string) {
 	if e := m.embedded(); e != nil {
 		return e.title + ", an embedded model", e.does
 	}
-	return filepath.Base(m.Path), ""
+	return hub.Base(m.Path), ""
 }

@@ -16,7 +16,7 @@ import (
 
 // Model is the choice of a model and of how to run it.
 type Model struct {
-	Path    string       // of a .gguf file or a Hugging Face folder, or an embedded model's name; "": Pebble
+	Path    string       // of a .gguf file or a Hugging Face folder, a name for Fetch, or an embedded model's name; "": Pebble
 	Backend string       // the name of the backend that computes
 	Threads int          // 0: one for each processor
 	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
@@ -27,12 +27,14 @@ type Model struct {
 	Trace *llama.Trace
 	// Record, if a program sets it, keeps what each thread of a backend on the host computes.
 	Record *backend.Record
+
+	fetched string // the path, once Fetch has found it; "" before
 }
 
 // Flags defines the flags.
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
-		f.StringVar(&m.Path, "model", "", "`path` of a .gguf file or a Hugging Face folder, or pebble or flint, which are embedded; none: pebble")
+		f.StringVar(&m.Path, "model", "", "`path` of "+Models+"; or pebble or flint, which are embedded; none: pebble")
 		m.ComputeFlags(f)
 	})
 }
@@ -46,9 +48,12 @@ func (m *Model) ComputeFlags(f *Flags) {
 	f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
 }
 
-// Load opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
+// Load fetches the model, opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
 // loading ends with an error. The function that it returns closes the model and the backend.
 func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func() error, error) {
+	if _, err := m.Fetch(ctx, stderr); err != nil {
+		return nil, nil, err
+	}
 	b, err := m.OpenBackend()
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +82,11 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 	if e := m.embedded(); e != nil {
 		return e.load(ctx, o)
 	}
-	return llama.LoadContext(ctx, m.Path, o)
+	path, err := m.Fetch(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return llama.LoadContext(ctx, path, o)
 }
 
 // Open loads the model and opens a session of it. The function that it returns closes both.

@@ -18,12 +18,17 @@ func Progress(w io.Writer, what string) func(done, total int64) {
 	if !IsTerminal(w) {
 		return func(int64, int64) {}
 	}
+	return bar(w, what, worthABar)
+}
+
+// bar is Progress on a terminal, for work of at least so many bytes.
+func bar(w io.Writer, what string, least int64) func(done, total int64) {
 	var (
 		mu  sync.Mutex
 		bar *progressbar.ProgressBar
 	)
 	return func(done, total int64) {
-		if total < worthABar {
+		if total < least {
 			return
 		}
 		mu.Lock()

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +13,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
-	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
 // stored is what a model's files say and a loaded model does not tell.
@@ -37,16 +38,25 @@ func (s *stored) add(kind string, bytes int) {
 	s.types[kind].bytes += int64(bytes)
 }
 
-// inspect reads the headers of a model's files: a .gguf file, a Hugging Face folder, or the embedded model for "".
-func inspect(path string) (s *stored, err error) {
-	defer mmap.Catch(&err)()
-	if path == "" {
-		data, err := pebble.FS.ReadFile(pebble.Name)
+// inspect reads the headers of the model's files.
+func (o *options) inspect(ctx context.Context, stderr io.Writer) (*stored, error) {
+	if o.model.Embedded() {
+		data, err := o.model.EmbeddedFile()
 		if err != nil {
 			return nil, err
 		}
 		return inspectGGUF(data)
 	}
+	path, err := o.model.Fetch(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return inspectPath(path)
+}
+
+// inspectPath reads the headers of a .gguf file or of a Hugging Face folder.
+func inspectPath(path string) (s *stored, err error) {
+	defer mmap.Catch(&err)()
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

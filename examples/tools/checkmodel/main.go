@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	defer closeModel()
-	stored, err := inspect(o.model.Path)
+	stored, err := o.inspect(ctx, stderr)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Group("What is run", func() {
 		f.StringVar(&o.file, "file", "", "`path` of the schemas and documents, which may also be the first argument")
 		f.StringVar(&o.tokenizer, "tokenizer", "internal/fixture/data/tokenizer/llama3-tokenizer.json.gz",
-			"`path` of the vocabulary: a tokenizer.json, also compressed with gzip, a folder that holds one, or a .gguf file")
+			"`path` of the vocabulary: a tokenizer.json, also compressed with gzip, a folder that holds one, or a .gguf file; or a name as hf:owner/name/tokenizer.json")
 		f.IntVar(&o.most, "n", 0, "most `schemas` to run, spread evenly over the file; 0: all")
 		f.Strings(&o.ids, "id", "run the schema with this `id` alone; may be repeated")
 	})
@@ -108,7 +108,11 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	e := newExaminer(func() (*llama.Tokenizer, error) { return loadTokenizer(o.tokenizer) })
+	tokenizer, err := cli.Fetch(ctx, o.tokenizer, stderr)
+	if err != nil {
+		return err
+	}
+	e := newExaminer(func() (*llama.Tokenizer, error) { return loadTokenizer(tokenizer) })
 	e.forced, e.memory, e.check, e.thread = o.forced, o.memory, o.check, o.thread
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -38,7 +38,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
 	f := cli.NewFlags("quantize", about)
 	f.Group("Files", func() {
-		f.StringVar(&o.in, "in", "", "`path` of a Hugging Face folder or a .gguf file")
+		f.StringVar(&o.in, "in", "", "`path` of "+cli.Models)
 		f.StringVar(&o.out, "out", "", "`path` of the .gguf file to write")
 		f.StringVar(&o.name, "name", "", "`name` to give the model; the folder's or the file's own unless given")
 	})
@@ -77,7 +77,11 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	began := time.Now()
-	s, err := open(o.in)
+	path, err := cli.Fetch(ctx, o.in, stderr)
+	if err != nil {
+		return err
+	}
+	s, err := open(path)
 	if err != nil {
 		return err
 	}

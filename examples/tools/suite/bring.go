@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -16,7 +17,7 @@ import (
 )
 
 // launcher brings the programs and files that the matrix needs to the target.
-func (o *options) launcher(ctx context.Context, t target.Target) (*launcher, error) {
+func (o *options) launcher(ctx context.Context, t target.Target, stderr io.Writer) (*launcher, error) {
 	l := &launcher{target: t, programs: map[string]string{}, files: map[string]string{}, timeout: o.timeout, stamp: stamped(ctx, "")}
 	backends := map[string]bool{}
 	for _, c := range o.configs {
@@ -42,9 +43,13 @@ func (o *options) launcher(ctx context.Context, t target.Target) (*launcher, err
 		}
 	}
 	for _, c := range o.configs {
-		if _, known := l.files[c.Model]; !known && !(&cli.Model{Path: c.Model}).Embedded() {
-			if l.files[c.Model], err = t.Push(ctx, c.Model); err != nil {
-				return nil, missing("-models", c.Model, "pebble and flint are part of the program, others are paths", err)
+		if chosen := (&cli.Model{Path: c.Model}); l.files[c.Model] == "" && !chosen.Embedded() {
+			path, err := chosen.Fetch(ctx, stderr)
+			if err != nil {
+				return nil, err
+			}
+			if l.files[c.Model], err = t.Push(ctx, path); err != nil {
+				return nil, missing("-models", c.Model, "pebble and flint are part of the program, others are paths, or names as hf:owner/name", err)
 			}
 		}
 		if _, known := l.files[c.Questions]; !known && c.Questions != "" && c.Questions != questions.Pebble {

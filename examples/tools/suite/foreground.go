@@ -54,6 +54,10 @@ func foregroundTest(ctx context.Context, args []string, stdin io.Reader, stdout,
 	if err != nil {
 		return err
 	}
+	chosen := cli.Model{Path: o.Model}
+	if _, err := chosen.Fetch(ctx, stderr); err != nil { // what measures finds it in the cache
+		return err
+	}
 	here := func(what string) { fmt.Fprintln(stderr, what) }
 	measure := o.here
 	if o.target != "" {
@@ -85,7 +89,7 @@ func parseForeground(args []string, stdout io.Writer) (*foregroundOptions, error
 		f.Float64Var(&o.seconds, "seconds", 10, "`seconds` of frames in each measurement")
 	})
 	f.Group("Generation", func() {
-		f.StringVar(&o.Model, "model", "pebble", "`path` of a .gguf file or a Hugging Face folder, or pebble or flint, which are embedded")
+		f.StringVar(&o.Model, "model", "pebble", "`path` of "+cli.Models+"; or pebble or flint, which are embedded")
 		f.StringVar(&o.Backend, "backend", "cpu", "`name` of what computes")
 		f.StringVar(&o.threads, "threads", "", "`numbers` of threads that generate, with commas between; none: 1, 2, 4, … up to the processors")
 		f.StringVar(&o.nice, "nice", "0,10,19", "`numbers`: niceness of the generation, 0 (as the frames) to 19 (the nicest), with commas between")
@@ -170,8 +174,12 @@ func (o *foregroundOptions) there(ctx context.Context, stderr io.Writer) (*foreg
 		return nil, err
 	}
 	model := o.Model
-	if !(&cli.Model{Path: model}).Embedded() {
-		if model, err = t.Push(ctx, model); err != nil {
+	if chosen := (&cli.Model{Path: model}); !chosen.Embedded() {
+		path, err := chosen.Fetch(ctx, stderr)
+		if err != nil {
+			return nil, err
+		}
+		if model, err = t.Push(ctx, path); err != nil {
 			return nil, err
 		}
 	}

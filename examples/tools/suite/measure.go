@@ -32,7 +32,7 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.
 	for i := range o.configs {
 		o.configs[i].Target = t.Name()
 	}
-	l, err := o.launcher(ctx, t)
+	l, err := o.launcher(ctx, t, stderr)
 	if err != nil {
 		return err
 	}
