@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
@@ -65,12 +67,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	model, session, closeAll, err := cli.Open(ctx, &o.model, &o.memory, stderr)
+	start, started := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // until the conversation begins, Ctrl-C ends the program
+	defer started()
+	model, session, closeAll, err := cli.Open(start, &o.model, &o.memory, stderr)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	drafter, closeDraft, err := o.draft.Open(ctx, &o.model, model, session.Capacity(), stderr)
+	drafter, closeDraft, err := o.draft.Open(start, &o.model, model, session.Capacity(), stderr)
 	if err != nil {
 		return err
 	}
@@ -91,5 +95,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if c.interactive {
 		c.introduce(&o.model)
 	}
+	started()
 	return c.talk(ctx, lines)
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -53,7 +54,9 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 	var files []*download
 	for _, name := range names {
 		u := *r.url
-		u.Path, u.RawPath = path.Join(path.Dir(r.url.Path), name), ""
+		if name != path.Base(u.Path) { // another part than the URL's
+			u.Path, u.RawPath = strings.TrimSuffix(u.Path, path.Base(u.Path))+name, ""
+		}
 		files = append(files, &download{f, &u, filepath.Join(s.downloads, hex.EncodeToString(key[:8]), name), r.sha256})
 	}
 	return files[0].path, f.getDownloads(ctx, files)

@@ -91,8 +91,8 @@ func parseName(text string, endpoint *url.URL) (*reference, error) {
 	rest := strings.TrimPrefix(text[len(scheme):], "//")
 	r := &reference{}
 	var ok bool
-	if r.owner, rest, ok = strings.Cut(rest, "/"); !ok || repositoryPart.FindString(r.owner) != r.owner {
-		return wrong("%q is not the name of an owner, a slash and the name of a repository", rest)
+	if r.owner, rest, ok = strings.Cut(rest, "/"); !ok || r.owner == "" || repositoryPart.FindString(r.owner) != r.owner {
+		return wrong("%q is not the name of an owner, a slash and the name of a repository", text[len(scheme):])
 	}
 	r.name = repositoryPart.FindString(rest)
 	rest = rest[len(r.name):]
@@ -264,7 +264,7 @@ func hubAddress(u, endpoint *url.URL) *reference {
 	default:
 		return nil
 	}
-	if repositoryPart.FindString(r.owner) != r.owner || repositoryPart.FindString(r.name) != r.name || checkRepository(r.owner, r.name) != nil || !validRevision(r.revision) {
+	if r.owner == "" || repositoryPart.FindString(r.owner) != r.owner || repositoryPart.FindString(r.name) != r.name || checkRepository(r.owner, r.name) != nil || !validRevision(r.revision) {
 		return nil
 	}
 	return r

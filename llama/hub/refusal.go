@@ -18,14 +18,14 @@ type StatusError struct {
 	Advice string // what to do; "": nothing is known to help
 }
 
-// Error tells everything.
+// Error tells everything, the advice first.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("%s answers %d %s", e.URL, e.Status, http.StatusText(e.Status))
 	if e.Reason != "" {
-		text += fmt.Sprintf(" (%s)", e.Reason)
+		text += ": " + e.Reason
 	}
 	if e.Advice != "" {
-		text += ": " + e.Advice
+		text = fmt.Sprintf("%s (%s)", e.Advice, text)
 	}
 	return text
 }

@@ -47,6 +47,8 @@ func fetching(w io.Writer, name string) func(done, total int64) {
 	}
 	var once sync.Once
 	return func(done, total int64) {
-		once.Do(func() { fmt.Fprintf(w, "fetching %s: %.1f MB\n", Printable(name), float64(total-done)/1e6) })
+		if done < total { // another program may have fetched it meanwhile
+			once.Do(func() { fmt.Fprintf(w, "fetching %s: %.1f MB\n", Printable(name), float64(total-done)/1e6) })
+		}
 	}
 }
