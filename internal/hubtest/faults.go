@@ -14,7 +14,8 @@ var noTime time.Time
 // isFile tells whether a request is for a file's content.
 func isFile(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/api/") }
 
-// Cuts returns a fault that ends connections after some bytes of a file, in as many answers as times says. The numbers of bytes are random, below most.
+// Cuts returns a fault that ends connections after some bytes of a file, in as many answers as times says. The numbers of bytes are
+// random, below most.
 func Cuts(times, most int, seed uint64) func(http.Handler) http.Handler {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, seed))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,13 +25,13 @@ type client struct {
 func newClient(s *settings) *client {
 	transport := s.transport
 	if transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ResponseHeaderTimeout = s.tuning.stall
-		t.MaxIdleConnsPerHost = s.connections
 		// HTTP/2 would send all ranges through one connection, for which many servers and lines have a limit.
-		t.Protocols = new(http.Protocols)
-		t.Protocols.SetHTTP1(true)
-		transport = t
+		protocols := new(http.Protocols)
+		protocols.SetHTTP1(true)
+		transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectWithin}).DialContext, TLSHandshakeTimeout: connectWithin,
+			ResponseHeaderTimeout: s.tuning.stall, MaxIdleConnsPerHost: s.connections, Protocols: protocols,
+		}
 	}
 	return &client{limit: make(chan struct{}, s.connections), s: s, http: &http.Client{
 		Transport: &authorized{transport, s.endpoint, s.token},
@@ -39,7 +40,7 @@ func newClient(s *settings) *client {
 			case len(via) > maxRedirects:
 				return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects)}
 			case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-				return &redirectError{fmt.Sprintf("redirected from https to %s://%s, where anybody could change the answer", r.URL.Scheme, r.URL.Host)}
+				return &redirectError{fmt.Sprintf("redirected from https to %s, where anybody could change the answer", place(r.URL))}
 			}
 			return nil
 		},
@@ -48,14 +49,17 @@ func newClient(s *settings) *client {
 
 const maxRedirects = 10
 
+// connectWithin is how long connecting may take: somebody without a network waits for it before what the cache has is taken.
+const connectWithin = 10 * time.Second
+
 // redirectError is why a redirect is not followed.
 type redirectError struct{ reason string }
 
 // Error returns the reason.
 func (e *redirectError) Error() string { return e.reason }
 
-// authorized adds the token to requests to one server. It does so where requests leave, since net/http's client, which is to leave it out when it is
-// redirected, sends it to servers below the first one's name, too.
+// authorized adds the token to requests to one server. It does so where requests leave, since net/http's client, which is to leave it
+// out when it is redirected, sends it to servers below the first one's name, too.
 type authorized struct {
 	http.RoundTripper
 	endpoint *url.URL
@@ -80,8 +84,8 @@ type temporary struct {
 // Unwrap returns the error itself.
 func (t *temporary) Unwrap() error { return t.error }
 
-// get requests a URL, from an offset on if part is not empty, and returns the answer if it brings what was asked for. The answer's body ends
-// with an error when it delivers nothing for a while, and must be closed.
+// get requests a URL, from an offset on if part is not empty, and returns the answer if it brings what was asked for. The answer's
+// body ends with an error when it delivers nothing for a while, and must be closed.
 func (c *client) get(ctx context.Context, address string, part span) (*http.Response, error) {
 	watch, cancel := context.WithCancelCause(ctx)
 	request, err := http.NewRequestWithContext(watch, http.MethodGet, address, nil)
@@ -189,8 +193,8 @@ const (
 	longestWait  = 2 * time.Minute // that a server may ask for
 )
 
-// retry calls a function until its error is none or a lasting one, or too many attempts that made no progress have failed. What is told about them
-// says what they are about.
+// retry calls a function until its error is none or a lasting one, or too many attempts that made no progress have failed. What is
+// told about them says what they are about.
 func (c *client) retry(ctx context.Context, about string, tries int, try func() (progress bool, err error)) error {
 	for failures := 1; ; failures++ {
 		progress, err := try()

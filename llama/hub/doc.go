@@ -13,8 +13,8 @@
 //	https://host/path/file.gguf    a file of any server; with #sha256=… it is checked
 //
 // A slash in a revision that stands before a file or a type is written %2F, except in refs/pr/N. Addresses of pages and files on
-// huggingface.co, as a browser shows them, mean the same as names. What is none of these is a path, and Get returns it as it is. GGUF files that
-// are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part.
+// huggingface.co, as a browser shows them, mean the same as names. What is none of these is a path, and Get returns it as it is. GGUF
+// files that are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part.
 //
 // # Where files are kept
 //
@@ -29,15 +29,16 @@
 //
 // # What holds
 //
-// A file of the hub becomes visible under its name when all of it has arrived and its checksum (SHA-256, or Git's SHA-1 for small files) is the one that the hub
-// lists: whatever the network or the server does, nothing damaged is loaded. Large files come in several ranges at once. What has arrived
-// stays when a program is interrupted, and the next one goes on from there. Programs that want the same file wait for the one that
-// fetches it, through file locks that Python's library respects, too. The token is sent to the endpoint and nowhere else, neither to
-// servers that it redirects to nor to other URLs. No name that a server lists can lead out of the cache's folder.
+// A file of the hub becomes visible under its name when all of it has arrived and its checksum (SHA-256, or Git's SHA-1 for small
+// files) is the one that the hub lists: whatever the network or the server does, nothing damaged is loaded. Large files come in
+// several ranges at once. What has arrived stays when a program is interrupted, and the next one goes on from there. Programs that
+// want the same file wait for the one that fetches it, through file locks that Python's library respects, too. The token is sent to
+// the endpoint and nowhere else, neither to servers that it redirects to nor to other URLs. No name that a server lists can lead out
+// of the cache's folder.
 //
 // # Why this is written here
 //
-// The package is net/http and a file lock. Of the libraries for Go, github.com/gomlx/go-huggingface is the one that is kept up; as of v0.3.1
-// it checks neither lengths nor checksums, begins again after a cut, takes no context, prints its progress to standard output,
-// sends the token along when the hub redirects, keeps a branch at the commit at which it first saw it, and requires eight modules.
+// The package is net/http and a file lock. Of the libraries for Go, github.com/gomlx/go-huggingface is the one that is kept up; as of
+// v0.3.1 it checks neither lengths nor checksums, begins again after a cut, fetches in one stream, takes no context, prints its
+// progress to standard output, and keeps a branch at the commit at which it first saw it.
 package hub

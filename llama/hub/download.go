@@ -118,8 +118,8 @@ func (d *download) known() (*downloadJSON, error) {
 // is tells whether a file that is there is the one that the name asks for.
 func (d *download) is(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
 
-// look asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server cannot be asked,
-// in any.
+// look asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server
+// cannot be asked, in any.
 func (d *download) look(ctx context.Context) (r *remote, err error) {
 	known, err := d.known()
 	there := err == nil && d.is(known)

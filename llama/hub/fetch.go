@@ -60,11 +60,13 @@ type damagedError struct{ name, got, want string }
 
 // Error tells both checksums.
 func (e *damagedError) Error() string {
-	return fmt.Sprintf("%s has arrived with the checksum %s, where the hub lists %s: the server or something on the way to it sends wrong bytes, which were thrown away", e.name, e.got, e.want)
+	return fmt.Sprintf("%s has arrived with the checksum %s, where %s is wanted: the server, or something on the way to it, "+
+		"sends wrong bytes, which were thrown away", e.name, e.got, e.want)
 }
 
-// fetch brings a file to a path, where it appears when all of it is there and its checksum is right. What is there of it from an earlier attempt
-// is not fetched again. The caller holds the file's lock. It returns the file's SHA-256, or its Git checksum if that is known.
+// fetch brings a file to a path, where it appears when all of it is there and its checksum is right. What is there of it from an
+// earlier attempt is not fetched again. The caller holds the file's lock. It returns the file's SHA-256, or its Git checksum if that
+// is known.
 func (f *fetcher) fetch(ctx context.Context, r *remote, path string) (sum string, err error) {
 	for {
 		if r.sum.kind == noSum && r.version == "" {
@@ -121,7 +123,8 @@ func (f *fetcher) fill(ctx context.Context, r *remote, p *partial) (sum string, 
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// work fetches piece after piece of what is missing, until nobody is needed any more. It calls ranged when the server has answered with a range.
+// work fetches piece after piece of what is missing, until nobody is needed any more. It calls ranged when the server has answered
+// with a range.
 func (f *fetcher) work(ctx context.Context, r *remote, p *partial, ranged func()) error {
 	for {
 		piece, ok := p.take(f.s.tuning.piece)
@@ -139,7 +142,8 @@ func (f *fetcher) work(ctx context.Context, r *remote, p *partial, ranged func()
 	}
 }
 
-// piece fetches a piece of a file and moves the piece's beginning as bytes arrive. Where the server knows no ranges, that becomes the whole file.
+// piece fetches a piece of a file and moves the piece's beginning as bytes arrive. Where the server knows no ranges, that becomes the
+// whole file.
 func (f *fetcher) piece(ctx context.Context, r *remote, p *partial, piece *span, ranged func()) error {
 	select {
 	case f.limit <- struct{}{}:
@@ -199,11 +203,13 @@ func (f *fetcher) part(response *http.Response, r *remote, asked span) (part spa
 			return part, &temporary{error: fmt.Errorf("%s: %w", place(response.Request.URL), err)}
 		}
 		if part.from != asked.from || part.to > asked.to {
-			return part, &temporary{error: fmt.Errorf("%s sends the bytes %d to %d, where %d to %d were asked for", place(response.Request.URL), part.from, part.to, asked.from, asked.to)}
+			return part, &temporary{error: fmt.Errorf("%s sends the bytes from %d to %d, where those from %d to %d were asked for",
+				place(response.Request.URL), part.from, part.to, asked.from, asked.to)}
 		}
 	}
 	if size >= 0 && size != r.size {
-		return part, &temporary{error: fmt.Errorf("%s sends a file of %d bytes, where one of %d is wanted", place(response.Request.URL), size, r.size)}
+		return part, &temporary{error: fmt.Errorf("%s sends a file of %d bytes, where one of %d is wanted",
+			place(response.Request.URL), size, r.size)}
 	}
 	return part, nil
 }
@@ -286,7 +292,8 @@ func (f *fetcher) room(folder string, bytes int64) error {
 			continue // it is not made yet
 		}
 		if free, known := f.s.tuning.free(path); known && free < bytes {
-			return fmt.Errorf("%s are to be fetched to %s, where %s are free: make room, or let HF_HOME name a folder where there is some", inWords(bytes), folder, inWords(free))
+			return fmt.Errorf("%s are to be fetched to %s, where %s are free: make room, or let HF_HOME name a folder where there is some",
+				inWords(bytes), folder, inWords(free))
 		}
 		return nil
 	}

@@ -37,9 +37,10 @@ type Options struct {
 // Get returns the path of a model for llama.Load, once all of it is there: of a name it fetches what is not in the cache, and anything else
 // is a path that it returns as it is. See the package's documentation for names.
 //
-// Get may be called at any time by any number of goroutines and processes. When the context ends, so does Get, with an error that wraps the
-// context's own; what has arrived stays, for the next call. A server's refusal (a model that is missing, private or gated, too many requests)
-// is a *StatusError, which says what to do; a name that cannot be is a *NameError; what offline is not in the cache wraps fs.ErrNotExist.
+// Get may be called at any time by any number of goroutines and processes. When the context ends, so does Get, with an error that
+// wraps the context's own; what has arrived stays, for the next call. A server's refusal (a model that is missing, private or gated,
+// too many requests) is a *StatusError, which says what to do; a name that cannot be is a *NameError; what offline is not in the cache
+// wraps fs.ErrNotExist.
 func Get(ctx context.Context, name string, o *Options) (path string, err error) {
 	if !IsName(name) {
 		return name, nil

@@ -277,7 +277,8 @@ func (m *model) fetchFile(ctx context.Context, commit string, e *entry) error {
 		for i := range path {
 			path[i] = url.PathEscape(path[i])
 		}
-		r := &remote{name: e.path, size: e.size, sum: e.sum(), url: m.s.endpoint.String() + "/" + m.ref.id() + "/resolve/" + commit + "/" + strings.Join(path, "/")}
+		address := m.s.endpoint.String() + "/" + m.ref.id() + "/resolve/" + commit + "/" + strings.Join(path, "/")
+		r := &remote{name: e.path, url: address, size: e.size, sum: e.sum()}
 		if _, err := m.fetch(ctx, r, blob); err != nil {
 			return err
 		}

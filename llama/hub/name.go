@@ -48,7 +48,8 @@ type NameError struct{ Name, Reason string }
 
 // Error says what would be right, too.
 func (e *NameError) Error() string {
-	return e.Reason + " (names are hf:owner/name, hf:owner/name:Q4_K_M, hf:owner/name/file.gguf, each with @revision or without, and https://host/file.gguf)"
+	return e.Reason + " (names are hf:owner/name, hf:owner/name:Q4_K_M, hf:owner/name/file.gguf, each with @revision or without, " +
+		"and https://host/file.gguf)"
 }
 
 // reference is what a name says. Either url is set, or owner and name are.
@@ -166,7 +167,8 @@ func checkRepository(owner, name string) error {
 	return nil
 }
 
-// validRevision tells whether a text can be the name of a branch or a tag, or a commit; it is a path below the cache's folder of references, too.
+// validRevision tells whether a text can be the name of a branch or a tag, or a commit; it is a path below the cache's folder of
+// references, too.
 func validRevision(text string) bool {
 	if len(text) > maxRevision || strings.ContainsAny(text, "~^?*[@{ ") || strings.Contains(text, "..") {
 		return false
@@ -219,8 +221,8 @@ func parseURL(text string, endpoint *url.URL) (*reference, error) {
 	return r, nil
 }
 
-// hubAddress returns the model or file that an address on the hub shows, or nil: https://huggingface.co/owner/name, and the same followed by
-// blob, resolve or raw, a revision and a file, or tree and a revision.
+// hubAddress returns the model or file that an address on the hub shows, or nil: https://huggingface.co/owner/name, and the same
+// followed by blob, resolve or raw, a revision and a file, or tree and a revision.
 func hubAddress(u, endpoint *url.URL) *reference {
 	escaped := u.EscapedPath()
 	public := publicHost(u.Hostname())
@@ -264,7 +266,8 @@ func hubAddress(u, endpoint *url.URL) *reference {
 	default:
 		return nil
 	}
-	if r.owner == "" || repositoryPart.FindString(r.owner) != r.owner || repositoryPart.FindString(r.name) != r.name || checkRepository(r.owner, r.name) != nil || !validRevision(r.revision) {
+	if r.owner == "" || repositoryPart.FindString(r.owner) != r.owner || repositoryPart.FindString(r.name) != r.name ||
+		checkRepository(r.owner, r.name) != nil || !validRevision(r.revision) {
 		return nil
 	}
 	return r

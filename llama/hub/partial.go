@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// partial is a file that is being fetched: its bytes in their places, and a journal of which of them are there. A later process goes on from
-// both. Both end in ".incomplete", so that the commands of Python's library that tidy the cache remove them.
+// partial is a file that is being fetched: its bytes in their places, and a journal of which of them are there. A later process goes
+// on from both. Both end in ".incomplete", so that the commands of Python's library that tidy the cache remove them.
 //
 // What is there is never written again, so what was hashed is what the file holds.
 type partial struct {
@@ -120,8 +120,8 @@ func (p *partial) take(most int64) (s span, ok bool) {
 	return s, s.from < s.to
 }
 
-// takeAll hands out all that is not there, to somebody to whom the file comes only as a whole. What others fetch may come twice then, and is
-// kept once. It returns what lies behind the beginning that is there.
+// takeAll hands out all that is not there, to somebody to whom the file comes only as a whole. What others fetch may come twice then,
+// and is kept once. It returns what lies behind the beginning that is there.
 func (p *partial) takeAll() span {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -131,8 +131,8 @@ func (r *repository) setListing(commit string, l listing) error {
 	return writeFile(r.tree(commit), data)
 }
 
-// link makes a blob a file of a commit. Where symbolic links cannot be made, a blob that was fetched for this file becomes the file, and another
-// one is copied.
+// link makes a blob a file of a commit. Where symbolic links cannot be made, a blob that was fetched for this file becomes the file,
+// and another one is copied.
 func (r *repository) link(ctx context.Context, commit string, e *entry, fetched bool) error {
 	file, blob := r.snapshot(commit, e.path), r.blob(e)
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -153,7 +153,8 @@ func (r *repository) link(ctx context.Context, commit string, e *entry, fetched 
 	return copyFile(ctx, blob, file)
 }
 
-// tag marks the cache for programs that make backups, as https://bford.info/cachedir describes it. That it cannot be written does not matter.
+// tag marks the cache for programs that make backups, as https://bford.info/cachedir describes it. That it cannot be written does not
+// matter.
 func (r *repository) tag() {
 	path := filepath.Join(r.cache, "CACHEDIR.TAG")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

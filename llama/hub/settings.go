@@ -71,7 +71,8 @@ func newSettings(o *Options) (*settings, error) {
 	}
 	text := cmp.Or(o.Endpoint, os.Getenv("HF_ENDPOINT"), defaultEndpoint)
 	var err error
-	if s.endpoint, err = url.Parse(strings.TrimRight(text, "/")); err != nil || s.endpoint.Host == "" || s.endpoint.Scheme != "https" && s.endpoint.Scheme != "http" {
+	s.endpoint, err = url.Parse(strings.TrimRight(text, "/"))
+	if err != nil || s.endpoint.Host == "" || s.endpoint.Scheme != "https" && s.endpoint.Scheme != "http" {
 		return nil, fmt.Errorf("the hub's endpoint %q, from Options.Endpoint or HF_ENDPOINT, is not the URL of a server", text)
 	}
 	return s, s.readHome()

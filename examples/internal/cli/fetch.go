@@ -14,7 +14,8 @@ import (
 const Models = "a .gguf file or a Hugging Face folder, or its name on the Hugging Face Hub, as hf:owner/name, hf:owner/name:Q4_K_M or " +
 	"hf:owner/name/file.gguf, with @revision behind it or not, or its URL"
 
-// Fetch returns the path of what has a path, a name on the hub or a URL. What is not there is fetched, and how far that has come is shown on stderr.
+// Fetch returns the path of what has a path, a name on the hub or a URL. What is not there is fetched, and how far that has come is
+// shown on stderr.
 func Fetch(ctx context.Context, name string, stderr io.Writer) (path string, err error) {
 	return fetch(ctx, name, slog.LevelWarn, stderr)
 }
@@ -40,7 +41,8 @@ func fetch(ctx context.Context, name string, level slog.Level, stderr io.Writer)
 // worthWaiting is the number of bytes below which a file arrives before anyone could read a bar.
 const worthWaiting = 1 << 20
 
-// fetching returns a function that shows how much of a model has arrived: as a bar or, where w is not a terminal, as a line at the beginning.
+// fetching returns a function that shows how much of a model has arrived: as a bar or, where w is not a terminal, as a line at the
+// beginning.
 func fetching(w io.Writer, name string) func(done, total int64) {
 	if IsTerminal(w) {
 		return bar(w, "fetching "+hub.Base(name), worthWaiting)
