@@ -79,7 +79,11 @@ func (f *fetcher) fetch(ctx context.Context, r *remote, path string) (sum string
 		resumed := p.there()
 		f.meter.add(resumed)
 		if sum, err = f.fill(ctx, r, p); err != nil {
-			p.leave()
+			if p.there() == 0 {
+				_ = p.discard() // the error that matters is the other one
+			} else {
+				p.leave()
+			}
 			return "", err
 		}
 		if r.sum.kind == noSum || sum == r.sum.hex {
@@ -169,7 +173,8 @@ func (f *fetcher) answer(ctx context.Context, r *remote, p *partial, piece *span
 	response, err := f.get(ctx, address, asked)
 	if err != nil {
 		var refused *StatusError
-		if direct && errors.As(err, &refused) && refused.Status < 500 { // such addresses hold for a while only
+		var t *temporary
+		if direct && errors.As(err, &refused) && !errors.As(err, &t) { // such addresses hold for a while only
 			r.setDirect("")
 			return &temporary{error: err}
 		}

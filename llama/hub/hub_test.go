@@ -527,6 +527,9 @@ func TestRefusalsAreExplained(t *testing.T) {
 			}
 		}
 	}
+	if left, _ := filepath.Glob(filepath.Join(o.Cache, "*", "blobs", "*")); left != nil {
+		t.Errorf("refused, and yet left behind: %v", left)
+	}
 	t.Setenv("HF_TOKEN", "")
 	if err := os.WriteFile(filepath.Join(os.Getenv("HF_HOME"), "token"), []byte("hf_right\n"), 0o600); err != nil {
 		t.Fatal(err)

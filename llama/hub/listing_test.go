@@ -77,7 +77,7 @@ func FuzzJournals(f *testing.F) {
 	})
 }
 
-// files makes a listing of files in Git.
+// filesNamed makes a listing of files in Git.
 func filesNamed(names ...string) listing {
 	l := listing{}
 	for _, name := range names {

@@ -190,7 +190,7 @@ func validPath(text string) bool {
 	return len(text) <= maxPath && text != "." && fs.ValidPath(text) && !strings.ContainsFunc(text, bad) && filepath.IsLocal(filepath.FromSlash(text))
 }
 
-// publicHosts are those of the public hub.
+// publicHost tells whether a host is the public hub's.
 func publicHost(host string) bool {
 	return strings.EqualFold(host, "huggingface.co") || strings.EqualFold(host, "www.huggingface.co") || strings.EqualFold(host, "hf.co")
 }

@@ -15,10 +15,10 @@ import (
 
 // choice is what of a repository makes the model that a name says.
 type choice struct {
-	path    string  // in the repository, what llama.Load takes: a file, or "" for the repository's folder
-	files   []entry // to fetch
-	index   *entry  // one of the files, which names more of them: see addShards; nil: none does
-	shardOf listing
+	path  string  // in the repository, what llama.Load takes: a file, or "" for the repository's folder
+	files []entry // to fetch
+	index *entry  // one of the files, which names more of them: see addShards; nil: none does
+	all   listing // where addShards finds them
 }
 
 // defaultKind is the type of GGUF file that is taken when a name says none.
@@ -59,7 +59,7 @@ func pickFolder(l listing) (*choice, error) {
 	if _, ok := l[checkpoint.ConfigFile]; !ok {
 		return nil, fmt.Errorf("the repository has weights, and no %s%s", checkpoint.ConfigFile, has(l))
 	}
-	c := &choice{shardOf: l}
+	c := &choice{all: l}
 	for _, name := range checkpoint.SmallFiles() {
 		if e, ok := l[name]; ok {
 			c.files = append(c.files, e)
@@ -80,7 +80,7 @@ func (c *choice) addShards(data []byte) error {
 		return fmt.Errorf("%s: %w", checkpoint.IndexFile, err)
 	}
 	for _, name := range index.Shards() {
-		e, ok := c.shardOf[name]
+		e, ok := c.all[name]
 		if !ok {
 			return fmt.Errorf("the repository lacks %q, which its %s names", name, checkpoint.IndexFile)
 		}
