@@ -48,8 +48,8 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 			names = append(names, partName(whole, number+1, count))
 		}
 	}
-	folder := *r.url
-	folder.Path, folder.RawPath, folder.RawQuery, folder.User = path.Dir(r.url.Path), "", "", nil
+	folder := *r.url // with its query, which may say which file is meant
+	folder.Path, folder.RawPath, folder.User = path.Dir(r.url.Path), "", nil
 	key := sha256.Sum256([]byte(folder.String()))
 	var files []*download
 	for _, name := range names {
@@ -62,12 +62,12 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 	return files[0].path, f.getDownloads(ctx, files)
 }
 
-// getDownloads gets files, all of them or none.
+// getDownloads fetches those files that are not there, or not as the server has them.
 func (f *fetcher) getDownloads(ctx context.Context, files []*download) error {
 	if f.s.offline {
 		for _, d := range files {
 			if known, err := d.known(); err != nil || !d.is(known) {
-				return fmt.Errorf("offline, as HF_HUB_OFFLINE or Options.Offline has it, %s must have been fetched before: %w", d.url.Redacted(), os.ErrNotExist)
+				return fmt.Errorf("%s must have been fetched before, since %s: %w", place(d.url), whyOffline, os.ErrNotExist)
 			}
 		}
 		return nil

@@ -21,7 +21,6 @@ type fileServer struct {
 	*httptest.Server
 	files    map[string][]byte
 	version  atomic.Value // of all files; "": none is told
-	sent     atomic.Int64
 	requests atomic.Int64
 	around   func(http.Handler) http.Handler
 }
@@ -67,8 +66,11 @@ func TestURLs(t *testing.T) {
 		t.Errorf("%s, %v", known, err)
 	}
 	s.requests.Store(0)
-	if again, err := Get(t.Context(), s.URL+"/a/one.gguf?signature=other", o); again != path || err != nil || s.requests.Load() != 1 {
+	if again, err := Get(t.Context(), s.URL+"/a/one.gguf?signature=secret", o); again != path || err != nil || s.requests.Load() != 1 {
 		t.Errorf("again: %s, %v after %d requests", again, err, s.requests.Load())
+	}
+	if other, err := Get(t.Context(), s.URL+"/a/one.gguf?id=2", o); other == path || err != nil {
+		t.Errorf("what may be another file is kept in the same place: %s, %v", other, err)
 	}
 	for _, number := range []string{"00001", "00002"} {
 		path, err := Get(t.Context(), s.URL+"/a/big-"+number+"-of-00003.gguf", o)

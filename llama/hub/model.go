@@ -32,7 +32,7 @@ func (s *settings) getModel(ctx context.Context, r *reference) (string, error) {
 	case err == nil && (s.offline || commitText.MatchString(r.revision)):
 		return cached, nil
 	case s.offline:
-		return "", fmt.Errorf("offline, as HF_HUB_OFFLINE or Options.Offline has it, the model must be in %s: %w", s.cache, err)
+		return "", fmt.Errorf("the model must be in %s, since %s: %w", s.cache, whyOffline, err)
 	}
 	inCache := err == nil
 	tries := triesToAsk
@@ -76,16 +76,13 @@ func (m *model) cached(commit string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s at %s: %w", m.ref, commit, notThere{err})
 	}
-	if missing := m.missing(commit, c); len(missing) > 0 {
-		return "", fmt.Errorf("%s is not whole, it lacks %s: %w", m.ref, missing[0].path, fs.ErrNotExist)
-	}
-	if c.index != nil {
+	if c.index != nil && m.repo.has(commit, c.index) {
 		if err := m.addShards(commit, c); err != nil {
 			return "", fmt.Errorf("%s at %s: %w", m.ref, commit, notThere{err})
 		}
-		if missing := m.missing(commit, c); len(missing) > 0 {
-			return "", fmt.Errorf("%s is not whole, it lacks %s: %w", m.ref, missing[0].path, fs.ErrNotExist)
-		}
+	}
+	if missing := m.missing(commit, c); len(missing) > 0 {
+		return "", fmt.Errorf("%s is not whole, it lacks %s: %w", m.ref, missing[0].path, fs.ErrNotExist)
 	}
 	return m.repo.snapshot(commit, c.path), nil
 }

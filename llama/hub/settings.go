@@ -116,6 +116,9 @@ func (s *settings) readHome() error {
 	return nil
 }
 
+// whyOffline says what may have set settings.offline.
+const whyOffline = "HF_HUB_OFFLINE or Options.Offline forbids the network"
+
 // isTrue tells whether a variable is set to what Python's library takes for yes.
 func isTrue(variable string) bool {
 	switch strings.ToUpper(os.Getenv(variable)) {
