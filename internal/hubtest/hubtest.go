@@ -40,6 +40,7 @@ type Server struct {
 	hub   *httptest.Server
 	mu    sync.Mutex
 	repos map[string]*Repo
+	large map[string][]byte // all large files, by their SHA-256
 	log   []Request
 	sent  map[string]int64
 	uses  map[string]int
@@ -67,7 +68,7 @@ type commit struct {
 
 // New starts a hub without models.
 func New() *Server {
-	s := &Server{Large: 1 << 10, Page: 1000, repos: map[string]*Repo{}, sent: map[string]int64{}, uses: map[string]int{}}
+	s := &Server{Large: 1 << 10, Page: 1000, repos: map[string]*Repo{}, large: map[string][]byte{}, sent: map[string]int64{}, uses: map[string]int{}}
 	serve := func(side bool, h http.HandlerFunc) *httptest.Server {
 		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.note(side, r)
@@ -95,7 +96,9 @@ func (s *Server) Put(repo, branch string, files map[string][]byte) string {
 	defer s.mu.Unlock()
 	h := sha1.New()
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(h, "%s %x\n", path, sha256.Sum256(files[path]))
+		sum := SHA256(files[path])
+		fmt.Fprintf(h, "%s %s\n", path, sum)
+		s.large[sum] = files[path]
 	}
 	c := &commit{hex.EncodeToString(h.Sum(nil)), maps.Clone(files)}
 	r := s.repos[repo]
@@ -281,26 +284,18 @@ func (s *Server) serveSide(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.uses[r.URL.RawQuery]++
 	expired := s.Expire > 0 && s.uses[r.URL.RawQuery] > s.Expire
-	var found []byte
-	for _, repo := range s.repos {
-		for _, c := range repo.branches {
-			for _, data := range c.files {
-				if "/"+SHA256(data) == r.URL.Path {
-					found = data
-				}
-			}
-		}
-	}
+	sum := strings.TrimPrefix(r.URL.Path, "/")
+	found, ok := s.large[sum]
 	s.mu.Unlock()
 	switch {
 	case r.Header.Get("Authorization") != "": // as stores of signed addresses do
 		http.Error(w, "only one authorization is allowed", http.StatusBadRequest)
-	case found == nil:
+	case !ok:
 		http.NotFound(w, r)
 	case expired:
 		http.Error(w, "the address has expired", http.StatusForbidden)
 	default:
-		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha1.Sum(found))) // of the store's own
+		w.Header().Set("ETag", `"`+sum[:32]+`"`) // of the store's own
 		http.ServeContent(w, r, "", noTime, bytes.NewReader(found))
 	}
 }
