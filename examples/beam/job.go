@@ -64,7 +64,7 @@ func (o *flags) job(ctx context.Context) (*job, error) {
 	}
 	slices.Sort(j.inputs)
 	j.inputs = slices.Compact(j.inputs)
-	return j, input.Stems(j.inputs)
+	return j, input.Distinct(j.inputs)
 }
 
 // defaultsOf reads -defaults. What only answers have is left out for the other tasks, unless it was given.
