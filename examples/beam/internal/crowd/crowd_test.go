@@ -16,7 +16,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/stats"
 )
 
@@ -105,23 +104,11 @@ func count(n int64, fn *slow, folder string) *beam.Pipeline {
 // run runs the pipeline on prism and a crowd.
 func run(t *testing.T, p *beam.Pipeline, options Options) (beam.PipelineResult, Counts, error) {
 	t.Helper()
-	pool, err := New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	for _, f := range pool.Flags() {
-		name, value, _ := strings.Cut(strings.TrimPrefix(f, "--"), "=")
-		if err := flag.Set(name, value); err != nil {
-			t.Fatal(err)
-		}
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	result, err := prism.Execute(ctx, p)
-	pool.Close()
-	t.Logf("%+v", pool.Counts())
-	return result, pool.Counts(), err
+	result, counts, err := Run(ctx, p, options)
+	t.Logf("%+v", counts)
+	return result, counts, err
 }
 
 // processes starts children that are this test binary.
