@@ -1,0 +1,141 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+)
+
+// work is an element that a model makes a result R of.
+type work[R any] interface {
+	element
+	// name is the element's ID.
+	name() string
+	// atOnce is how many such elements a bundle begins before it waits for one of them.
+	atOnce(m Model) int
+	// compute makes the result. An error of the element itself is a Failure; a *bundleError fails the bundle.
+	compute(ctx context.Context, l *loaded) (R, measured, error)
+}
+
+// bundleError is an error that is not its element's: the bundle fails, and the runner tries it again.
+type bundleError struct{ err error }
+
+func (e *bundleError) Error() string { return e.err.Error() }
+func (e *bundleError) Unwrap() error { return e.err }
+
+// outcome is what became of an element.
+type outcome[R any] struct {
+	at      beam.EventTime
+	result  R
+	failure *Failure // nil: there is a result
+	err     error    // fails the bundle
+	measured
+}
+
+// doFn makes results R of elements E: each element on a goroutine of its own, side by side, while Beam's goroutine begins them and hands
+// the results on.
+//
+// Invariants between two calls of Beam: begun elements of whom nobody has handed the outcome on are going many; each of them sends one
+// outcome to done, which has room for all of them, so that none waits for a bundle that has been given up. An instance serves one bundle
+// at a time.
+type doFn[E work[R], R any] struct {
+	Model Model
+
+	ctx   context.Context
+	stop  context.CancelFunc
+	done  chan outcome[R]
+	going int
+}
+
+// StartBundle begins a bundle. What is left of one that failed elsewhere is given up. Beam wants the emitters named here, too.
+func (f *doFn[E, R]) StartBundle(ctx context.Context, _ func(beam.EventTime, R), _ func(beam.EventTime, Failure)) {
+	if f.stop != nil {
+		f.stop()
+	}
+	var e E
+	f.ctx, f.stop = context.WithCancel(ctx)
+	f.done, f.going = make(chan outcome[R], e.atOnce(f.Model)), 0
+}
+
+// ProcessElement begins an element, once there is room for it, and hands on what is ready.
+func (f *doFn[E, R]) ProcessElement(
+	ctx context.Context, w beam.Window, at beam.EventTime, e E, results func(beam.EventTime, R), failures func(beam.EventTime, Failure),
+) error {
+	if f.going == cap(f.done) {
+		if err := f.next(ctx, results, failures); err != nil {
+			return err
+		}
+	}
+	f.going++
+	go func(ctx context.Context, done chan<- outcome[R]) { done <- f.compute(ctx, at, e) }(f.ctx, f.done)
+	for f.going > 0 && (len(f.done) > 0 || !w.Equals(window.GlobalWindow{})) {
+		if err := f.next(ctx, results, failures); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FinishBundle hands on what is left.
+func (f *doFn[E, R]) FinishBundle(ctx context.Context, results func(beam.EventTime, R), failures func(beam.EventTime, Failure)) error {
+	for f.going > 0 {
+		if err := f.next(ctx, results, failures); err != nil {
+			return err
+		}
+	}
+	f.stop()
+	return nil
+}
+
+// next waits for an outcome and hands it on. An error gives the bundle up.
+func (f *doFn[E, R]) next(ctx context.Context, results func(beam.EventTime, R), failures func(beam.EventTime, Failure)) error {
+	var o outcome[R]
+	select {
+	case o = <-f.done:
+		f.going--
+	case <-ctx.Done():
+		o.err = context.Cause(ctx)
+	}
+	if o.err != nil {
+		f.stop()
+		return o.err
+	}
+	o.measured.tell(ctx)
+	if o.failure != nil {
+		failures(o.at, *o.failure)
+	} else {
+		results(o.at, o.result)
+	}
+	return nil
+}
+
+// compute computes one element.
+func (f *doFn[E, R]) compute(ctx context.Context, at beam.EventTime, e E) outcome[R] {
+	o := outcome[R]{at: at}
+	l, release, first, err := held.use(ctx, f.Model)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	defer release()
+	began := time.Now()
+	o.result, o.measured, err = e.compute(ctx, l)
+	o.first, o.took = first, time.Since(began)
+	var bundle *bundleError
+	switch {
+	case err == nil:
+		o.results = max(o.results, 1-o.failures)
+	case ctx.Err() != nil:
+		o.err = context.Cause(ctx)
+	case errors.As(err, &bundle):
+		o.err = fmt.Errorf("compute %q: %w", e.name(), err)
+	default:
+		failure := failureOf(e.name(), e, err)
+		o.failure, o.failures = &failure, 1
+	}
+	return o
+}

@@ -1,0 +1,214 @@
+package infer
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"golang.org/x/sync/errgroup"
+)
+
+// Task says what is made of a JSON line.
+type Task string
+
+// The tasks.
+const (
+	Answers Task = "answer" // of a Request an Answer
+	Vectors Task = "embed"  // of a Text a Vector
+	Ranks   Task = "score"  // of Continuations Scores
+)
+
+// lineOf computes a line of a task.
+var lineOf = map[Task]func(ctx context.Context, l *loaded, lines Lines, i int) lineResult{
+	Answers: computeLine[Request, Answer],
+	Vectors: computeLine[Text, Vector],
+	Ranks:   computeLine[Continuations, Scores],
+}
+
+// Lines are JSON lines whose results make a file.
+type Lines struct {
+	Task     Task            `json:"task"`
+	Output   string          `json:"output"` // the file: a path, or an address of a file system that the program registered with Beam
+	Source   string          `json:"source"` // where the lines come from: a line without an ID has the ID Source:number
+	First    int             `json:"first"`  // number of the first line
+	Lines    []string        `json:"lines"`
+	Defaults json.RawMessage `json:"defaults,omitempty"` // an object with the fields of lines that do not say otherwise
+}
+
+// File is a file that has been written: Results lines in the order of the lines that they belong to, and, if there are any, the Failures
+// in a second one beside it.
+type File struct {
+	Output   string `json:"output"`
+	Results  int    `json:"results"`
+	Failures int    `json:"failures"`
+}
+
+// FailuresOf is the name of the second file beside an output.
+func FailuresOf(output string) string { return output + failuresSuffix }
+
+const failuresSuffix = ".failures"
+
+// partInfix is in the names of unfinished files, after the name that they are to have.
+const partInfix = ".part-"
+
+func (Lines) element()         {}
+func (File) element()          {}
+func (l Lines) name() string   { return l.Output }
+func (Lines) atOnce(Model) int { return linesAtOnce }
+
+// linesAtOnce is how many files a bundle works on: a second one, so that the model is busy while the last answers of the first come.
+const linesAtOnce = 2
+
+// compute computes the lines side by side and writes the files, the one with results last: where it is, nothing is missing.
+func (l Lines) compute(ctx context.Context, model *loaded) (File, measured, error) {
+	one, ok := lineOf[l.Task]
+	if !ok {
+		return File{}, measured{}, &bundleError{fmt.Errorf("there is no task %q: it must be %s, %s or %s", l.Task, Answers, Vectors, Ranks)}
+	}
+	lines := make([]lineResult, len(l.Lines))
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range l.Lines {
+		g.Go(func() error {
+			lines[i] = one(ctx, model, l, i)
+			return lines[i].err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return File{}, measured{}, err
+	}
+	var results, failures bytes.Buffer
+	file, m := File{Output: l.Output}, measured{}
+	for _, line := range lines {
+		m.answers = append(m.answers, line.answers...)
+		if line.failed {
+			file.Failures++
+			failures.Write(line.json)
+		} else {
+			file.Results++
+			results.Write(line.json)
+		}
+	}
+	m.results, m.failures = file.Results, file.Failures
+	if file.Failures > 0 {
+		if err := writeFile(ctx, FailuresOf(l.Output), failures.Bytes()); err != nil {
+			return File{}, m, &bundleError{err}
+		}
+	}
+	if err := writeFile(ctx, l.Output, results.Bytes()); err != nil {
+		return File{}, m, &bundleError{err}
+	}
+	return file, m, nil
+}
+
+// lineResult is what became of a line.
+type lineResult struct {
+	json   []byte // an R, or a Failure; a line feed is its end
+	failed bool
+	err    error // it is not the line's
+	measured
+}
+
+// computeLine makes a result R of a line that is an element E.
+func computeLine[E work[R], R any](ctx context.Context, l *loaded, lines Lines, i int) (r lineResult) {
+	var e E
+	id := fmt.Sprintf("%s:%d", lines.Source, lines.First+i)
+	own, err := json.Marshal(map[string]string{"id": id})
+	for _, part := range []string{string(own), string(lines.Defaults), lines.Lines[i]} {
+		if err == nil && part != "" {
+			err = decodeStrictly(part, &e)
+		}
+	}
+	var result R
+	if err == nil {
+		id = e.name()
+		result, r.measured, err = e.compute(ctx, l)
+	}
+	switch {
+	case err == nil:
+		r.json, r.err = encodeLine(result)
+	case ctx.Err() != nil:
+		r.err = context.Cause(ctx)
+	default:
+		r.failed = true
+		r.json, r.err = encodeLine(failureOf(id, raw(lines.Lines[i]), err))
+	}
+	return r
+}
+
+// decodeStrictly reads a JSON object over what v holds. A member that v has no field for is an error, since it would be passed over silently.
+func decodeStrictly(text string, v any) error {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("read a line: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("read a line: there is something after the object: a line must be one JSON object")
+	}
+	return nil
+}
+
+// raw returns a line as JSON: as it is or, where it is no JSON, as a string.
+func raw(line string) json.RawMessage {
+	if json.Valid([]byte(line)) {
+		return json.RawMessage(line)
+	}
+	quoted, _ := json.Marshal(line)
+	return quoted
+}
+
+// encodeLine writes a JSON line, with <, > and & as they are.
+func encodeLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// writeFile writes a file that is there as a whole or not at all: under another name first, since an attempt may be killed, and two
+// attempts may write at the same time.
+func writeFile(ctx context.Context, name string, data []byte) error {
+	fs, err := filesystem.New(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	part := name + partInfix + rand.Text()[:8]
+	if err := filesystem.Write(ctx, fs, part, data); err != nil {
+		return fmt.Errorf("write %s: %w", part, err)
+	}
+	if err := filesystem.Rename(ctx, fs, part, name); err != nil {
+		return fmt.Errorf("rename %s to %s: %w", part, name, err)
+	}
+	return nil
+}
+
+// Written returns the files of results in a folder, those of failures aside.
+func Written(ctx context.Context, fs filesystem.Interface, folder string) ([]string, error) {
+	return fs.List(ctx, strings.TrimSuffix(folder, "/")+"/*.jsonl")
+}
+
+// RemoveParts removes the unfinished files that workers left in a folder when they were killed.
+func RemoveParts(ctx context.Context, fs filesystem.Interface, folder string) error {
+	parts, err := fs.List(ctx, strings.TrimSuffix(folder, "/")+"/*"+partInfix+"*")
+	if err != nil {
+		return fmt.Errorf("list unfinished files in %s: %w", folder, err)
+	}
+	remover, ok := fs.(filesystem.Remover)
+	if !ok {
+		return nil
+	}
+	for _, part := range parts {
+		if err := remover.Remove(ctx, part); err != nil {
+			return fmt.Errorf("remove the unfinished file %s: %w", part, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package infer
+
+import (
+	"context"
+	"time"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+)
+
+// The metrics, by the names that runners show, in the namespace "antigravity". A bundle that is tried again counts again where a runner shows
+// attempted metrics.
+var (
+	succeeded    = beam.NewCounter(namespace, "results")
+	failed       = beam.NewCounter(namespace, "failures")
+	filesWritten = beam.NewCounter(namespace, "files_written")
+	modelsLoaded = beam.NewCounter(namespace, "models_loaded")
+	promptTokens = beam.NewCounter(namespace, "prompt_tokens")
+	reusedTokens = beam.NewCounter(namespace, "reused_prompt_tokens") // of prompt_tokens: they were cached
+	tokens       = beam.NewCounter(namespace, "answer_tokens")
+
+	elementTime  = beam.NewDistribution(namespace, "element_milliseconds") // from an element's beginning to its result, waiting included
+	prefillTime  = beam.NewDistribution(namespace, "prefill_milliseconds") // computing its prompt
+	decodeTime   = beam.NewDistribution(namespace, "decode_milliseconds")  // computing its answer
+	answerLength = beam.NewDistribution(namespace, "tokens_an_answer")
+)
+
+const namespace = "antigravity"
+
+// measured is what an element took. Beam's metrics belong to the goroutine of the bundle, so they are told there.
+type measured struct {
+	results  int           // how many there are: one, or a file's
+	failures int           // how many elements have none
+	first    bool          // the element loaded the model
+	took     time.Duration // with what it waited
+	answers  []llama.Stats // of the answers that were computed
+}
+
+// tell adds to the metrics.
+func (m measured) tell(ctx context.Context) {
+	if m.first {
+		modelsLoaded.Inc(ctx, 1)
+	}
+	succeeded.Inc(ctx, int64(m.results))
+	failed.Inc(ctx, int64(m.failures))
+	elementTime.Update(ctx, m.took.Milliseconds())
+	for _, s := range m.answers {
+		promptTokens.Inc(ctx, int64(s.PromptTokens))
+		reusedTokens.Inc(ctx, int64(s.ReusedTokens))
+		tokens.Inc(ctx, int64(s.GeneratedTokens))
+		prefillTime.Update(ctx, s.PrefillTime.Milliseconds())
+		decodeTime.Update(ctx, s.DecodeTime.Milliseconds())
+		answerLength.Update(ctx, int64(s.GeneratedTokens))
+	}
+}

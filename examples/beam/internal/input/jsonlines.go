@@ -1,0 +1,40 @@
+package input
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+)
+
+// maxLine bounds a line, in bytes: no context is that long.
+const maxLine = 64 << 20
+
+// jsonLines returns the lines that are not blank.
+func jsonLines(r io.Reader, name string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if strings.HasSuffix(name, ".gz") {
+			z, err := gzip.NewReader(r)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			defer z.Close()
+			r = z
+		}
+		s := bufio.NewScanner(r)
+		s.Buffer(make([]byte, 64<<10), maxLine)
+		for s.Scan() {
+			if line := strings.TrimSpace(s.Text()); line != "" && !yield(line, nil) {
+				return
+			}
+		}
+		if err := s.Err(); err == bufio.ErrTooLong {
+			yield("", fmt.Errorf("%w: it must have no more than %d bytes", err, maxLine))
+		} else if err != nil {
+			yield("", err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package input
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// rowsAtOnce is how many rows are read in one go.
+const rowsAtOnce = 64
+
+// parquetRows returns the rows as JSON objects whose members are the columns. Columns without a value are left out.
+func parquetRows(r io.Reader, _ string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		f, closeCopy, err := local(r)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		defer closeCopy()
+		info, err := f.Stat()
+		if err != nil {
+			yield("", err)
+			return
+		}
+		file, err := parquet.OpenFile(f, info.Size())
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, group := range file.RowGroups() {
+			if !parquetGroup(group, yield) {
+				return
+			}
+		}
+	}
+}
+
+// parquetGroup passes on the rows of a row group, and tells whether to go on.
+func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
+	schema := group.Schema()
+	rows := group.Rows()
+	defer rows.Close()
+	batch := make([]parquet.Row, rowsAtOnce)
+	for {
+		n, err := readRows(rows, batch)
+		for _, row := range batch[:n] {
+			text, err := rowJSON(schema, row)
+			if !yield(text, err) || err != nil {
+				return false
+			}
+		}
+		if err == io.EOF {
+			return true
+		}
+		if err != nil {
+			yield("", err)
+			return false
+		}
+	}
+}
+
+// readRows reads rows. The library panics where some files are damaged.
+func readRows(rows parquet.Rows, batch []parquet.Row) (n int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n, err = 0, fmt.Errorf("the file is damaged: %v", p)
+		}
+	}()
+	return rows.ReadRows(batch)
+}
+
+// rowJSON writes a row as a JSON object.
+func rowJSON(schema *parquet.Schema, row parquet.Row) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the file is damaged: %v", p)
+		}
+	}()
+	var columns any
+	if err := schema.Reconstruct(&columns, row); err != nil {
+		return "", err
+	}
+	if members, ok := columns.(map[string]any); ok {
+		for name, value := range members {
+			if value == nil {
+				delete(members, name)
+			}
+		}
+	}
+	data, err := json.Marshal(columns)
+	return string(data), err
+}

@@ -1,0 +1,122 @@
+// Package input cuts files of prompts into the lines that become files of results.
+package input
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/examples/beam/infer"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+)
+
+// Options say how files are cut.
+type Options struct {
+	Task     infer.Task
+	Out      string // the folder of the results
+	Lines    int    // how many lines make a file of results
+	Defaults string // infer.Lines.Defaults: a JSON object, or ""
+}
+
+// Split reads files, PCollection<string>, and returns PCollection<infer.Lines>: of each the records that have no file of results yet.
+func Split(s beam.Scope, o Options, files beam.PCollection) beam.PCollection {
+	return beam.ParDo(s.Scope("input.Split"), &splitFn{o}, files)
+}
+
+func init() {
+	register.DoFn3x1[context.Context, string, func(infer.Lines), error](&splitFn{})
+	register.Emitter1[infer.Lines]()
+}
+
+// splitFn is Split's DoFn.
+type splitFn struct{ Options Options }
+
+// skipped counts the files of results that were there.
+var skipped = beam.NewCounter("antigravity", "files_there")
+
+// ProcessElement cuts one file.
+func (f *splitFn) ProcessElement(ctx context.Context, file string, emit func(infer.Lines)) error {
+	there, err := f.there(ctx, file)
+	if err != nil {
+		return err
+	}
+	lines := infer.Lines{Task: f.Options.Task, Source: path.Base(file), Defaults: []byte(f.Options.Defaults)}
+	number, shard := 0, 0
+	flush := func() {
+		if lines.Output = Output(f.Options.Out, file, shard); there[path.Base(lines.Output)] {
+			skipped.Inc(ctx, 1)
+		} else {
+			emit(lines)
+		}
+		lines.Lines = nil
+		shard++
+	}
+	for record, err := range records(ctx, file) {
+		if err != nil {
+			return fmt.Errorf("read %s after record %d: %w", file, number, err)
+		}
+		number++
+		if lines.Lines == nil {
+			lines.First = number
+		}
+		lines.Lines = append(lines.Lines, record)
+		if len(lines.Lines) == f.Options.Lines {
+			flush()
+		}
+	}
+	if lines.Lines != nil {
+		flush()
+	}
+	return nil
+}
+
+// there returns the names of an input's files of results that are written.
+func (f *splitFn) there(ctx context.Context, file string) (map[string]bool, error) {
+	pattern := join(f.Options.Out, stem(file)+"-*"+extension)
+	fs, err := filesystem.New(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer fs.Close()
+	names, err := fs.List(ctx, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", pattern, err)
+	}
+	there := map[string]bool{}
+	for _, name := range names {
+		there[path.Base(name)] = true
+	}
+	return there, nil
+}
+
+const extension = ".jsonl"
+
+// Output is the name of an input's file of results.
+func Output(out, file string, shard int) string {
+	return join(out, fmt.Sprintf("%s-%06d%s", stem(file), shard, extension))
+}
+
+// stem is an input's name without folders, and without what tells its format.
+func stem(file string) string {
+	name := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	name = strings.TrimSuffix(name, ".gz")
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// Stems returns the inputs by the stem of their results' names, or an error where two would write the same files.
+func Stems(files []string) error {
+	by := map[string]string{}
+	for _, file := range files {
+		if other, ok := by[stem(file)]; ok {
+			return fmt.Errorf("%s and %s would write files of the same names: give them different names, or folders of results", other, file)
+		}
+		by[stem(file)] = file
+	}
+	return nil
+}
+
+// join puts a name into a folder, which may be an address.
+func join(folder, name string) string { return strings.TrimSuffix(folder, "/") + "/" + name }
