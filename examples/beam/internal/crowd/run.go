@@ -1,0 +1,29 @@
+package crowd
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+)
+
+// Run runs a pipeline on prism, in this process, and a crowd. It sets flags of Beam, so two must not run at the same time.
+func Run(ctx context.Context, p *beam.Pipeline, options Options) (beam.PipelineResult, Counts, error) {
+	pool, err := New(options)
+	if err != nil {
+		return nil, Counts{}, err
+	}
+	defer pool.Close()
+	for _, f := range pool.Flags() {
+		name, value, _ := strings.Cut(strings.TrimPrefix(f, "--"), "=")
+		if err := flag.Set(name, value); err != nil {
+			return nil, Counts{}, fmt.Errorf("setting Beam's flag %s: %w", name, err)
+		}
+	}
+	result, err := prism.Execute(ctx, p)
+	pool.Close() // counts change no more
+	return result, pool.Counts(), err
+}
