@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,15 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/beam/infer"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	beam.Init()
-	slog.SetLogLoggerLevel(slog.LevelError)
-	os.Exit(m.Run())
-}
 
 // start runs a job as the command line would, and returns what it says.
 func start(t *testing.T, ctx context.Context, o flags) (string, error) {
@@ -188,8 +178,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(3*time.Second, cancel)
 	began := time.Now()
-	if _, err := start(t, ctx, o); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "goes on") {
-		t.Fatalf("%v", err)
+	if said, err := start(t, ctx, o); !errors.Is(err, context.Canceled) || !strings.Contains(said, "goes on") {
+		t.Fatalf("%s: %v", said, err)
 	}
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v to end", took)

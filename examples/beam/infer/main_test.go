@@ -15,6 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 )
 
+// The test binary is also the program of workers: Beam's Init does not return in worker mode.
 func TestMain(m *testing.M) { ptest.MainWithDefault(m, "prism") }
 
 // flintModel is the model of the tests.

@@ -10,7 +10,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 )
 
-// Run runs a pipeline on prism, in this process, and a crowd. It sets flags of Beam, so two must not run at the same time.
+// Run runs a pipeline on prism, in this process, and a crowd. It sets flags of Beam while it runs, so two
+// must not run at the same time.
 func Run(ctx context.Context, p *beam.Pipeline, options Options) (beam.PipelineResult, Counts, error) {
 	pool, err := New(options)
 	if err != nil {
@@ -19,6 +20,10 @@ func Run(ctx context.Context, p *beam.Pipeline, options Options) (beam.PipelineR
 	defer pool.Close()
 	for _, f := range pool.Flags() {
 		name, value, _ := strings.Cut(strings.TrimPrefix(f, "--"), "=")
+		if known := flag.Lookup(name); known != nil {
+			before := known.Value.String()
+			defer known.Value.Set(before)
+		}
 		if err := flag.Set(name, value); err != nil {
 			return nil, Counts{}, fmt.Errorf("setting Beam's flag %s: %w", name, err)
 		}
