@@ -64,7 +64,7 @@ func (o *flags) job(ctx context.Context) (*job, error) {
 	}
 	slices.Sort(j.inputs)
 	j.inputs = slices.Compact(j.inputs)
-	return j, input.Stems(j.inputs)
+	return j, input.Distinct(j.inputs)
 }
 
 // defaultsOf reads -defaults. What only answers have is left out for the other tasks, unless it was given.
@@ -116,10 +116,11 @@ func (j *job) run(ctx context.Context, stderr io.Writer) error {
 	result, err := beamx.RunWithMetrics(ctx, j.pipeline())
 	tell()
 	if err != nil {
+		fmt.Fprintf(stderr, "the same command goes on with what is not in %s yet\n", j.out)
 		if ctx.Err() != nil {
-			err = ctx.Err()
+			return ctx.Err()
 		}
-		return fmt.Errorf("%w\nthe same command goes on with what is not in %s yet", err, j.out)
+		return err
 	}
 	if result == nil {
 		return errors.New("the runner told nothing")

@@ -26,13 +26,6 @@ import (
 // prompts is how many prompts the tests of faults ask; 0: 2,000, or 200 with -short.
 var prompts = flag.Int("prompts", 0, "how many prompts the tests of faults ask; 0: 2000, or 200 with -short")
 
-// The test binary is also the program of the workers: beam.Init does not return in worker mode.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	beam.Init()
-	os.Exit(m.Run())
-}
-
 func init() {
 	register.Function2x1(answerLine)
 	register.Function2x1(failureLine)
@@ -280,10 +273,10 @@ func TestFaultsInBundlesThatAreSplit(t *testing.T) {
 	})
 }
 
-// Workers that are one process, with a bundle each, share one model.
+// Workers that are one process, with a bundle each, share one model, which no other test has loaded.
 func TestHarnessesInOneProcessLoadTheModelOnce(t *testing.T) {
 	n := howMany()
-	result, _ := answered(t, n, infer.Model{Path: "flint", Sessions: 8}, crowd.Options{
+	result, _ := answered(t, n, infer.Model{Path: "flint", Sessions: 7}, crowd.Options{
 		Children: 4, Slots: 2, Start: crowd.Harness, Attempts: 1, Largest: max(n/50, 1),
 	})
 	if loads := counter(result, "models_loaded"); loads != 1 {
