@@ -108,7 +108,9 @@ func (w *worker) finish(b *bundle) {
 		}
 	}
 	answer.MonitoringData = w.metrics.shorten(merge(metrics))
-	w.control.put(&fnpb.InstructionResponse{InstructionId: b.id, Response: &fnpb.InstructionResponse_ProcessBundle{ProcessBundle: answer}})
+	w.control.put(&fnpb.InstructionResponse{
+		InstructionId: b.id, Response: &fnpb.InstructionResponse_ProcessBundle{ProcessBundle: answer},
+	})
 }
 
 // notLast returns the elements without the mark that they end their stream.

@@ -19,7 +19,7 @@ type descriptor struct {
 	input skip
 }
 
-// describe makes a descriptor of prism's: it puts the address at which children reach the crowd in place of prism's. It takes message over.
+// describe makes a descriptor of prism's message, which it takes over: the address becomes the one at which children reach the crowd.
 func describe(message *fnpb.ProcessBundleDescriptor, address string) (*descriptor, error) {
 	d := &descriptor{message: message}
 	service := &pipepb.ApiServiceDescriptor{Url: address}

@@ -22,7 +22,8 @@ func init() {
 		parts []string
 	}{
 		"bytes": {"bytes", nil}, "text": {"string_utf8", nil}, "int": {"varint", nil}, "bool": {"bool", nil}, "double": {"double", nil},
-		"row": {"row", nil}, "prefixed": {"length_prefix", []string{"row"}}, "global": {"global_window", nil}, "interval": {"interval_window", nil},
+		"row": {"row", nil}, "prefixed": {"length_prefix", []string{"row"}},
+		"global": {"global_window", nil}, "interval": {"interval_window", nil},
 		"pair": {"kv", []string{"text", "list"}}, "list": {"iterable", []string{"maybe"}}, "maybe": {"nullable", []string{"int"}},
 		"half": {"kv", []string{"int"}}, "rows": {"iterable", []string{"row"}},
 		"element": {"windowed_value", []string{"pair", "global"}}, "timed": {"windowed_value", []string{"prefixed", "interval"}},

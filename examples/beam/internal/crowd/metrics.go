@@ -20,7 +20,7 @@ func name(info *pipepb.MonitoringInfo) (named *pipepb.MonitoringInfo, key string
 	return named, string(marshalled)
 }
 
-// merge returns the metrics of a bundle from those of its pieces: sums are added, distributions merged, of anything else the last stays.
+// merge returns the metrics of a bundle from those of its pieces: sums are added, distributions merged, and of others the last stays.
 func merge(pieces [][]*pipepb.MonitoringInfo) []*pipepb.MonitoringInfo {
 	if len(pieces) == 1 {
 		return pieces[0]

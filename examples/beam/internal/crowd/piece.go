@@ -90,7 +90,9 @@ func (w *worker) try(p *piece, c *child) {
 		a.fault = w.options.Faults()
 	}
 	p.attempt, c.attempts[a.id] = a, a
-	c.control.put(&fnpb.InstructionRequest{InstructionId: a.id, Request: &fnpb.InstructionRequest_ProcessBundle{ProcessBundle: b.request}})
+	c.control.put(&fnpb.InstructionRequest{
+		InstructionId: a.id, Request: &fnpb.InstructionRequest_ProcessBundle{ProcessBundle: b.request},
+	})
 	for _, elements := range p.input {
 		c.data.put(addressed(elements, a.id))
 	}

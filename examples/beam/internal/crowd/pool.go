@@ -6,8 +6,8 @@
 // of the Fn API; to its children, which are real Beam workers, it speaks the runner's side. It keeps what a bundle needs to be tried
 // again, and holds back what an attempt puts out until it has succeeded. It also makes bundles fail, and kills children, as planned.
 //
-// What it is not: it does not try bundles again that changed user state or set timers before they failed, since prism has the changes
-// already; pipelines of ours keep none.
+// It does not try bundles again that changed the runner's state before they failed: prism has the changes already. Our pipelines have
+// no state.
 package crowd
 
 import (
@@ -74,7 +74,10 @@ func New(options Options) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting a crowd: %w", err)
 	}
-	p := &Pool{options: options, address: listener.Addr().String(), server: grpc.NewServer(grpc.WaitForHandlers(true)), workers: map[string]*worker{}}
+	p := &Pool{
+		options: options, address: listener.Addr().String(), workers: map[string]*worker{},
+		server: grpc.NewServer(grpc.WaitForHandlers(true)),
+	}
 	fnpb.RegisterBeamFnExternalWorkerPoolServer(p.server, p)
 	go p.server.Serve(listener) // ends with the server
 	return p, nil
@@ -91,8 +94,10 @@ func (p *Pool) Flags() []string {
 // Counts returns what the pool has done so far.
 func (p *Pool) Counts() Counts {
 	c := &p.counts
-	return Counts{Bundles: c.bundles.Load(), Pieces: c.pieces.Load(), Attempts: c.attempts.Load(), Failures: c.failures.Load(), Kills: c.kills.Load(),
-		Splits: c.splits.Load(), Started: c.started.Load(), Died: c.died.Load()}
+	return Counts{
+		Bundles: c.bundles.Load(), Pieces: c.pieces.Load(), Attempts: c.attempts.Load(), Failures: c.failures.Load(),
+		Kills: c.kills.Load(), Splits: c.splits.Load(), Started: c.started.Load(), Died: c.died.Load(),
+	}
 }
 
 // Close ends all workers and returns when nothing of them is left.
