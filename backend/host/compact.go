@@ -58,9 +58,7 @@ func (c *compaction) Do(worker, head int) {
 		if slot == i {
 			continue
 		}
-		var from, to [2][]byte
-		from[asm.PageKeys], from[asm.PageValues] = pageData(&pages[slot/backend.PageSlots], bytes)
-		to[asm.PageKeys], to[asm.PageValues] = pageData(&pages[i/backend.PageSlots], bytes)
+		from, to := pageData(&pages[slot/backend.PageSlots], bytes), pageData(&pages[i/backend.PageSlots], bytes)
 		for side := range from {
 			c.layout.Load(asm.PageSide(side), format, dim, rows[:n*bytes], from[side], slot%backend.PageSlots)
 			c.layout.Store(asm.PageSide(side), format, dim, to[side], i%backend.PageSlots, rows[:n*bytes])

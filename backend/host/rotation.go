@@ -82,8 +82,7 @@ func (r *rotation) store(worker int, p rotated) {
 	format, bytes, d, h := s.DType.Format(), s.SlotBytes(), s.HeadDim, &s.Heads[p.head]
 	rows := r.stored.of(worker, asm.SharedSlots*bytes)[:int(p.hi-p.lo)*bytes]
 	slot := h.Len - tokens + int(p.lo)
-	var halves [2][]byte
-	halves[asm.PageKeys], halves[asm.PageValues] = pageData(&h.Pages[slot/backend.PageSlots], bytes)
+	halves := pageData(&h.Pages[slot/backend.PageSlots], bytes)
 	for side, x := range [2][]float32{floats(r.k), floats(r.v)} {
 		for i := range int(p.hi - p.lo) {
 			at := ((int(p.row+p.lo)+i)*len(s.Heads) + int(p.head)) * d
