@@ -68,11 +68,7 @@ func (r *rotation) Do(worker, piece int) {
 func (r *rotation) rotate(x *tensor.Tensor, p rotated, each int) {
 	heads, d := x.Shape().Dim(1), x.Shape().Dim(2)
 	for row := int(p.row + p.lo); row < int(p.row+p.hi); row++ {
-		angles := floats(r.table)[row*d:][:d]
-		vectors := floats(x)[(row*heads+int(p.head)*each)*d:][:each*d]
-		for ; len(vectors) > 0; vectors = vectors[d:] {
-			r.kernels.RoPE(vectors[:d], angles[:d/2], angles[d/2:])
-		}
+		rotateVectors(r.kernels, floats(x)[(row*heads+int(p.head)*each)*d:][:each*d], floats(r.table)[row*d:][:d])
 	}
 }
 
