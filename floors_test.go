@@ -16,6 +16,7 @@ const modulePath = "github.com/antigravity-go/antigravity"
 // below its own folder or, for internal packages, beside it.
 var floors = []string{
 	"examples",
+	"examples/beam/infer",
 	"llama/serve",
 	"llama/serve/page",
 	"llama/hub",
@@ -144,6 +145,8 @@ func TestFloorsRefuseUpwardImports(t *testing.T) {
 		{"examples/chat", "examples/tools/internal/machine", false},
 		{"examples/tools/bench", "examples/chat", false},
 		{"llama", "examples/chat", false},
+		{"examples/beam/internal/input", "examples/beam/infer", true},
+		{"examples/beam/infer", "examples/internal/cli", false},
 	} {
 		if got := allowed(c.from, c.to); got != c.want {
 			t.Errorf("import of %s by %s: allowed is %v, want %v", c.to, c.from, got, c.want)

@@ -19,7 +19,7 @@ const headersName = "headers"
 var headerFolders = []string{"vectors", "convert", "attention", "limits", "panels/arm64"}
 
 // sharedHeaders are the headers of the folder arm64. A later one may use macros of the earlier ones.
-var sharedHeaders = []string{"words", "floats"}
+var sharedHeaders = []string{"words", "floats", "blocks32", "sdot"}
 
 // macro is a definition with the comment above it.
 type macro struct{ name, text string }

@@ -132,8 +132,8 @@ func (s *attended) len(head int) int {
 // tiles returns in how many tiles the slots of a head lie.
 func (s *attended) tiles(head int) int { return (s.len(head) + asm.TileKeys - 1) / asm.TileKeys }
 
-// halves returns the page of one tile of a head. Slots that are contiguous are brought into a page of the lane's.
-func (a *attention) halves(l *lane, s *attended, head, tile int) (keys, values []byte) {
+// halves returns the halves of the page of one tile of a head, by asm.PageSide. Slots that are contiguous are brought into a page of the lane's.
+func (a *attention) halves(l *lane, s *attended, head, tile int) [2][]byte {
 	if s.heads != nil {
 		return pageData(&s.heads[head].Pages[tile], s.headBytes)
 	}
@@ -141,14 +141,14 @@ func (a *attention) halves(l *lane, s *attended, head, tile int) (keys, values [
 	if len(l.page) < 2*half {
 		l.page = make([]byte, 2*half)
 	}
-	keys, values = l.page[:half], l.page[half:2*half]
+	halves := halvesOf(l.page[:2*half])
 	first := tile * asm.TileKeys
 	for slot := first; slot < min(first+asm.TileKeys, s.slots); slot++ {
 		at := slot*s.stride + head*s.headBytes
-		a.layout.Store(asm.PageKeys, s.format, a.HeadDim, keys, slot-first, s.k[at:][:s.headBytes])
-		a.layout.Store(asm.PageValues, s.format, a.HeadDim, values, slot-first, s.v[at:][:s.headBytes])
+		a.layout.Store(asm.PageKeys, s.format, a.HeadDim, halves[asm.PageKeys], slot-first, s.k[at:][:s.headBytes])
+		a.layout.Store(asm.PageValues, s.format, a.HeadDim, halves[asm.PageValues], slot-first, s.v[at:][:s.headBytes])
 	}
-	return keys, values
+	return halves
 }
 
 // piece is the attention of tokens [first, last) of a run to tiles [lo, hi) of a head: all that they see, unless there is a joint.
@@ -332,12 +332,12 @@ func (a *attention) Do(worker, number int) {
 				results[r].Out = l.tile.Out[r*a.HeadDim:][:a.HeadDim]
 			}
 		}
-		k, v := a.halves(l, s, head, t)
+		page := a.halves(l, s, head, t)
 		l.tile.Next = nil
 		if s.heads != nil && t+1 < int(p.hi) {
-			l.tile.Next, _ = a.halves(l, s, head, t+1)
+			l.tile.Next = a.halves(l, s, head, t+1)[asm.PageKeys]
 		}
-		a.tile(l, s, head, t, first, k, v, results)
+		a.tile(l, s, head, t, first, page[asm.PageKeys], page[asm.PageValues], results)
 		if partials != nil {
 			continue
 		}

@@ -295,10 +295,15 @@ func (b *Base) RoPE(x, table *tensor.Tensor) error {
 func ropeRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	heads, headDim := o.x.Shape().Dim(1), o.x.Shape().Dim(2)
 	for token := lo; token < hi; token++ {
-		angles := floats(o.y)[token*headDim : (token+1)*headDim]
-		for row := floats(o.x)[token*heads*headDim : (token+1)*heads*headDim]; len(row) > 0; row = row[headDim:] {
-			k.RoPE(row[:headDim], angles[:headDim/2], angles[headDim/2:])
-		}
+		rotateVectors(k, floats(o.x)[token*heads*headDim:][:heads*headDim], floats(o.y)[token*headDim:][:headDim])
+	}
+}
+
+// rotateVectors rotates neighbouring vectors by a row of RoPE's table: the cosines of the angles, and then the sines.
+func rotateVectors(k *asm.Kernels, vectors, table []float32) {
+	d := len(table)
+	for ; len(vectors) > 0; vectors = vectors[d:] {
+		k.RoPE(vectors[:d], table[:d/2], table[d/2:])
 	}
 }
 

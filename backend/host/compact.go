@@ -23,9 +23,7 @@ func (b *Base) Compact(s *backend.Slots, keep [][]int32) error {
 	task := b.compactions.get()
 	defer b.compactions.put(task)
 	task.slots, task.keep, task.layout = s, keep, b.pages
-	for len(task.scratch) < b.runner.Size() {
-		task.scratch = append(task.scratch, nil)
-	}
+	task.moved.reserve(b.runner.Size())
 	return b.runner.Run(task, len(keep))
 }
 
@@ -35,7 +33,7 @@ type compaction struct {
 	keep   [][]int32
 	layout asm.Pages
 
-	scratch [][]byte // for each worker, slots on their way
+	moved workerMemory // slots on their way
 }
 
 // reset forgets the operation.
@@ -49,9 +47,7 @@ func (c *compaction) Phase() timing.Phase {
 // Do moves one head's slots: neighbours that stay neighbours, of one page both before and after, at once.
 func (c *compaction) Do(worker, head int) {
 	keep, pages, bytes := c.keep[head], c.slots.Heads[head].Pages, c.slots.SlotBytes()
-	if len(c.scratch[worker]) < backend.PageSlots*bytes {
-		c.scratch[worker] = make([]byte, backend.PageSlots*bytes)
-	}
+	rows := c.moved.of(worker, backend.PageSlots*bytes)
 	format, dim := c.slots.DType.Format(), c.slots.HeadDim
 	for i, n := 0, 1; i < len(keep); i += n {
 		slot := int(keep[i])
@@ -62,13 +58,10 @@ func (c *compaction) Do(worker, head int) {
 		if slot == i {
 			continue
 		}
-		var from, to [2][]byte
-		from[asm.PageKeys], from[asm.PageValues] = pageData(&pages[slot/backend.PageSlots], bytes)
-		to[asm.PageKeys], to[asm.PageValues] = pageData(&pages[i/backend.PageSlots], bytes)
+		from, to := pageData(&pages[slot/backend.PageSlots], bytes), pageData(&pages[i/backend.PageSlots], bytes)
 		for side := range from {
-			rows := c.scratch[worker][:n*bytes]
-			c.layout.Load(asm.PageSide(side), format, dim, rows, from[side], slot%backend.PageSlots)
-			c.layout.Store(asm.PageSide(side), format, dim, to[side], i%backend.PageSlots, rows)
+			c.layout.Load(asm.PageSide(side), format, dim, rows[:n*bytes], from[side], slot%backend.PageSlots)
+			c.layout.Store(asm.PageSide(side), format, dim, to[side], i%backend.PageSlots, rows[:n*bytes])
 		}
 	}
 }

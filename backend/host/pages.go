@@ -17,11 +17,17 @@ const slabPages = 64
 // SlabPages returns the same number for every slab: the host's memory comes as easily in small parts as in large ones.
 func (b *Base) SlabPages(int) int { return slabPages }
 
-// pageData returns the keys and the values of a mapped page, whose slots have slotBytes each.
-func pageData(p *backend.Page, slotBytes int) (keys, values []byte) {
+// pageData returns the halves of a mapped page, by asm.PageSide; its slots have slotBytes each.
+func pageData(p *backend.Page, slotBytes int) [2][]byte {
 	half := backend.PageSlots * slotBytes
-	page := p.Slab.Data()[2*half*p.Index:][:2*half]
-	return page[:half], page[half:]
+	return halvesOf(p.Slab.Data()[2*half*p.Index:][:2*half])
+}
+
+// halvesOf returns the halves of a page's bytes, by asm.PageSide.
+func halvesOf(page []byte) (halves [2][]byte) {
+	half := len(page) / 2
+	halves[asm.PageKeys], halves[asm.PageValues] = page[:half], page[half:]
+	return halves
 }
 
 // addRun maps the pages of a run: of the slots of its tokens, or of all slots in use.
@@ -73,10 +79,10 @@ func (b *Base) CopyPage(from, to backend.Page) (err error) {
 		return err
 	}
 	bytes := from.Slab.RowBytes()
-	fromKeys, fromValues := pageData(&from, bytes)
-	toKeys, toValues := pageData(&to, bytes)
-	copy(toKeys, fromKeys)
-	copy(toValues, fromValues)
+	source, target := pageData(&from, bytes), pageData(&to, bytes)
+	for side := range source {
+		copy(target[side], source[side])
+	}
 	return nil
 }
 
@@ -113,8 +119,7 @@ func (b *Base) moveSlots(op string, s *backend.Slots, head, first int, keys, val
 		for row := 0; row < n; row += count {
 			slot := (first + row) % backend.PageSlots
 			count = min(n-row, backend.PageSlots-slot)
-			var halves [2][]byte
-			halves[asm.PageKeys], halves[asm.PageValues] = pageData(&s.Heads[head].Pages[(first+row)/backend.PageSlots], s.SlotBytes())
+			halves := pageData(&s.Heads[head].Pages[(first+row)/backend.PageSlots], s.SlotBytes())
 			part := t.Data()[row*t.RowBytes():][:count*t.RowBytes()]
 			b.convert(s, asm.PageSide(side), halves[side], slot, part, t.DType(), write)
 		}

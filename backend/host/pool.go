@@ -35,3 +35,21 @@ func (p *pool[T, P]) put(t P) {
 	defer p.mu.Unlock()
 	p.free = append(p.free, t)
 }
+
+// workerMemory is memory that each worker of a task has for itself, kept from one operation to the next.
+type workerMemory [][]byte
+
+// reserve makes room for so many workers. It is called before they begin.
+func (m *workerMemory) reserve(workers int) {
+	for len(*m) < workers {
+		*m = append(*m, nil)
+	}
+}
+
+// of returns n bytes of a worker's, which hold what was left there.
+func (m workerMemory) of(worker, n int) []byte {
+	if len(m[worker]) < n {
+		m[worker] = make([]byte, n)
+	}
+	return m[worker][:n]
+}

@@ -17,15 +17,15 @@ type rotation struct {
 	layout  asm.Pages
 	pieces  int
 
-	parts   []rotated
-	scratch [][]byte // for each worker, the slots of a part on their way to the page
+	parts  []rotated
+	stored workerMemory // the slots of a part on their way to the page
 }
 
 // rotated is a part: tokens [lo, hi) of a run, whose first row is given, with one KV head.
 type rotated struct{ run, row, head, lo, hi int32 }
 
-// reset forgets the operation, and keeps the scratch.
-func (r *rotation) reset() { *r = rotation{parts: r.parts[:0], scratch: r.scratch} }
+// reset forgets the operation, and keeps the memory.
+func (r *rotation) reset() { *r = rotation{parts: r.parts[:0], stored: r.stored} }
 
 // Phase says what the operation is.
 func (r *rotation) Phase() timing.Phase {
@@ -68,11 +68,7 @@ func (r *rotation) Do(worker, piece int) {
 func (r *rotation) rotate(x *tensor.Tensor, p rotated, each int) {
 	heads, d := x.Shape().Dim(1), x.Shape().Dim(2)
 	for row := int(p.row + p.lo); row < int(p.row+p.hi); row++ {
-		angles := floats(r.table)[row*d:][:d]
-		vectors := floats(x)[(row*heads+int(p.head)*each)*d:][:each*d]
-		for ; len(vectors) > 0; vectors = vectors[d:] {
-			r.kernels.RoPE(vectors[:d], angles[:d/2], angles[d/2:])
-		}
+		rotateVectors(r.kernels, floats(x)[(row*heads+int(p.head)*each)*d:][:each*d], floats(r.table)[row*d:][:d])
 	}
 }
 
@@ -80,14 +76,10 @@ func (r *rotation) rotate(x *tensor.Tensor, p rotated, each int) {
 func (r *rotation) store(worker int, p rotated) {
 	s, tokens := r.runs[p.run].Slots, r.runs[p.run].Tokens
 	format, bytes, d, h := s.DType.Format(), s.SlotBytes(), s.HeadDim, &s.Heads[p.head]
-	if len(r.scratch[worker]) < asm.SharedSlots*bytes {
-		r.scratch[worker] = make([]byte, asm.SharedSlots*bytes)
-	}
+	rows := r.stored.of(worker, asm.SharedSlots*bytes)[:int(p.hi-p.lo)*bytes]
 	slot := h.Len - tokens + int(p.lo)
-	var halves [2][]byte
-	halves[asm.PageKeys], halves[asm.PageValues] = pageData(&h.Pages[slot/backend.PageSlots], bytes)
+	halves := pageData(&h.Pages[slot/backend.PageSlots], bytes)
 	for side, x := range [2][]float32{floats(r.k), floats(r.v)} {
-		rows := r.scratch[worker][:int(p.hi-p.lo)*bytes]
 		for i := range int(p.hi - p.lo) {
 			at := ((int(p.row+p.lo)+i)*len(s.Heads) + int(p.head)) * d
 			r.kernels.Quantize(format, rows[i*bytes:][:bytes], x[at:][:d])
@@ -122,9 +114,7 @@ func (b *Base) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) erro
 	defer b.rotations.put(t)
 	t.q, t.k, t.v, t.table, t.runs, t.kernels, t.layout = q, k, v, table, runs, b.kernels, b.pages
 	t.plan()
-	for len(t.scratch) < b.runner.Size() {
-		t.scratch = append(t.scratch, nil)
-	}
+	t.stored.reserve(b.runner.Size())
 	t.pieces = max(min(len(t.parts), 4*b.runner.Size(), elements/elementsPerPiece), 1)
 	return b.runner.Run(t, t.pieces)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -188,9 +187,6 @@ func (b *Backend) attentionKernels(d backend.AttentionDims, cache tensor.DType, 
 	}
 	if d.HeadDim%4 != 0 {
 		return nil
-	}
-	if cache.Quantized() && b.device.Kind&cl.CPU != 0 {
-		return nil // with pocl sums of several tiles of quantised values were wrong now and then; GPUs gave the right bits
 	}
 	if p := b.attentionFor(attentionShape{cache, d.HeadDim, d.Heads / d.KVHeads}); p.queries > 0 {
 		return p

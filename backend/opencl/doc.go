@@ -19,7 +19,7 @@
 //
 //   - a weight is one buffer, scales behind its quants;
 //   - the products of queries, keys and values wait for RoPEStore, which rotates and stores them as they are computed;
-//   - the last group of attend to leave its part merges all of them, on devices where that is known to work: see last.cl;
+//   - the last group of attend to leave its part merges all of them on NVIDIA's devices, elsewhere a kernel of its own does: see last.cl;
 //   - NormSwiGLU leaves its result rounded too, and the product that comes next loads that: it takes as long as the rounding of 8192
 //     elements in each of its groups did.
 //
@@ -63,6 +63,9 @@
 // bytes with four in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of
 // a trial are right, products use that. How products are divided among work-items is tried once for each shape, and kept
 // beside the compiled kernels.
+//
+// A device that is a processor is left two things fewer: Largest searches rows on the host, whose memory they are in, and divisions
+// are not tried, because it computes the work-items of a group one after the other and compiles slowly.
 //
 // # Environment
 //

@@ -167,6 +167,22 @@ func TestAttend(t *testing.T) {
 	})
 }
 
+// TestGroupsAtTheSameTime has groups enough for many to be computed at the same time, whose local variables must be their own.
+func TestGroupsAtTheSameTime(t *testing.T) {
+	b := newBench(t, Options{})
+	const tokens = 48
+	s := attentionShape{tensor.Q8_0, 32, 4}
+	slots := b.pages(pageShape{s.cache, s.headDim}, 1, 6).slots(0, 300, 300)
+	gruns, runs := runsOf(slices.Repeat([]twins{slots}, tokens), slices.Repeat([]int{1}, tokens)...)
+	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
+	gq, gout := b.on(q), b.on(out)
+	must(t, b.reference.Attend(q, out, runs))
+	for range 20 {
+		must(t, b.gpu.Attend(gq, gout, gruns))
+		b.equal("Attend", gout, out)
+	}
+}
+
 // attention compares the attention of one run, and its weights; the second head has fewer slots where that can be.
 func (b *bench) attention(s attentionShape, tokens, n int) {
 	b.Helper()

@@ -50,11 +50,11 @@ func (b *Backend) counts(n int) (*cl.Mem, error) {
 	return m, b.enqueued("clear counts", b.context.Fill(m, 0, m.Size()))
 }
 
-// lastGroupOption returns the option for a device on which the last group of a kernel may go on with what the others have left, "" where
-// OpenCL C 1.2 is all that is known of it: see last.cl.
+// lastGroupOption returns the option for devices on which the last group of a kernel may go on with what the others have left, and ""
+// for all but NVIDIA's: see last.cl.
 func lastGroupOption(d *cl.Device) string {
 	if strings.Contains(d.Extensions, "cl_nv_") {
-		return " -DLAST_GROUP -DFENCE_NV"
+		return " -DLAST_GROUP"
 	}
 	return ""
 }

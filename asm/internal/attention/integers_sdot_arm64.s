@@ -2,6 +2,8 @@
 
 #include "textflag.h"
 #include "words_arm64.h"
+#include "blocks32_arm64.h"
+#include "sdot_arm64.h"
 
 // The products of rows of integers with panels, see integerProduct. A tile is eight of a panel's rows, each a lane, with four rows of
 // integers, whose words are multiplied as elements of registers. Where fewer than four rows are left, the last one is taken several
@@ -29,10 +31,7 @@
 	LSL  $5, R3, R7 \
 	LSL  $2, R9 \
 	SUB  $1, R22 \
-	MOVD $0x0F, R20 \
-	VDUP R20, V30.B16 \
-	MOVD $0x4B400000, R20 \
-	VDUP R20, V31.S4
+	CONSTANTS
 
 // ROW points to the next row where there are more than n, and else again to the same.
 #define ROW(n, q0, d0, s0, q1, d1, s1) \
@@ -54,14 +53,7 @@
 
 // HALF begins the products with eight of a panel's rows.
 #define HALF \
-	VEOR V8.B16, V8.B16, V8.B16 \
-	VEOR V9.B16, V9.B16, V9.B16 \
-	VEOR V10.B16, V10.B16, V10.B16 \
-	VEOR V11.B16, V11.B16, V11.B16 \
-	VEOR V12.B16, V12.B16, V12.B16 \
-	VEOR V13.B16, V13.B16, V13.B16 \
-	VEOR V14.B16, V14.B16, V14.B16 \
-	VEOR V15.B16, V15.B16, V15.B16 \
+	CLEAR4 \
 	AND  $1, R25, R21 \
 	ADD  R21<<5, R23, R0 \
 	MOVD $0, R2
@@ -82,93 +74,7 @@
 	ADD  R2<<5, R12, R21 \
 	VLD1 (R21), [V22.B16, V23.B16]
 
-// BEGIN begins the sums of a block with the bits of V31, and BEGIN8 with -8 times the sum of the integers besides: quants of Q4_0 stand
-// in panels as 0 to 15 for -8 to 7.
-#define BEGIN \
-	VMOV V31.B16, V0.B16 \
-	VMOV V31.B16, V1.B16 \
-	VMOV V31.B16, V2.B16 \
-	VMOV V31.B16, V3.B16 \
-	VMOV V31.B16, V4.B16 \
-	VMOV V31.B16, V5.B16 \
-	VMOV V31.B16, V6.B16 \
-	VMOV V31.B16, V7.B16
-
-#define BEGIN8 \
-	BEGINROW(R6, V0, V1) \
-	BEGINROW(R16, V2, V3) \
-	BEGINROW(R17, V4, V5) \
-	BEGINROW(R19, V6, V7)
-
-#define BEGINROW(sums, v0, v1) \
-	MOVW (sums)(R2<<2), R21 \
-	SUB  R21<<3, R20, R21 \
-	VDUP R21, v0.S4 \
-	VDUP R21, v1.S4
-
-// DOT4 multiplies the registers of weights w0 and w1 with elements i of four rows.
-#define DOT4(w0, w1, a0, a1, a2, a3, i) \
-	SDOTE(0, w0, a0, i) \
-	SDOTE(1, w1, a0, i) \
-	SDOTE(2, w0, a1, i) \
-	SDOTE(3, w1, a1, i) \
-	SDOTE(4, w0, a2, i) \
-	SDOTE(5, w1, a2, i) \
-	SDOTE(6, w0, a3, i) \
-	SDOTE(7, w1, a3, i)
-
-// LINE4 and LINE8 multiply a line's half of nibbles and of bytes.
-#define LINE4(i) \
-	VLD1  (R0), [V24.B16, V25.B16] \
-	ADD   $64, R0 \
-	VAND  V30.B16, V24.B16, V26.B16 \
-	VAND  V30.B16, V25.B16, V27.B16 \
-	VUSHR $4, V24.B16, V24.B16 \
-	VUSHR $4, V25.B16, V25.B16 \
-	DOT4(26, 27, 16, 18, 20, 22, i) \
-	DOT4(24, 25, 17, 19, 21, 23, i)
-
-#define LINE8(a0, a1, a2, a3, i) \
-	VLD1 (R0), [V24.B16, V25.B16] \
-	ADD  $64, R0 \
-	DOT4(24, 25, a0, a1, a2, a3, i)
-
-#define NIBBLES \
-	LINE4(0) \
-	LINE4(1) \
-	LINE4(2) \
-	LINE4(3)
-
-#define BYTES \
-	LINE8(16, 18, 20, 22, 0) \
-	LINE8(16, 18, 20, 22, 1) \
-	LINE8(16, 18, 20, 22, 2) \
-	LINE8(16, 18, 20, 22, 3) \
-	LINE8(17, 19, 21, 23, 0) \
-	LINE8(17, 19, 21, 23, 1) \
-	LINE8(17, 19, 21, 23, 2) \
-	LINE8(17, 19, 21, 23, 3)
-
-// SCALED adds the sums of a block to those of all blocks, times scale·d, and UNSCALED times d.
-#define SCALED \
-	VLD1 (R1), [V28.H8] \
-	ADD  $32, R1 \
-	FCVTL8H(29, 28) \
-	FCVTL4S(28, 28) \
-	SCALEDROW(R5, 0, 1, V0, V1, V8, V9) \
-	SCALEDROW(R13, 2, 3, V2, V3, V10, V11) \
-	SCALEDROW(R14, 4, 5, V4, V5, V12, V13) \
-	SCALEDROW(R15, 6, 7, V6, V7, V14, V15)
-
-#define SCALEDROW(d, i0, i1, v0, v1, acc0, acc1) \
-	FMOVS (d)(R2<<2), F24 \
-	FMUL4SE(25, 28, 24, 0) \
-	FMUL4SE(26, 29, 24, 0) \
-	FSUB4S(i0, i0, 31) \
-	FSUB4S(i1, i1, 31) \
-	VFMLA v0.S4, V25.S4, acc0.S4 \
-	VFMLA v1.S4, V26.S4, acc1.S4
-
+// UNSCALED adds the sums of a block to those of all blocks, times d.
 #define UNSCALED \
 	UNSCALEDROW(R5, 0, 1, 8, 9) \
 	UNSCALEDROW(R13, 2, 3, 10, 11) \
@@ -226,10 +132,11 @@ half:
 	HALF
 	SCALESAT(9)
 block:
-	BEGIN
+	BEGIN4
 	INTEGERS
-	BYTES
-	SCALED
+	BYTES4
+	SCALES
+	ACCUMULATE4
 	NEXT
 	BLT block
 	STORE
@@ -247,10 +154,11 @@ half:
 	HALF
 	SCALESAT(8)
 block:
-	BEGIN8
+	BIAS4
 	INTEGERS
-	NIBBLES
-	SCALED
+	NIBBLES4
+	SCALES
+	ACCUMULATE4
 	NEXT
 	BLT block
 	STORE
@@ -267,9 +175,9 @@ tile:
 half:
 	HALF
 block:
-	BEGIN
+	BEGIN4
 	INTEGERS
-	BYTES
+	BYTES4
 	UNSCALED
 	NEXT
 	BLT block
@@ -287,9 +195,9 @@ tile:
 half:
 	HALF
 block:
-	BEGIN8
+	BIAS4
 	INTEGERS
-	NIBBLES
+	NIBBLES4
 	UNSCALED
 	NEXT
 	BLT block

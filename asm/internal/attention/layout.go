@@ -16,30 +16,12 @@ import (
 //     slot. These panels have quants alone; the scales of the slots stand behind them, as [headDim/32, TileKeys] of binary16.
 type inPanels struct{}
 
-// layoutOf returns the layout of the panels of a format's keys.
-func layoutOf(f quant.Format) *panels.Layout {
-	switch f {
-	case quant.F32:
-		return panels.LayoutF32
-	case quant.F16:
-		return panels.LayoutF16
-	case quant.BF16:
-		return panels.LayoutBF16
-	case quant.Q8_0:
-		return panels.LayoutQ8_0
-	case quant.Q4_0:
-		return panels.LayoutQ4_0
-	default:
-		return panels.LayoutQ4_1
-	}
-}
-
 // Store is Pages.Store.
 func (inPanels) Store(side Side, f quant.Format, headDim int, half []byte, first int, rows []byte) {
 	size := f.Bytes(headDim)
 	switch {
 	case side == Keys:
-		l, slot := layoutOf(f), first
+		l, slot := panels.LayoutOf(f), first
 		for len(rows) > 0 {
 			if slot%panels.Rows == 0 && len(rows) >= panels.Rows*size {
 				l.Pack(half[slot*size:][:panels.Rows*size], rows, size, headDim)
@@ -70,7 +52,7 @@ func (inPanels) Load(side Side, f quant.Format, headDim int, rows, half []byte, 
 	size := f.Bytes(headDim)
 	switch {
 	case side == Keys:
-		l := layoutOf(f)
+		l := panels.LayoutOf(f)
 		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
 			l.LoadRow(rows[:size], half[slot/panels.Rows*panels.Rows*size:][:panels.Rows*size], slot%panels.Rows)
 		}

@@ -37,6 +37,16 @@ var (
 	LayoutQ6_K = newLayout(quant.Q6_K, field{0, 128, 4, 0}, field{128, 64, 4, 0}, field{208, 2, 2, 1}, field{192, 16, 1, 2})
 )
 
+// LayoutOf returns the layout of a format's panels, nil where it has none.
+func LayoutOf(f quant.Format) *Layout {
+	for _, l := range [...]*Layout{LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K} {
+		if l.Format == f {
+			return l
+		}
+	}
+	return nil
+}
+
 // newLayout returns the layout of a format with the fields of its blocks.
 func newLayout(f quant.Format, fields ...field) *Layout {
 	l := &Layout{Format: f, fields: fields}

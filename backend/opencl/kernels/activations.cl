@@ -7,7 +7,7 @@
 // round_eight rounds the work-item's eight elements with a step for each `items` neighbouring work-items, a power of two. All
 // work-items of the group must come here together, and there is a barrier when it returns. A block of zeros, or too small for
 // a step, becomes zeros; so do NaNs.
-static inline char8 round_eight(float8 x, int items, float *step, __local float *part) {
+INLINED char8 round_eight(float8 x, int items, float *step, __local float *part) {
   const int id = get_local_id(0);
   const float4 m = fmax(fabs(x.lo), fabs(x.hi));
   part[id] = fmax(fmax(m.x, m.y), fmax(m.z, m.w));

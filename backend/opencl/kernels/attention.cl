@@ -18,7 +18,7 @@ typedef volatile __global const float *part_pointer;
 //
 // The maxima do not depend on the order, so that each work-item finds the factors of some tiles, of GROUP at a time. Of `tiles` tiles
 // that there is room for the first `seen` have parts; memory is BUFFER float4 large.
-static inline void merge_parts(part_pointer parts, const int heads, int tiles, int seen, output out, __local float *memory) {
+INLINED void merge_parts(part_pointer parts, const int heads, int tiles, int seen, output out, __local float *memory) {
   __local float *largest = memory, *shrink = largest + heads * GROUP, *grow = shrink + heads * GROUP, *totals = grow + heads * GROUP;
   __local float *before = totals + heads * GROUP, *total = before + heads; // of each head
   const int id = get_local_id(0);
@@ -120,8 +120,7 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
-    total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
-  barrier(CLK_LOCAL_MEM_FENCE);
+    total[id] = fold_lanes(lanes + id * LANES_OF_SUM); // add_values has barriers before it uses them
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
   sums_at sums = {parts, (size_t)tiles * PART, 0};
   if (tiles == 1)

@@ -44,7 +44,7 @@ static inline uint packed_of(RAW raw, int i) {
 #endif
 
 // block_product returns the integer product of two packed blocks, which are aligned to 16 bytes.
-static inline int block_product(const __local uint *a, const __local uint *b) {
+INLINED int block_product(const __local uint *a, const __local uint *b) {
   const uint4 x = *(const __local uint4 *)a, y = *(const __local uint4 *)b;
   const uint4 z = *(const __local uint4 *)(a + 4), w = *(const __local uint4 *)(b + 4);
 #if defined(DOT_KHR) || defined(DOT_ARM) || defined(DOT_NV)
@@ -70,7 +70,7 @@ static inline uint4 transposed(const uint *words, int i) {
 
 // grouped_product returns the integer products of 32 rounded weights, aligned to 16 bytes, with four elements of their slots'
 // values, which are transposed: those of four slots are `apart` from those of the next.
-static inline int4 grouped_product(const __local uint *weights, const __local uint4 *values, int apart) {
+INLINED int4 grouped_product(const __local uint *weights, const __local uint4 *values, int apart) {
   int4 sum = (int4)(0);
 #if defined(DOT_KHR) || defined(DOT_ARM) || defined(DOT_NV)
   const uint4 lo = *(const __local uint4 *)weights, hi = *(const __local uint4 *)(weights + 4);

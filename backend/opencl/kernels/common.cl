@@ -9,10 +9,15 @@ typedef __global const float *input;
 typedef __global float *output;
 typedef __global const uchar *bytes;
 
+// INLINED begins functions that take local memory. pocl, up to 3.1 at least, gives a group local variables of its own where the kernel
+// names them. Where a function is always called with the same variable, its compiler has the function name it; unless that is in the
+// kernel by then, all groups that processors compute at the same time share the variable.
+#define INLINED static inline __attribute__((always_inline))
+
 #define LOWEST -3e38f // stands for -infinity, which compilers may assume away
 
 // group_sum returns the sum of v over the group to all of it. The caller has a barrier before it uses part again.
-static inline float group_sum(float v, __local float *part) {
+INLINED float group_sum(float v, __local float *part) {
   const int id = get_local_id(0);
   part[id] = v;
   for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
@@ -25,7 +30,7 @@ static inline float group_sum(float v, __local float *part) {
 }
 
 // group_max is group_sum for the largest.
-static inline float group_max(float v, __local float *part) {
+INLINED float group_max(float v, __local float *part) {
   const int id = get_local_id(0);
   part[id] = v;
   for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {

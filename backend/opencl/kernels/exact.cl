@@ -28,7 +28,7 @@ static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
 static inline float add_four(float sum, float4 a, float4 b) { return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum)))); }
 
 // fold_lanes sums LANES_OF_SUM lanes in halves, as the CPU does.
-static inline float fold_lanes(const __local float *lanes) {
+INLINED float fold_lanes(const __local float *lanes) {
   float v[LANES_OF_SUM];
   for (int i = 0; i < LANES_OF_SUM; i++)
     v[i] = lanes[i];

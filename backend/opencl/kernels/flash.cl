@@ -45,7 +45,7 @@ static inline void fetch(RAW *next, bytes cache, int stride, int first, int last
 }
 
 // keep_keys puts keys that were fetched into local memory.
-static inline void keep_keys(const RAW *next, __local float4 *cached) {
+INLINED void keep_keys(const RAW *next, __local float4 *cached) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP, quad = i % QUADS;
@@ -73,7 +73,7 @@ static inline void fetch_values(RAW *next, bytes cache, int stride, int first, i
 }
 
 // keep_values puts values that were fetched into local memory, [KEYS / 4, QUADS].
-static inline void keep_values(const RAW *next, __local float4 *cached) {
+INLINED void keep_values(const RAW *next, __local float4 *cached) {
 #pragma unroll
   for (int j = 0; j < FETCHED_SQUARES; j++) {
     const int i = get_local_id(0) + j * GROUP;
@@ -86,7 +86,7 @@ static inline void keep_values(const RAW *next, __local float4 *cached) {
 // round_weights rounds the weights of all rows to eight bits, as values.cl does. Of each row and piece there are KEYS floats, whose
 // place is taken by the integers of BLOCKS blocks, KEYS bytes each, and behind them the blocks' steps. There must be a barrier before,
 // and one before they are used.
-static inline void round_weights(__local float *weights, const __local float *scales) {
+INLINED void round_weights(__local float *weights, const __local float *scales) {
   const int id = get_local_id(0), piece = id % PIECES, part = id / PIECES % ROUNDERS;
   __local float4 *row = (__local float4 *)(weights + id / (PIECES * ROUNDERS) * WEIGHTS + COLUMN(piece * KEYS));
   float4 p[KEYS / 4];
@@ -119,7 +119,7 @@ static inline void round_weights(__local float *weights, const __local float *sc
 #define fetch_values fetch
 
 // keep_values puts values that were fetched into local memory.
-static inline void keep_values(const RAW *next, __local float4 *cached) {
+INLINED void keep_values(const RAW *next, __local float4 *cached) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP;

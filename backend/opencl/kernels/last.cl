@@ -1,19 +1,15 @@
 // The last group of a kept count goes on with what all of them have left in memory. Nobody waits for another: whoever is not the last
 // has ended.
 //
-// It takes that what a group has written can be seen by one that counts after it, which OpenCL C 1.2 promises nobody; LAST_GROUP
-// is defined for devices where it is known.
-
-#if defined(FENCE_NV)
-#define FENCE asm volatile("membar.gl;" ::: "memory")
-#else
-#define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE)
-#endif
+// It takes that what a group has written can be seen by one that counts after it, which OpenCL C 1.2 promises nobody: LAST_GROUP is
+// defined for NVIDIA's devices, which have an instruction for it.
 
 #ifdef LAST_GROUP
+#define FENCE asm volatile("membar.gl;" ::: "memory")
+
 // last_group counts the group and tells all of it whether it is the last of a number. The count is 0 again for the next launch;
 // `before` is memory that is free.
-static inline bool last_group(__global int *count, int number, __local int *before) {
+INLINED bool last_group(__global int *count, int number, __local int *before) {
   FENCE;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (get_local_id(0) == 0) {

@@ -10,7 +10,7 @@
 
 // LANE_SUMS defines a function that returns a sum over x [n] to all of a group, a barrier before it returns.
 #define LANE_SUMS(NAME, STEP)                                                                                        \
-  static inline float NAME(input x, int n, __local float *stage, __local float *lanes) {                             \
+  INLINED float NAME(input x, int n, __local float *stage, __local float *lanes) {                                   \
     const int id = get_local_id(0);                                                                                  \
     float sum = 0, next[STAGE_LOADS];                                                                                \
     for (int j = 0; j < STAGE_LOADS; j++)                                                                            \
@@ -37,6 +37,6 @@ LANE_SUMS(sum_in_lanes, ADD)
 LANE_SUMS(squares_in_lanes, ADD_SQUARE)
 
 // norm_scale returns 1/√(mean of squares + eps) of x [k] to all of a group (arXiv 1910.07467).
-static inline float norm_scale(input x, int k, float eps, __local float *stage, __local float *lanes) {
+INLINED float norm_scale(input x, int k, float eps, __local float *stage, __local float *lanes) {
   return 1.0f / sqrt(squares_in_lanes(x, k, stage, lanes) / k + eps);
 }

@@ -38,7 +38,7 @@ static inline int row_of_pair(int first, int row) {
 #define CHAINS ((SETS * ROWS_OF_GROUP + GROUP - 1) / GROUP)
 
 // leave_totals puts the sums of a work-item's rows where TOTAL finds them. There is a barrier before it returns.
-static inline void leave_totals(const float sums[CHAINS], __local float *part) {
+INLINED void leave_totals(const float sums[CHAINS], __local float *part) {
 #pragma unroll
   for (int c = 0; c < CHAINS; c++)
     if (get_local_id(0) + c * GROUP < SETS * ROWS_OF_GROUP)

@@ -13,7 +13,7 @@ rms_norm(input x, int x_at, input weight, int weight_at, output out, int out_at,
 }
 
 // group_largest returns the largest of x[first] … x[end-1] to all of a group.
-static inline float group_largest(input x, int first, int end, __local float *part) {
+INLINED float group_largest(input x, int first, int end, __local float *part) {
   float largest = LOWEST;
   for (int i = first + get_local_id(0); i < end; i += GROUP)
     largest = fmax(largest, x[i]);

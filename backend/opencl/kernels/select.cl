@@ -16,7 +16,7 @@ static inline ulong key_of(uint bits, uint index) {
 }
 
 // order_pair puts the larger of two keys first, or last.
-static inline void order_pair(__local ulong *a, __local ulong *b, bool descending) {
+INLINED void order_pair(__local ulong *a, __local ulong *b, bool descending) {
   const ulong x = *a, y = *b;
   if ((x < y) == descending) {
     *a = y;
@@ -25,7 +25,7 @@ static inline void order_pair(__local ulong *a, __local ulong *b, bool descendin
 }
 
 // sort_runs sorts each run of the slice, those of even number descending, the others ascending.
-static inline void sort_runs(__local ulong *keys, int run) {
+INLINED void sort_runs(__local ulong *keys, int run) {
   for (int size = 2; size <= run; size *= 2)
     for (int apart = size / 2; apart > 0; apart /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
@@ -38,7 +38,7 @@ static inline void sort_runs(__local ulong *keys, int run) {
 
 // merge_runs leaves the largest of all runs, descending, in the first. After each halving the runs that are left stand twice
 // as far apart, so that nobody writes where another still reads.
-static inline void merge_runs(__local ulong *keys, int run) {
+INLINED void merge_runs(__local ulong *keys, int run) {
   for (int stride = 1; run * stride < SLICE; stride *= 2) { // in runs
     barrier(CLK_LOCAL_MEM_FENCE);
     const int left = SLICE / stride / 2;

@@ -8,7 +8,7 @@
 #define HALF_DIM (HEAD_DIM / 2)
 
 // store_element stores element i of a head's slot, whose bytes begin at `to`. Those that store a block come here together.
-static inline void store_element(float v, int i, __global uchar *to, __local float *part) {
+INLINED void store_element(float v, int i, __global uchar *to, __local float *part) {
 #if defined(KV_f32)
   ((__global float *)to)[i] = v;
 #elif defined(KV_f16)

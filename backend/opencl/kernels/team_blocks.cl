@@ -46,7 +46,7 @@ static inline term_type block_term(const lane_weights w, const block_activations
 #define FACTORS (LANES / 8 + 1)
 
 // add_terms adds the terms of LANES blocks in order.
-static inline float add_terms(float sum, __local const term_type *terms, __local const float2 *factors) {
+INLINED float add_terms(float sum, __local const term_type *terms, __local const float2 *factors) {
 #if BLOCK == 256
   for (int i = 0; i < LANES; i += 8) {
     int2 t = terms[i];
@@ -83,8 +83,8 @@ static inline float add_terms(float sum, __local const term_type *terms, __local
 #define TEAM_MEMORY_NAMES part, lanes, steps, rounded, eights, terms, factors
 
 // round_panel rounds elements [first, first + count) of x, normed with a factor and a gain where norm is 1.
-static inline void round_panel(__global const float4 *x, __global const float4 *gain, int norm, float factor, int first, int count,
-                               TEAM_MEMORY_ARGUMENTS) {
+INLINED void round_panel(__global const float4 *x, __global const float4 *gain, int norm, float factor, int first, int count,
+                         TEAM_MEMORY_ARGUMENTS) {
   for (int base = 0; base < count; base += GROUP * ROUNDED_AT_ONCE) {
     const int i = base / ROUNDED_AT_ONCE + get_local_id(0), at = first / ROUNDED_AT_ONCE + i;
     const int inside = i * ROUNDED_AT_ONCE < count;
@@ -107,9 +107,9 @@ static inline void round_panel(__global const float4 *x, __global const float4 *
 
 // team_sums leaves in TOTAL the products of x, normed where norm is 1. Rows have `stride` blocks and those of a set are
 // first, …, end-1.
-static inline void team_sums(__global const uint4 *quants[SETS], __global const ushort *scales[SETS], const int first[SETS],
-                             const int end[SETS], int k, int stride, __global const float4 *x, __global const float4 *gain,
-                             int norm, float eps, TEAM_MEMORY_ARGUMENTS) {
+INLINED void team_sums(__global const uint4 *quants[SETS], __global const ushort *scales[SETS], const int first[SETS],
+                       const int end[SETS], int k, int stride, __global const float4 *x, __global const float4 *gain,
+                       int norm, float eps, TEAM_MEMORY_ARGUMENTS) {
   const int id = get_local_id(0), lane = id % LANES, team = id / LANES, blocks = k / 32;
   float sums[CHAINS];
   for (int c = 0; c < CHAINS; c++)

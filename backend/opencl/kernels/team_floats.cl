@@ -9,7 +9,7 @@
 #endif
 
 // add_piece adds the products of a piece with the activations x.
-static inline float add_piece(float sum, __local const uint4 *piece, __local const float4 *x) {
+INLINED float add_piece(float sum, __local const uint4 *piece, __local const float4 *x) {
 #if defined(FORMAT_f32)
   return add_four(sum, as_float4(*piece), x[0]);
 #elif defined(FORMAT_f16)
@@ -34,9 +34,9 @@ static inline float add_piece(float sum, __local const uint4 *piece, __local con
 
 // team_sums leaves in TOTAL the products of x, normed where norm is 1. Rows have `stride` pieces and those of a set are
 // first, …, end-1.
-static inline void team_sums(__global const uint4 *quants[SETS], __global const ushort *scales[SETS], const int first[SETS],
-                             const int end[SETS], int k, int stride, __global const float4 *x, __global const float4 *gain,
-                             int norm, float eps, TEAM_MEMORY_ARGUMENTS) {
+INLINED void team_sums(__global const uint4 *quants[SETS], __global const ushort *scales[SETS], const int first[SETS],
+                       const int end[SETS], int k, int stride, __global const float4 *x, __global const float4 *gain,
+                       int norm, float eps, TEAM_MEMORY_ARGUMENTS) {
   const int id = get_local_id(0), lane = id % LANES, team = id / LANES, count = k / (4 * PIECES);
   float sums[CHAINS];
   for (int c = 0; c < CHAINS; c++)

@@ -30,7 +30,7 @@ static inline float8 scaled(input q, size_t eight, float scale) { return EIGHT_A
 
 // load_queries puts QUERIES neighbouring rows of q, divided by √HEAD_DIM, into local memory: [QUADS, QUERIES], or
 // [PIECES, QUERIES, PIECE] where they are packed. There must be a barrier before they are used.
-static inline void load_queries(input q, float scale, QUERY_ARGUMENTS) {
+INLINED void load_queries(input q, float scale, QUERY_ARGUMENTS) {
   const int id = get_local_id(0);
 #ifdef PACKED
   for (int begin = 0; begin < QUERIES * QUADS / 2; begin += GROUP) {
@@ -63,7 +63,7 @@ static inline void fetch_keys(RAW *next, const place tile, int last, int piece) 
 }
 
 // keep_keys puts what was fetched into local memory.
-static inline void keep_keys(const RAW *next, __local float4 *buffer) {
+INLINED void keep_keys(const RAW *next, __local float4 *buffer) {
 #pragma unroll
   for (int j = 0; j < PIECE; j++) {
     const int i = get_local_id(0) + j * GROUP;
@@ -79,7 +79,7 @@ static inline void keep_keys(const RAW *next, __local float4 *buffer) {
 }
 
 // add_scores continues the work-item's chains with a piece.
-static inline void add_scores(float *scores, int piece, const __local float4 *buffer, QUERY_ARGUMENTS) {
+INLINED void add_scores(float *scores, int piece, const __local float4 *buffer, QUERY_ARGUMENTS) {
 #ifdef PACKED
   const __local uint *key = (const __local uint *)buffer + get_local_id(0) * KEY_WORDS;
   const float scale = as_float(key[PIECE]);
@@ -101,7 +101,7 @@ static inline void add_scores(float *scores, int piece, const __local float4 *bu
 }
 
 // score_tile computes the work-item's scores. When it returns, the buffer is free again.
-static inline void score_tile(float *scores, input q, float scale, const place tile, int last, __local float4 *buffer, QUERY_ARGUMENTS) {
+INLINED void score_tile(float *scores, input q, float scale, const place tile, int last, __local float4 *buffer, QUERY_ARGUMENTS) {
   RAW next[PIECE];
   fetch_keys(next, tile, last, 0);
   load_queries(q, scale, QUERY_NAMES);
@@ -120,7 +120,7 @@ static inline void score_tile(float *scores, input q, float scale, const place t
 
 // weigh_tile turns the scores, of which the token sees the first `seen`, into weights [QUERIES, TILE], the largest scores
 // and lanes [QUERIES, LANES_OF_SUM]. The caller has a barrier before it uses the lanes.
-static inline void weigh_tile(const float *scores, int seen, __local float *weights, float *largest, __local float *lanes) {
+INLINED void weigh_tile(const float *scores, int seen, __local float *weights, float *largest, __local float *lanes) {
   const int id = get_local_id(0);
   __local float *mine = weights + id / LANES_OF_SUM * TILE + id % LANES_OF_SUM;
 #pragma unroll

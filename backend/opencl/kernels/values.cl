@@ -12,7 +12,7 @@ typedef struct {
   int final;
 } sums_at;
 
-static inline void put_sum(const sums_at at, int g, int quad, float4 sum, const __local float *total) {
+INLINED void put_sum(const sums_at at, int g, int quad, float4 sum, const __local float *total) {
   at.to[g * at.apart + quad] = at.final ? sum / total[g] : sum;
 }
 
@@ -58,8 +58,8 @@ static inline void fetch_values(fetched_values *next, const place tile, int bloc
 
 // add_values sums the values, of which the token sees `seen` slots and the first blocks have been fetched. Weights are those of TILE
 // slots for each query, 0 for slots that the token does not see: 0 times whatever scale is rounded to 0.
-static inline void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
-                              const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
+INLINED void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
+                        const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
   const int id = get_local_id(0), groups = (seen + GROUPED - 1) / GROUPED;
   __local uint4 *squares = (__local uint4 *)buffer; // [TILE / 4, COLUMNS]: four elements' bytes of four slots each
   __local float *scales = (__local float *)(buffer + TILE / 4 * COLUMNS); // [AT_ONCE, TILE]
@@ -130,7 +130,7 @@ static inline void fetch_values(fetched_values *next, const place tile, int firs
 }
 
 // keep_values puts what was fetched into local memory.
-static inline void keep_values(const fetched_values *next, __local float4 *buffer) {
+INLINED void keep_values(const fetched_values *next, __local float4 *buffer) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP;
@@ -140,7 +140,7 @@ static inline void keep_values(const fetched_values *next, __local float4 *buffe
 }
 
 // add_weighted continues a chain with `count` weighted values. Weights are aligned to four.
-static inline float4 add_weighted(float4 sum, const __local float *weights, const __local float4 *values, int count) {
+INLINED float4 add_weighted(float4 sum, const __local float *weights, const __local float4 *values, int count) {
   int j = 0;
   for (; j + 16 <= count; j += 16) {
 #pragma unroll
@@ -158,8 +158,8 @@ static inline float4 add_weighted(float4 sum, const __local float *weights, cons
 }
 
 // add_values sums the values, of which the token sees `seen` slots and the first have been fetched.
-static inline void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
-                              const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
+INLINED void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
+                        const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
   const int id = get_local_id(0);
   float4 sums[OWN];
   for (int i = 0; i < OWN; i++)

@@ -71,7 +71,7 @@ func fetchTo(ctx context.Context, file, address, sum string) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(to, reader{ctx, from})
+	n, err := io.Copy(to, io.LimitReader(reader{ctx, from}, size+1))
 	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
 		return err
 	}

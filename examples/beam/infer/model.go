@@ -80,7 +80,7 @@ func dtype(field, name string) (tensor.DType, error) {
 	}
 	t, err := tensor.ParseDType(name)
 	if err != nil {
-		return t, fmt.Errorf("Model.%s: %w", field, err)
+		return t, fmt.Errorf("read the field %s of infer.Model: %w", field, err)
 	}
 	return t, nil
 }

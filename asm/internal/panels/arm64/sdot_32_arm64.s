@@ -3,6 +3,7 @@
 #include "textflag.h"
 #include "words_arm64.h"
 #include "blocks32_arm64.h"
+#include "sdot_arm64.h"
 
 // The products of eight of a panel's rows with some rows of activations, see panels.BlockKernel. A lane of a register has a row of
 // weights; an activation is multiplied as an element of a register. Registers of all kernels:
@@ -28,75 +29,12 @@
 	ADD R3<<2, R17, R19 \
 	LSL $2, R9
 
-// BIAS begins the two sums of a row of activations at -8 times the sum of its block, and the bits of V31: see blocks32_arm64.h.
-#define BIAS(sums, v0, v1) \
-	MOVW (sums)(R2<<2), R21 \
-	SUB  R21<<3, R20, R21 \
-	VDUP R21, v0.S4 \
-	VDUP R21, v1.S4
-
-// NIBBLES multiplies a line's half, eight rows of four bytes, with elements i of V16 to V23.
-#define NIBBLES(i) \
-	VLD1  (R0), [V24.B16, V25.B16] \
-	ADD   $64, R0 \
-	VAND  V30.B16, V24.B16, V26.B16 \
-	VAND  V30.B16, V25.B16, V27.B16 \
-	VUSHR $4, V24.B16, V24.B16 \
-	VUSHR $4, V25.B16, V25.B16 \
-	SDOTE(0, 26, 16, i) \
-	SDOTE(1, 27, 16, i) \
-	SDOTE(2, 26, 18, i) \
-	SDOTE(3, 27, 18, i) \
-	SDOTE(4, 26, 20, i) \
-	SDOTE(5, 27, 20, i) \
-	SDOTE(6, 26, 22, i) \
-	SDOTE(7, 27, 22, i) \
-	SDOTE(0, 24, 17, i) \
-	SDOTE(1, 25, 17, i) \
-	SDOTE(2, 24, 19, i) \
-	SDOTE(3, 25, 19, i) \
-	SDOTE(4, 24, 21, i) \
-	SDOTE(5, 25, 21, i) \
-	SDOTE(6, 24, 23, i) \
-	SDOTE(7, 25, 23, i)
-
-// BYTES multiplies a line's half, eight rows of four bytes, with elements i of registers a0 to a3.
-#define BYTES(a0, a1, a2, a3, i) \
-	VLD1 (R0), [V24.B16, V25.B16] \
-	ADD  $64, R0 \
-	SDOTE(0, 24, a0, i) \
-	SDOTE(1, 25, a0, i) \
-	SDOTE(2, 24, a1, i) \
-	SDOTE(3, 25, a1, i) \
-	SDOTE(4, 24, a2, i) \
-	SDOTE(5, 25, a2, i) \
-	SDOTE(6, 24, a3, i) \
-	SDOTE(7, 25, a3, i)
-
 // ACTIVATIONS loads a block of four rows.
 #define ACTIVATIONS \
 	VLD1.P 32(R4), [V16.B16, V17.B16] \
 	VLD1.P 32(R10), [V18.B16, V19.B16] \
 	VLD1.P 32(R11), [V20.B16, V21.B16] \
 	VLD1.P 32(R12), [V22.B16, V23.B16]
-
-// ACCUMULATE4 adds the sums of a block to those of all blocks, for four rows of activations.
-#define ACCUMULATE4 \
-	ACCUMULATE(R5, 0, 1, V0, V1, V8, V9) \
-	ACCUMULATE(R13, 2, 3, V2, V3, V10, V11) \
-	ACCUMULATE(R14, 4, 5, V4, V5, V12, V13) \
-	ACCUMULATE(R15, 6, 7, V6, V7, V14, V15)
-
-// CLEAR4 clears the sums of four rows.
-#define CLEAR4 \
-	VEOR V8.B16, V8.B16, V8.B16 \
-	VEOR V9.B16, V9.B16, V9.B16 \
-	VEOR V10.B16, V10.B16, V10.B16 \
-	VEOR V11.B16, V11.B16, V11.B16 \
-	VEOR V12.B16, V12.B16, V12.B16 \
-	VEOR V13.B16, V13.B16, V13.B16 \
-	VEOR V14.B16, V14.B16, V14.B16 \
-	VEOR V15.B16, V15.B16, V15.B16
 
 // STORE4 stores the sums of four rows.
 #define STORE4 \
@@ -107,17 +45,6 @@
 	VST1 [V12.S4, V13.S4], (R8) \
 	ADD  R9, R8 \
 	VST1 [V14.S4, V15.S4], (R8)
-
-// BEGIN4 begins the sums of a block of four rows of activations.
-#define BEGIN4 \
-	VMOV V31.B16, V0.B16 \
-	VMOV V31.B16, V1.B16 \
-	VMOV V31.B16, V2.B16 \
-	VMOV V31.B16, V3.B16 \
-	VMOV V31.B16, V4.B16 \
-	VMOV V31.B16, V5.B16 \
-	VMOV V31.B16, V6.B16 \
-	VMOV V31.B16, V7.B16
 
 // func q4_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 TEXT ·q4_0SDOTx4(SB), NOSPLIT, $0-80
@@ -135,15 +62,9 @@ TEXT ·q4_0SDOTx4(SB), NOSPLIT, $0-80
 	MOVD $0, R2
 	CLEAR4
 block:
-	BIAS(R6, V0, V1)
-	BIAS(R16, V2, V3)
-	BIAS(R17, V4, V5)
-	BIAS(R19, V6, V7)
+	BIAS4
 	ACTIVATIONS
-	NIBBLES(0)
-	NIBBLES(1)
-	NIBBLES(2)
-	NIBBLES(3)
+	NIBBLES4
 	SCALES
 	ACCUMULATE4
 	ADD  $1, R2
@@ -170,10 +91,7 @@ TEXT ·q4_1SDOTx4(SB), NOSPLIT, $0-80
 block:
 	BEGIN4
 	ACTIVATIONS
-	NIBBLES(0)
-	NIBBLES(1)
-	NIBBLES(2)
-	NIBBLES(3)
+	NIBBLES4
 	SCALES
 	ACCUMULATE4
 	SCALES
@@ -205,14 +123,7 @@ TEXT ·q8_0SDOTx4(SB), NOSPLIT, $0-80
 block:
 	BEGIN4
 	ACTIVATIONS
-	BYTES(16, 18, 20, 22, 0)
-	BYTES(16, 18, 20, 22, 1)
-	BYTES(16, 18, 20, 22, 2)
-	BYTES(16, 18, 20, 22, 3)
-	BYTES(17, 19, 21, 23, 0)
-	BYTES(17, 19, 21, 23, 1)
-	BYTES(17, 19, 21, 23, 2)
-	BYTES(17, 19, 21, 23, 3)
+	BYTES4
 	SCALES
 	ACCUMULATE4
 	ADD  $1, R2

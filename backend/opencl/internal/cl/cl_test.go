@@ -28,6 +28,18 @@ func anyContext(t *testing.T) *Context {
 	return c
 }
 
+// TestOrderOfKinds has devices that say they are several kinds at once, as simulators do.
+func TestOrderOfKinds(t *testing.T) {
+	for _, c := range []struct {
+		kind Kind
+		want int
+	}{{GPU, 0}, {GPU | CPU | Accelerator, 0}, {Accelerator | CPU, 1}, {CPU, 2}, {1 << 4, 3}} {
+		if got := c.kind.order(); got != c.want {
+			t.Errorf("kind %b comes at %d, want %d", uint64(c.kind), got, c.want)
+		}
+	}
+}
+
 const addSource = `__kernel void add(__global uint *x, uint v) { x[get_global_id(0)] += v; }`
 
 func TestKernel(t *testing.T) {

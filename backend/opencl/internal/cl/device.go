@@ -5,6 +5,7 @@ package cl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -36,6 +37,16 @@ func (k Kind) String() string {
 		return "CPU"
 	}
 	return "device"
+}
+
+// order tells which devices come first where one is chosen: those that are GPUs, whatever else they say they are, then accelerators.
+func (k Kind) order() int {
+	for i, kind := range [...]Kind{GPU, Accelerator, CPU} {
+		if k&kind != 0 {
+			return i
+		}
+	}
+	return 3
 }
 
 // Device is a device and what it says about itself.
@@ -85,15 +96,8 @@ func (a *API) Devices() ([]*Device, error) {
 	if len(list) == 0 {
 		return nil, errors.Join(failures...)
 	}
-	var sorted []*Device
-	for _, kind := range [...]Kind{GPU, Accelerator, CPU, 0} {
-		for _, d := range list {
-			if d.Kind&(GPU|Accelerator|CPU) == kind {
-				sorted = append(sorted, d)
-			}
-		}
-	}
-	return sorted, nil
+	slices.SortStableFunc(list, func(a, b *Device) int { return a.Kind.order() - b.Kind.order() })
+	return list, nil
 }
 
 // devicesOf lists the devices of a platform.

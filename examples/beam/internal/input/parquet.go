@@ -26,7 +26,7 @@ func parquetRows(r io.Reader, _ string) iter.Seq2[string, error] {
 			yield("", err)
 			return
 		}
-		file, err := parquet.OpenFile(f, info.Size())
+		file, err := guarded(func() (*parquet.File, error) { return parquet.OpenFile(f, info.Size()) })
 		if err != nil {
 			yield("", err)
 			return
@@ -46,9 +46,9 @@ func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 	defer rows.Close()
 	batch := make([]parquet.Row, rowsAtOnce)
 	for {
-		n, err := readRows(rows, batch)
+		n, err := guarded(func() (int, error) { return rows.ReadRows(batch) })
 		for _, row := range batch[:n] {
-			text, err := rowJSON(schema, row)
+			text, err := guarded(func() (string, error) { return rowJSON(schema, row) })
 			if !yield(text, err) || err != nil {
 				return false
 			}
@@ -63,23 +63,18 @@ func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 	}
 }
 
-// readRows reads rows. The library panics where some files are damaged.
-func readRows(rows parquet.Rows, batch []parquet.Row) (n int, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			n, err = 0, fmt.Errorf("the file is damaged: %v", p)
-		}
-	}()
-	return rows.ReadRows(batch)
-}
-
-// rowJSON writes a row as a JSON object.
-func rowJSON(schema *parquet.Schema, row parquet.Row) (text string, err error) {
+// guarded calls a function of the library, which panics where some files are damaged.
+func guarded[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the file is damaged: %v", p)
 		}
 	}()
+	return f()
+}
+
+// rowJSON writes a row as a JSON object.
+func rowJSON(schema *parquet.Schema, row parquet.Row) (string, error) {
 	var columns any
 	if err := schema.Reconstruct(&columns, row); err != nil {
 		return "", err

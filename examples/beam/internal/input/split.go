@@ -106,8 +106,8 @@ func stem(file string) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// Stems returns the inputs by the stem of their results' names, or an error where two would write the same files.
-func Stems(files []string) error {
+// Distinct is an error where two inputs would write files of the same names.
+func Distinct(files []string) error {
 	by := map[string]string{}
 	for _, file := range files {
 		if other, ok := by[stem(file)]; ok {

@@ -1,0 +1,38 @@
+package crowd
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Fault is what the crowd does on purpose to one attempt at a bundle. The zero value does nothing.
+//
+// A fault is planted only where it can be survived: the last attempt that a bundle has, and one that changed the runner's state
+// for the bundle (which cannot be undone), are spared, and so are children that have such an attempt under way.
+type Fault struct {
+	// Fail declares the attempt failed when the child has answered that it succeeded.
+	Fail bool
+	// Kill ends the child (SIGKILL for a process) after the time After, or when it answers, whichever comes first.
+	Kill  bool
+	After time.Duration
+}
+
+// Random returns faults in the stated shares of attempts, drawn from a seed. Children are killed up to within after they got the
+// bundle. It may be called by several goroutines.
+func Random(seed uint64, failShare, killShare float64, within time.Duration) func() Fault {
+	random := rand.New(rand.NewPCG(seed, 17))
+	var mu sync.Mutex
+	return func() Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		draw, after := random.Float64(), time.Duration(random.Int64N(int64(within)+1))
+		switch {
+		case draw < failShare:
+			return Fault{Fail: true}
+		case draw < failShare+killShare:
+			return Fault{Kill: true, After: after}
+		}
+		return Fault{}
+	}
+}

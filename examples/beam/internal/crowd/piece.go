@@ -1,0 +1,223 @@
+package crowd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
+)
+
+// piece is a part of a bundle that is tried until an attempt succeeds. It is a bundle to the child that tries it.
+//
+// All of it is guarded by the worker's lock. attempt is the one under way, or that has succeeded; nil where there is none.
+// Prism knows input to be what the piece does: a split is passed on to prism only while the attempt that was split is under way,
+// and input is then what the split left, so whichever attempt succeeds answers for exactly what prism counts on.
+type piece struct {
+	id          string
+	bundle      *bundle
+	input       []*fnpb.Elements
+	indivisible bool     // it can be split no more: its last element is a part of one
+	wrote       bool     // an attempt has changed the runner's state, so no other must follow it
+	tries       int      // attempts so far
+	failedOn    []string // IDs of the children on which they failed
+	causes      []string // why, each reason once
+	attempt     *attempt
+}
+
+// attempt is a piece that was given to a child. What the child puts out is held back until the attempt is known to be the one that
+// counts: the child has answered that it succeeded, has ended all streams of output, and owes no answer to a split.
+type attempt struct {
+	id       string // the instruction's ID for the child; no two attempts share one
+	piece    *piece
+	child    *child
+	fault    Fault
+	output   []*fnpb.Elements // under prism's ID of the bundle
+	streams  int              // streams of output that the child has not yet ended
+	splits   int              // splits that the child has not yet answered
+	response *fnpb.ProcessBundleResponse
+}
+
+// give gives waiting pieces to children that have room for them.
+func (w *worker) give() {
+	w.startChildren()
+	waiting := w.waiting
+	w.waiting = nil
+	for _, p := range waiting {
+		c, possible := w.choose(p)
+		switch {
+		case p.bundle.over:
+		case c != nil:
+			w.try(p, c)
+		case possible:
+			w.waiting = append(w.waiting, p)
+		default:
+			p.because("no worker is left")
+			if w.notStarted != nil {
+				p.because(fmt.Sprintf("none could be started: %v", w.notStarted))
+			}
+			w.giveUp(p)
+		}
+	}
+}
+
+// choose returns the living child that has the fewest attempts, of those on which the piece has not failed, unless it has failed on
+// all: nil where none of them has room, which it may have later if it is possible at all.
+func (w *worker) choose(p *piece) (chosen *child, possible bool) {
+	failed := func(c *child) bool { return slices.Contains(p.failedOn, c.id) }
+	for _, c := range w.children {
+		switch {
+		case c.dead:
+		case chosen == nil, failed(chosen) && !failed(c), failed(chosen) == failed(c) && len(c.attempts) < len(chosen.attempts):
+			chosen = c
+		}
+	}
+	if chosen != nil && len(chosen.attempts) >= w.options.Slots {
+		return nil, true
+	}
+	return chosen, chosen != nil
+}
+
+// try gives the piece to the child.
+func (w *worker) try(p *piece, c *child) {
+	p.tries++
+	w.counts.attempts.Add(1)
+	b := p.bundle
+	a := &attempt{id: fmt.Sprintf("%s/%d", p.id, p.tries), piece: p, child: c, streams: b.descriptor.streams}
+	if w.options.Faults != nil {
+		a.fault = w.options.Faults()
+	}
+	p.attempt, c.attempts[a.id] = a, a
+	c.control.put(&fnpb.InstructionRequest{
+		InstructionId: a.id, Request: &fnpb.InstructionRequest_ProcessBundle{ProcessBundle: b.request},
+	})
+	for _, elements := range p.input {
+		c.data.put(addressed(elements, a.id))
+	}
+	if a.fault.Kill {
+		time.AfterFunc(a.fault.After, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if c.attempts[a.id] == a {
+				w.killPlanned(a)
+			}
+		})
+	}
+}
+
+// addressed returns the elements for another instruction. It shares their bytes.
+func addressed(elements *fnpb.Elements, instruction string) *fnpb.Elements {
+	copied := &fnpb.Elements{}
+	for _, d := range elements.GetData() {
+		copied.Data = append(copied.Data, &fnpb.Elements_Data{
+			InstructionId: instruction, TransformId: d.GetTransformId(), Data: d.GetData(), IsLast: d.GetIsLast(),
+		})
+	}
+	for _, t := range elements.GetTimers() {
+		copied.Timers = append(copied.Timers, &fnpb.Elements_Timers{
+			InstructionId: instruction, TransformId: t.GetTransformId(), TimerFamilyId: t.GetTimerFamilyId(),
+			Timers: t.GetTimers(), IsLast: t.GetIsLast(),
+		})
+	}
+	return copied
+}
+
+// settle counts an attempt as the piece's success, if there is all that it takes and no fault is planted in it.
+func (w *worker) settle(a *attempt) {
+	if a.response == nil || a.streams > 0 || a.splits > 0 || a.child.dead {
+		return
+	}
+	if a.fault.Kill && w.killPlanned(a) {
+		return
+	}
+	if a.fault.Fail && !a.spared(w.options.Attempts) {
+		w.counts.failures.Add(1)
+		w.attemptFailed(a, "a failure that was planned")
+		return
+	}
+	delete(a.child.attempts, a.id)
+	a.piece.bundle.unfinished--
+	w.finish(a.piece.bundle)
+	w.give()
+}
+
+// attemptFailed gives the attempt's piece to another child, if that is still possible.
+func (w *worker) attemptFailed(a *attempt, why string) {
+	p := a.piece
+	delete(a.child.attempts, a.id)
+	p.attempt = nil
+	p.failedOn = append(p.failedOn, a.child.id)
+	p.because(why)
+	switch {
+	case p.wrote:
+		p.because("it had changed the runner's state, which the crowd cannot undo")
+		w.giveUp(p)
+	case p.tries >= w.options.Attempts:
+		w.giveUp(p)
+	default:
+		w.waiting = append(w.waiting, p)
+	}
+	w.give()
+}
+
+func (p *piece) because(why string) {
+	if !slices.Contains(p.causes, why) {
+		p.causes = append(p.causes, why)
+	}
+}
+
+func (w *worker) giveUp(p *piece) {
+	w.fail(p.bundle, fmt.Sprintf("%s failed after %d attempts: %s", p.id, p.tries, strings.Join(p.causes, "; ")))
+}
+
+// spared says whether the attempt must bear no planted fault, since it could not survive one.
+func (a *attempt) spared(most int) bool { return a.piece.wrote || a.piece.tries >= most }
+
+// killPlanned kills an attempt's child for the fault planted in it, unless that would hit an attempt that must be spared. It returns
+// whether the child is dead.
+func (w *worker) killPlanned(a *attempt) bool {
+	if a.child.dead {
+		return true
+	}
+	for _, other := range a.child.attempts {
+		if other.spared(w.options.Attempts) {
+			return false
+		}
+	}
+	w.counts.kills.Add(1)
+	a.child.kill()
+	return true
+}
+
+// divisible says whether the piece can be split, as far as the crowd is concerned: the ends of all elements can be found.
+func (p *piece) divisible() bool {
+	if p.attempt == nil || p.indivisible || p.bundle.descriptor.input == nil {
+		return false
+	}
+	for _, elements := range p.input {
+		if len(elements.GetTimers()) > 0 {
+			return false // where elements stand among timers is not known
+		}
+	}
+	data, _ := dataOf(p.input)
+	_, err := p.bundle.descriptor.input.first(data, math.MaxInt64)
+	return err == nil
+}
+
+// split keeps of the piece's input what a split has left to it: the elements before the first that prism takes back, or, where one of
+// them was split itself, those before that one and its part.
+func (p *piece) split(s *fnpb.ProcessBundleSplitResponse) error {
+	data, transform := dataOf(p.input)
+	left, err := p.bundle.descriptor.input.first(data, s.GetChannelSplits()[0].GetLastPrimaryElement()+1)
+	if err != nil {
+		return err
+	}
+	for _, root := range s.GetPrimaryRoots() {
+		left = append(left, root.GetElement()...)
+		p.indivisible = true
+	}
+	p.input = inputOf(transform, left)
+	return nil
+}
