@@ -120,7 +120,8 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   weigh_tile(scores, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
-    total[id] = fold_lanes(lanes + id * LANES_OF_SUM); // add_values has barriers before it uses them
+    total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
+  barrier(CLK_LOCAL_MEM_FENCE); // add_values has others before it uses them, but in a loop: pocl 3.1 needs this one for heads of four floats
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
   sums_at sums = {parts, (size_t)tiles * PART, 0};
   if (tiles == 1)
