@@ -13,14 +13,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/antigravity-go/antigravity/llama/hub"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	"github.com/gofrs/flock"
 )
 
-// fetch returns the path of a model on this machine. An address is fetched to the user's cache folder, once for all processes of the
-// machine, and checked: its size, and its sum if one is given. A file that is there with the right size, and sum, is not fetched again.
+// fetch returns the path of a model on this machine. Names and URLs are package hub's. What has an address of one of Beam's file systems
+// is fetched to the user's cache folder, once for all processes of the machine, and checked: its size, and its sum if one is given. A file
+// that is there with the right size, and sum, is not fetched again.
 func fetch(ctx context.Context, address, sum string) (string, error) {
-	if !strings.Contains(address, "://") {
+	switch {
+	case hub.IsName(address):
+		file, err := hub.Get(ctx, address, nil)
+		if err == nil && sum != "" {
+			err = checkSum(ctx, file, sum)
+		}
+		return file, err
+	case !strings.Contains(address, "://"):
 		return address, nil
 	}
 	cache, err := os.UserCacheDir()
@@ -98,7 +107,7 @@ func checkSum(ctx context.Context, file, want string) error {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
-		return fmt.Errorf("its SHA-256 is %s, and it must be %s", got, want)
+		return fmt.Errorf("the SHA-256 of %s is %s, and it must be %s", file, got, want)
 	}
 	return nil
 }

@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
@@ -121,5 +124,31 @@ func TestFetch(t *testing.T) {
 	}
 	if file, err := fetch(t.Context(), "/a/model.gguf", ""); file != "/a/model.gguf" || err != nil {
 		t.Errorf("%q, %v", file, err)
+	}
+}
+
+// Names and URLs are the hub's.
+func TestFetchByURL(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	const data = "weights"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "tiny.gguf", time.Unix(1, 0), strings.NewReader(data))
+	}))
+	defer server.Close()
+	sum := sha256.Sum256([]byte(data))
+	file, err := fetch(t.Context(), server.URL+"/tiny.gguf", hex.EncodeToString(sum[:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != data {
+		t.Errorf("%s has %q: %v", file, got, err)
+	}
+	if _, err := fetch(t.Context(), server.URL+"/tiny.gguf", strings.Repeat("0", 64)); err == nil || !strings.Contains(err.Error(), "SHA-256") {
+		t.Errorf("another sum: %v", err)
+	}
+	t.Setenv("HF_HUB_OFFLINE", "1")
+	if _, err := fetch(t.Context(), "hf:nobody/nothing", ""); err == nil || !strings.Contains(err.Error(), "nobody/nothing") {
+		t.Errorf("a model that is not there, offline: %v", err)
 	}
 }

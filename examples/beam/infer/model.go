@@ -11,11 +11,11 @@ import (
 // Model says which model to load, and how. It is part of the pipeline: workers get it as JSON, and equal Models share one loaded model.
 // Only Path must be set; nothing but Path, Weights, KV and Capacity can change an answer.
 type Model struct {
-	// Path is a .gguf file or a folder of Hugging Face on the worker's machine; or the address of a .gguf file, which each machine fetches
-	// once: https://…, or one of a file system that the program registered with Beam, as gs://bucket/model.gguf. "flint" and "pebble" are
-	// the embedded models.
+	// Path is a .gguf file or a folder of Hugging Face on the worker's machine; or what each machine fetches once: a name as
+	// hf:owner/name:Q4_K_M or a URL (see package hub), or a .gguf file of a file system that the program registered with Beam, as
+	// gs://bucket/model.gguf. "flint" and "pebble" are the embedded models.
 	Path string
-	// SHA256 is the sum that a fetched file must have, in hexadecimal digits; "": any.
+	// SHA256 is the sum that a file that is fetched must have, in hexadecimal digits; "": any.
 	SHA256 string
 	// Weights quantises or converts the weights while loading: "q4_0", "q4_1", "q8_0", "f16", "bf16" or "f32"; "": as stored.
 	Weights string
