@@ -71,7 +71,7 @@ func requests(n int) []infer.Request {
 	var list []infer.Request
 	for i := range n {
 		r := infer.Request{ID: fmt.Sprintf("r%05d", i), MaxTokens: 4 + i%13}
-		r.Prompt.Prompt = fmt.Sprintf("Question %d: tell me something about %s.", i, topics[i%len(topics)])
+		r.Prompt = fmt.Sprintf("Question %d: tell me something about %s.", i, topics[i%len(topics)])
 		switch i % 10 {
 		case 1, 4:
 			r.Temperature, r.TopK, r.Seed = 0.9, 40, uint64(i)
@@ -80,11 +80,11 @@ func requests(n int) []infer.Request {
 		case 3:
 			r.Choices = []string{"yes", "no", "perhaps"}
 		case 5:
-			r.Raw, r.Prompt.Prompt = true, "Once upon a time there was "+topics[i%len(topics)]
+			r.Raw, r.Prompt = true, "Once upon a time there was "+topics[i%len(topics)]
 		case 6:
 			r.Regexp = `[0-9]{1,4}`
 		case 7:
-			r.Prompt.Prompt, r.Messages = "", []llama.Message{
+			r.Prompt, r.Messages = "", []llama.Message{
 				{Role: "user", Content: "Hello!"}, {Role: "assistant", Content: "Hello."},
 				{Role: "user", Content: "What is " + topics[i%len(topics)] + "?"},
 			}
@@ -94,7 +94,7 @@ func requests(n int) []infer.Request {
 			}
 		case 9:
 			if i%50 == 9 {
-				r.Prompt.Prompt = strings.Repeat("word ", 5000) // longer than the context: a failure
+				r.Prompt = strings.Repeat("word ", 5000) // longer than the context: a failure
 			}
 		}
 		list = append(list, r)
@@ -126,12 +126,12 @@ func direct(ctx context.Context, m *llama.Model, r infer.Request) (infer.Answer,
 	if r.System != "" {
 		history = append(history, llama.Message{Role: "system", Content: r.System})
 	}
-	if r.Prompt.Prompt != "" {
-		history = append(history, llama.Message{Role: "user", Content: r.Prompt.Prompt})
+	if r.Prompt != "" {
+		history = append(history, llama.Message{Role: "user", Content: r.Prompt})
 	}
 	pieces := s.Chat(ctx, history, p)
 	if r.Raw {
-		pieces = s.Generate(ctx, m.Tokenizer().EncodeSpecial(r.Prompt.Prompt, true), p)
+		pieces = s.Generate(ctx, m.Tokenizer().EncodeSpecial(r.Prompt, true), p)
 	}
 	piece, err := llama.Collect(pieces)
 	if err != nil {

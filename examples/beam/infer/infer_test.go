@@ -64,16 +64,16 @@ func TestFailuresKeepTheirElement(t *testing.T) {
 		says string
 	}{
 		"empty":   {Request{}, "neither a prompt nor messages"},
-		"both":    {Request{Prompt: Prompt{Prompt: "x", Messages: user}}, "messages stand alone"},
-		"raw":     {Request{Prompt: Prompt{Prompt: "x", System: "y", Raw: true}}, "no system message"},
-		"long":    {Request{Prompt: Prompt{Prompt: strings.Repeat("x ", 5000)}}, "context is full"},
-		"top_p":   {Request{Prompt: Prompt{Prompt: "x"}, TopP: 3}, "TopP"},
-		"forms":   {Request{Prompt: Prompt{Prompt: "x"}, Schema: schema, Regexp: "a"}, "one form"},
-		"regexp":  {Request{Prompt: Prompt{Prompt: "x"}, Regexp: "("}, "make the constraint of regexp"},
-		"schema":  {Request{Prompt: Prompt{Prompt: "x"}, Schema: json.RawMessage(`{"type":"nonsense"}`)}, "make the constraint of schema"},
-		"role":    {Request{Prompt: Prompt{Messages: []llama.Message{{Role: "nobody", Content: "x"}}}}, "role"},
-		"tools":   {Request{Prompt: Prompt{Prompt: "x"}, Tools: []json.RawMessage{json.RawMessage(`7`)}}, "tools"},
-		"grammar": {Request{Prompt: Prompt{Prompt: "x"}, Grammar: "root ::= nothing"}, "make the constraint of grammar"},
+		"both":    {Request{Input: Input{Prompt: "x", Messages: user}}, "messages stand alone"},
+		"raw":     {Request{Input: Input{Prompt: "x", System: "y", Raw: true}}, "no system message"},
+		"long":    {Request{Input: Input{Prompt: strings.Repeat("x ", 5000)}}, "context is full"},
+		"top_p":   {Request{Input: Input{Prompt: "x"}, TopP: 3}, "TopP"},
+		"forms":   {Request{Input: Input{Prompt: "x"}, Schema: schema, Regexp: "a"}, "one form"},
+		"regexp":  {Request{Input: Input{Prompt: "x"}, Regexp: "("}, "make the constraint of regexp"},
+		"schema":  {Request{Input: Input{Prompt: "x"}, Schema: json.RawMessage(`{"type":"nonsense"}`)}, "make the constraint of schema"},
+		"role":    {Request{Input: Input{Messages: []llama.Message{{Role: "nobody", Content: "x"}}}}, "role"},
+		"tools":   {Request{Input: Input{Prompt: "x"}, Tools: []json.RawMessage{json.RawMessage(`7`)}}, "tools"},
+		"grammar": {Request{Input: Input{Prompt: "x"}, Grammar: "root ::= nothing"}, "make the constraint of grammar"},
 	}
 	requests := sums(20)
 	for id, w := range wrong {
@@ -98,7 +98,7 @@ func TestFailuresKeepTheirElement(t *testing.T) {
 			continue
 		}
 		var again Request
-		if err := json.Unmarshal(f.Element, &again); err != nil || again.ID != r.ID || again.Prompt.Prompt != w.r.Prompt.Prompt {
+		if err := json.Unmarshal(f.Element, &again); err != nil || again.ID != r.ID || again.Prompt != w.r.Prompt {
 			t.Errorf("%s: its element came as %.100s (%v)", r.ID, f.Element, err)
 		}
 		if !strings.Contains(f.Error, w.says) {
@@ -116,7 +116,7 @@ func TestForms(t *testing.T) {
 	tool := json.RawMessage(`{"type":"function","function":{"name":"timer","description":"Sets a timer.","parameters":{"type":"object",` +
 		`"properties":{"duration":{"type":"integer","description":"minutes to wait"}},"required":["duration"]}}}`)
 	ask := func(id, text string, change func(*Request)) Request {
-		r := Request{ID: id, Prompt: Prompt{Prompt: text}, MaxTokens: 60}
+		r := Request{ID: id, Input: Input{Prompt: text}, MaxTokens: 60}
 		change(&r)
 		return r
 	}
@@ -185,9 +185,9 @@ func TestEmbed(t *testing.T) {
 func TestScore(t *testing.T) {
 	seen, _ := runPipeline(t, func(s beam.Scope) {
 		scores, failures := Score(s, flintModel, beam.Create(s,
-			Continuations{ID: "sum", Prompt: Prompt{Prompt: "What is 21 + 38?"}, Continuations: []string{"21 plus 38 is 12.", "21 plus 38 is 59."}},
-			Continuations{ID: "none", Prompt: Prompt{Prompt: "What is 21 + 38?"}},
-			Continuations{ID: "empty", Prompt: Prompt{Prompt: "What is 21 + 38?"}, Continuations: []string{""}},
+			Continuations{ID: "sum", Input: Input{Prompt: "What is 21 + 38?"}, Continuations: []string{"21 plus 38 is 12.", "21 plus 38 is 59."}},
+			Continuations{ID: "none", Input: Input{Prompt: "What is 21 + 38?"}},
+			Continuations{ID: "empty", Input: Input{Prompt: "What is 21 + 38?"}, Continuations: []string{""}},
 		))
 		beam.ParDo0(s, takeScores, scores)
 		beam.ParDo0(s, takeFailure, failures)

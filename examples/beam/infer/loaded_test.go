@@ -34,7 +34,7 @@ func TestModelIsHeldOnce(t *testing.T) {
 				loads++
 			}
 			mu.Unlock()
-			if _, _, err := (Request{Prompt: Prompt{Prompt: "Hi."}, MaxTokens: 2}).compute(context.Background(), l); err != nil {
+			if _, _, err := (Request{Input: Input{Prompt: "Hi."}, MaxTokens: 2}).compute(context.Background(), l); err != nil {
 				t.Error(err)
 			}
 			release()

@@ -90,8 +90,8 @@ func alone(t *testing.T, r Request) (string, int) {
 		t.Fatal(err)
 	}
 	history := r.Messages
-	if r.Prompt.Prompt != "" {
-		history = []llama.Message{{Role: "user", Content: r.Prompt.Prompt}}
+	if r.Prompt != "" {
+		history = []llama.Message{{Role: "user", Content: r.Prompt}}
 	}
 	piece, err := llama.Collect(session.Chat(context.Background(), history, params))
 	if err != nil {
@@ -104,7 +104,7 @@ func alone(t *testing.T, r Request) (string, int) {
 func sums(n int) []Request {
 	requests := make([]Request, n)
 	for i := range requests {
-		r := Request{ID: fmt.Sprint("q", i), Prompt: Prompt{Prompt: fmt.Sprintf("What is %d + %d?", i%90+3, i*7%50)}, MaxTokens: 24}
+		r := Request{ID: fmt.Sprint("q", i), Input: Input{Prompt: fmt.Sprintf("What is %d + %d?", i%90+3, i*7%50)}, MaxTokens: 24}
 		if i%3 == 1 {
 			r.Temperature, r.Seed = 1, uint64(i)
 		}

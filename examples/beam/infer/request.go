@@ -10,8 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
 
-// Prompt is what a model is given: a text or a conversation. One of Prompt and Messages is set.
-type Prompt struct {
+// Input is what a model is given: a text or a conversation. One of Prompt and Messages is set.
+type Input struct {
 	// Prompt is a user's message where the model has a chat template and Raw is false; otherwise it is a text that goes on. In a text that
 	// goes on special tokens, such as <|eot_id|>, are recognised; in messages they are characters like any others.
 	Prompt string `json:"prompt,omitempty"`
@@ -24,7 +24,7 @@ type Prompt struct {
 // Request asks for an answer. In JSON its fields have the names that OpenAI's chat completions and this module's server give them.
 type Request struct {
 	ID string `json:"id"`
-	Prompt
+	Input
 	// MaxTokens bounds the answer; 0: as many tokens as the context holds.
 	MaxTokens int `json:"max_tokens,omitempty"`
 	// The fields from Temperature to Stop are llama.Params'. Temperature 0 is greedy; otherwise the same Seed gives the same answer.
@@ -76,7 +76,7 @@ func (r Request) compute(ctx context.Context, l *loaded) (Answer, measured, erro
 	if err != nil {
 		return Answer{}, measured{}, err
 	}
-	tokens, chat, err := l.tokens(r.Prompt, params.Template)
+	tokens, chat, err := l.tokens(r.Input, params.Template)
 	if err != nil {
 		return Answer{}, measured{}, err
 	}
@@ -95,8 +95,8 @@ func (r Request) compute(ctx context.Context, l *loaded) (Answer, measured, erro
 	}, m, nil
 }
 
-// tokens returns a prompt's tokens, and whether they are a conversation's.
-func (l *loaded) tokens(p Prompt, o llama.TemplateOptions) (tokens []llama.Token, chat bool, err error) {
+// tokens returns an input's tokens, and whether they are a conversation's.
+func (l *loaded) tokens(p Input, o llama.TemplateOptions) (tokens []llama.Token, chat bool, err error) {
 	t, history := l.model.Tokenizer(), p.Messages
 	switch {
 	case len(history) > 0 && (p.Prompt != "" || p.System != "" || p.Raw):

@@ -10,7 +10,7 @@ import (
 // Continuations are texts that may go on after a prompt: answers to choose from, labels of a text.
 type Continuations struct {
 	ID string `json:"id"`
-	Prompt
+	Input
 	Continuations []string `json:"continuations"`
 }
 
@@ -33,7 +33,7 @@ func (c Continuations) compute(ctx context.Context, l *loaded) (Scores, measured
 	if len(c.Continuations) == 0 {
 		return Scores{}, measured{}, errors.New("there are no continuations: there must be one at least")
 	}
-	prompt, _, err := l.tokens(c.Prompt, llama.TemplateOptions{})
+	prompt, _, err := l.tokens(c.Input, llama.TemplateOptions{})
 	if err != nil {
 		return Scores{}, measured{}, err
 	}
