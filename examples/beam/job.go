@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +18,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 )
 
@@ -111,6 +112,9 @@ func (j *job) run(ctx context.Context, stderr io.Writer) error {
 	if err := infer.RemoveParts(ctx, fs, j.out); err != nil {
 		return err
 	}
+	if self, err := os.Executable(); err == nil && *jobopts.WorkerBinary == "" && runtime.GOOS == "linux" {
+		*jobopts.WorkerBinary = self // the program is the workers', too: otherwise Beam compiles it, with the sources at hand or not
+	}
 	began := time.Now()
 	tell := progress(ctx, fs, j.out, stderr)
 	result, err := beamx.RunWithMetrics(ctx, j.pipeline())
@@ -122,10 +126,11 @@ func (j *job) run(ctx context.Context, stderr io.Writer) error {
 		}
 		return err
 	}
-	if result == nil {
-		return errors.New("the runner told nothing")
+	if result == nil { // the job goes on elsewhere
+		_, err := fmt.Fprintf(stderr, "the job was handed over; its results come to %s\n", j.out)
+		return err
 	}
-	return summarize(stderr, result.Metrics(), time.Since(began))
+	return j.summarize(stderr, result.Metrics(), time.Since(began))
 }
 
 // pipeline returns the pipeline: files of prompts are cut into lines without results, these are spread over the workers, and each of them writes
@@ -170,16 +175,19 @@ func progress(ctx context.Context, fs filesystem.Interface, out string, stderr i
 }
 
 // summarize tells the metrics.
-func summarize(stderr io.Writer, results metrics.Results, took time.Duration) error {
+func (j *job) summarize(stderr io.Writer, results metrics.Results, took time.Duration) error {
 	count := map[string]int64{}
 	for _, c := range results.AllMetrics().Counters() {
 		count[c.Name()] += c.Result()
 	}
-	seconds := took.Seconds()
-	_, err := fmt.Fprintf(stderr, "%d results and %d failures in %v; %d files of results were there already\n"+
-		"%d prompt tokens (%d reused), %d answer tokens, %.0f a second; models loaded: %d\n",
-		count["results"], count["failures"], took.Round(time.Millisecond), count["files_there"],
-		count["prompt_tokens"], count["reused_prompt_tokens"], count["answer_tokens"], float64(count["answer_tokens"])/seconds,
-		count["models_loaded"])
+	failures := ""
+	if count["failures"] > 0 {
+		failures = fmt.Sprintf(", which *%s tell", infer.FailuresOf(""))
+	}
+	_, err := fmt.Fprintf(stderr, "%d results and %d failures%s, in %s; %d files of results were there already\n"+
+		"%d prompt tokens (%d reused) and %d answer tokens in %v: %.0f answer tokens a second; models loaded: %d\n",
+		count["results"], count["failures"], failures, j.out, count["files_there"],
+		count["prompt_tokens"], count["reused_prompt_tokens"], count["answer_tokens"], took.Round(time.Millisecond),
+		float64(count["answer_tokens"])/took.Seconds(), count["models_loaded"])
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 )
 
 const about = `
@@ -34,6 +35,7 @@ type flags struct {
 	defaults string
 	lines    int
 	port     int
+	log      string
 	model    infer.Model
 }
 
@@ -55,6 +57,7 @@ func (o *flags) define() {
 	f.IntVar(&o.model.Threads, "threads", 0, "`number` of threads that a process computes with; 0: one for each processor")
 	f.Int64Var(&o.model.CacheBytes, "cache-bytes", 0, "`bytes` of memory that the conversations of a process may take; 0: a quarter of what is available")
 	f.DurationVar(&o.model.Idle, "idle", 0, "`time` that a model stays loaded when nothing needs it; 0: a minute")
+	f.StringVar(&o.log, "log", "warn", "`level` from which on Beam's messages are told: debug, info, warn or error")
 	f.IntVar(&o.port, "worker-pool", 0, "serve Beam's workers at this `port` of localhost instead: the EXTERNAL environment of a cluster's machine")
 	f.VisitAll(func(own *flag.Flag) { flag.CommandLine.Var(own.Value, own.Name, own.Usage) })
 	flag.Usage = func() {
@@ -76,6 +79,7 @@ func main() {
 	var o flags
 	o.define()
 	flag.Parse()
+	log.LogLevel = o.log
 	beam.Init() // in a worker's process it serves the runner and does not return
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
