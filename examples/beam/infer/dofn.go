@@ -56,6 +56,7 @@ func (f *doFn[E, R]) StartBundle(ctx context.Context, _ func(beam.EventTime, R),
 	if f.stop != nil {
 		f.stop()
 	}
+	announce(ctx)
 	var e E
 	f.ctx, f.stop = context.WithCancel(ctx)
 	f.done, f.going = make(chan outcome[R], e.atOnce(f.Model)), 0

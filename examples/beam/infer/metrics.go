@@ -27,6 +27,14 @@ var (
 
 const namespace = "antigravity"
 
+// announce tells the runner of the counters when a bundle begins. Prism (of Beam 2.77) asks for a metric's name when it first sees it, and
+// loses what one of two bundles has counted if both end while it asks.
+func announce(ctx context.Context) {
+	for _, c := range []beam.Counter{succeeded, failed, modelsLoaded, promptTokens, reusedTokens, tokens} {
+		c.Inc(ctx, 0)
+	}
+}
+
 // measured is what an element took. Beam's metrics belong to the goroutine of the bundle, so they are told there.
 type measured struct {
 	results  int           // how many there are: one, or a file's

@@ -132,6 +132,7 @@ func (w *worker) fail(b *bundle, why string) {
 	}
 }
 
+// end forgets a bundle that prism gets the answer to.
 func (w *worker) end(b *bundle) {
 	b.over = true
 	delete(w.bundles, b.id)

@@ -50,8 +50,8 @@ func (w *worker) describe(ctx context.Context, prism fnpb.BeamFnControlClient, i
 	return d, nil
 }
 
-// instructedOther deals with an instruction that is no bundle. About a bundle that no child, or
-// more than one, is at work on, prism gets an empty answer.
+// instructedOther deals with an instruction that is no bundle. About a bundle that no child, or more than one, is at work on, prism
+// gets an empty answer.
 func (w *worker) instructedOther(r *fnpb.InstructionRequest) {
 	answer := &fnpb.InstructionResponse{InstructionId: r.GetInstructionId()}
 	switch {
@@ -70,6 +70,7 @@ func (w *worker) instructedOther(r *fnpb.InstructionRequest) {
 	}
 }
 
+// progress asks the child how far a bundle is.
 func (w *worker) progress(request *fnpb.ProcessBundleProgressRequest, answer *fnpb.InstructionResponse) {
 	respond := func(r *fnpb.ProcessBundleProgressResponse) {
 		if r == nil {
@@ -99,6 +100,7 @@ func (w *worker) only(bundle string) *piece {
 	return b.pieces[0]
 }
 
+// split asks the child to split a bundle, and keeps in mind what is left of it.
 func (w *worker) split(request *fnpb.ProcessBundleSplitRequest, answer *fnpb.InstructionResponse) {
 	respond := func(r *fnpb.ProcessBundleSplitResponse) {
 		answer.Response = &fnpb.InstructionResponse_ProcessBundleSplit{ProcessBundleSplit: r}

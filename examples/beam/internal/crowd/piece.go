@@ -162,12 +162,14 @@ func (w *worker) attemptFailed(a *attempt, why string) {
 	w.give()
 }
 
+// because notes why an attempt failed.
 func (p *piece) because(why string) {
 	if !slices.Contains(p.causes, why) {
 		p.causes = append(p.causes, why)
 	}
 }
 
+// giveUp lets the piece's bundle fail.
 func (w *worker) giveUp(p *piece) {
 	w.fail(p.bundle, fmt.Sprintf("%s failed after %d attempts: %s", p.id, p.tries, strings.Join(p.causes, "; ")))
 }

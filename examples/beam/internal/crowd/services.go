@@ -125,6 +125,7 @@ func (w *worker) received(c *child, elements *fnpb.Elements) {
 	}
 }
 
+// hold holds back what an attempt put out.
 func (w *worker) hold(a *attempt, elements *fnpb.Elements, last bool) {
 	a.output = append(a.output, elements)
 	if last {
