@@ -64,23 +64,28 @@ func (c *sequence) fork(n int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := &f.sequence
-	if err = to.copyFrom(c); err == nil {
-		err = to.truncate(n)
-	}
+	err = f.with(func(to *sequence) error { // the model knows the session already, and may close it
+		if err := to.copyFrom(c); err != nil {
+			return err
+		}
+		if err := to.truncate(n); err != nil {
+			return err
+		}
+		if n == len(c.tokens) && c.logits.at == onHost {
+			to.logits.host, to.logits.at = slices.Clone(c.logits.host), onHost
+		}
+		to.countCache()
+		to.usage.PeakBytes = to.usage.Bytes
+		return nil
+	})
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	if n == len(c.tokens) && c.logits.at == onHost {
-		to.logits.host, to.logits.at = slices.Clone(c.logits.host), onHost
-	}
-	to.countCache()
-	to.usage.PeakBytes = to.usage.Bytes
 	return f, nil
 }
 
-// copyFrom fills an empty sequence, which nobody else knows yet, with the caches and tokens of another one of the same model and
+// copyFrom fills an empty sequence with the caches and tokens of another one of the same model and
 // options, those included that the other one has computed ahead.
 func (c *sequence) copyFrom(from *sequence) error {
 	for i, cache := range from.caches {
