@@ -80,6 +80,7 @@ type watcher struct {
 	begun, open               atomic.Int64 // answers: all that had a place, and those that are being computed
 	prompt, reused, generated atomic.Int64 // tokens
 	panics                    atomic.Int64 // requests that ended with status 500
+	done                      atomic.Int64 // requests that ended
 }
 
 func (w *watcher) Begin(ctx context.Context, _ serve.Request) (context.Context, serve.Span) {
@@ -105,6 +106,7 @@ func (w *watched) End(_ int, _ llama.StopReason, s llama.Stats) {
 }
 func (w *watched) Done(status int, _ error) {
 	w.watcher.open.Add(-w.open)
+	w.done.Add(1)
 	if status == http.StatusInternalServerError {
 		w.panics.Add(1)
 	}
@@ -472,8 +474,14 @@ func TestWhoLeavesCostsNothing(t *testing.T) {
 	begun := watch.begun.Load()
 	leave(story, 0, func() bool {
 		if watch.open.Load() == 1 { // the only place is taken: another client waits, and leaves
-			left := time.Now().Add(20 * time.Millisecond)
+			left, done := time.Now().Add(20*time.Millisecond), watch.done.Load()
 			leave(story, 1, func() bool { return time.Now().After(left) })
+			for watch.done.Load() == done { // until the server has noticed, or else it may have the place when this one leaves
+				if time.Since(left) > 5*time.Second {
+					t.Fatal("a client that waited and left is still being served after five seconds")
+				}
+				time.Sleep(100 * time.Microsecond)
+			}
 			return true
 		}
 		return false
