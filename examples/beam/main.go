@@ -53,7 +53,7 @@ func (o *flags) define() {
 	f.StringVar(&o.model.Weights, "weights", "", "`type` to quantise the weights to while loading, q4_0, q4_1 or q8_0; none: as stored")
 	f.StringVar(&o.model.KV, "kv-type", "", "`type` of cached keys and values: f16, q8_0, q4_0 or f32; none: f16")
 	f.IntVar(&o.model.Capacity, "capacity", 0, "`tokens` that a prompt and its answer may have together; 0: the model's context, at most 4096")
-	f.IntVar(&o.model.Sessions, "max-sessions", 0, "`number` of lines that a process computes at once; 0: 32")
+	f.IntVar(&o.model.Sessions, "max-sessions", 0, "`number` of lines that a process computes at once; 0: 48")
 	f.IntVar(&o.model.Threads, "threads", 0, "`number` of threads that a process computes with; 0: one for each processor")
 	f.Int64Var(&o.model.CacheBytes, "cache-bytes", 0, "`bytes` of memory that the conversations of a process may take; 0: a quarter of what is available")
 	f.DurationVar(&o.model.Idle, "idle", 0, "`time` that a model stays loaded when nothing needs it; 0: a minute")

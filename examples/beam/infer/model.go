@@ -23,7 +23,7 @@ type Model struct {
 	KV string
 	// Capacity is how many tokens a prompt and its answer may have together; 0: the model's context, at most 4096.
 	Capacity int
-	// Sessions is how many elements are computed at the same time, in a process; 0: 32.
+	// Sessions is how many elements are computed at the same time, in a process; 0: 48.
 	Sessions int
 	// Threads is how many threads compute, in a process; 0: as many as the process may use.
 	Threads int
@@ -33,9 +33,10 @@ type Model struct {
 	Idle time.Duration
 }
 
-// defaultSessions and defaultIdle are what Model.Sessions and Model.Idle stand for when they are 0.
+// defaultSessions and defaultIdle are what Model.Sessions and Model.Idle stand for when they are 0. Nobody waits for a single answer of a
+// batch, and answers end at different times: with half as many again as llama.LoadOptions has, passes stay full.
 const (
-	defaultSessions = 32
+	defaultSessions = 48
 	defaultIdle     = time.Minute
 )
 
