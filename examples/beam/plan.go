@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/beam/infer"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
@@ -29,7 +28,7 @@ func planOf(ctx context.Context, j *job) (*plan, error) {
 	m := j.model
 	p := &plan{
 		Task: j.task, Lines: j.lines, Defaults: j.defaults, Inputs: map[string]int64{},
-		Model: map[string]any{"path": m.Path, "sha256": m.SHA256, "weights": m.Weights, "kv": m.KV, "capacity": float64(m.Capacity)},
+		Model: map[string]any{"path": m.Path, "sha256": m.SHA256, "weights": m.Weights, "kv": m.KV, "capacity": m.Capacity},
 	}
 	for _, file := range j.inputs {
 		fs, err := filesystem.New(ctx, file)
@@ -48,7 +47,7 @@ func planOf(ctx context.Context, j *job) (*plan, error) {
 
 // settle compares the plan with the folder's, if it has one, and writes it there: files of prompts may have come, nothing else may differ.
 func (p *plan) settle(ctx context.Context, fs filesystem.Interface, out string) error {
-	file := strings.TrimSuffix(out, "/") + "/" + planName
+	file := infer.InFolder(out, planName)
 	there, err := fs.List(ctx, file)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", file, err)

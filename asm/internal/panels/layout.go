@@ -37,9 +37,12 @@ var (
 	LayoutQ6_K = newLayout(quant.Q6_K, field{0, 128, 4, 0}, field{128, 64, 4, 0}, field{208, 2, 2, 1}, field{192, 16, 1, 2})
 )
 
+// layouts are all layouts, those of cached keys first.
+var layouts = [...]*Layout{LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K}
+
 // LayoutOf returns the layout of a format's panels, nil where it has none.
 func LayoutOf(f quant.Format) *Layout {
-	for _, l := range [...]*Layout{LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K} {
+	for _, l := range layouts {
 		if l.Format == f {
 			return l
 		}

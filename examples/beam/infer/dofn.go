@@ -129,7 +129,9 @@ func (f *doFn[E, R]) compute(ctx context.Context, at beam.EventTime, e E) outcom
 	var bundle *bundleError
 	switch {
 	case err == nil:
-		o.results = max(o.results, 1-o.failures)
+		if o.results+o.failures == 0 { // not a file, which counts its lines itself
+			o.results = 1
+		}
 	case ctx.Err() != nil:
 		o.err = context.Cause(ctx)
 	case errors.As(err, &bundle):

@@ -190,14 +190,17 @@ func writeFile(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
+// InFolder is the path or address of a name, or a pattern, in a folder, which is a path or an address.
+func InFolder(folder, name string) string { return strings.TrimSuffix(folder, "/") + "/" + name }
+
 // Written returns the files of results in a folder, those of failures aside.
 func Written(ctx context.Context, fs filesystem.Interface, folder string) ([]string, error) {
-	return fs.List(ctx, strings.TrimSuffix(folder, "/")+"/*.jsonl")
+	return fs.List(ctx, InFolder(folder, "*.jsonl"))
 }
 
 // RemoveParts removes the unfinished files that workers left in a folder when they were killed.
 func RemoveParts(ctx context.Context, fs filesystem.Interface, folder string) error {
-	parts, err := fs.List(ctx, strings.TrimSuffix(folder, "/")+"/*"+partInfix+"*")
+	parts, err := fs.List(ctx, InFolder(folder, "*"+partInfix+"*"))
 	if err != nil {
 		return fmt.Errorf("list unfinished files in %s: %w", folder, err)
 	}

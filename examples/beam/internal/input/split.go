@@ -75,7 +75,7 @@ func (f *splitFn) ProcessElement(ctx context.Context, file string, emit func(inf
 
 // there returns the names of an input's files of results that are written.
 func (f *splitFn) there(ctx context.Context, file string) (map[string]bool, error) {
-	pattern := join(f.Options.Out, stem(file)+"-*"+extension)
+	pattern := infer.InFolder(f.Options.Out, stem(file)+"-*"+extension)
 	fs, err := filesystem.New(ctx, pattern)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ const extension = ".jsonl"
 
 // Output is the name of an input's file of results.
 func Output(out, file string, shard int) string {
-	return join(out, fmt.Sprintf("%s-%06d%s", stem(file), shard, extension))
+	return infer.InFolder(out, fmt.Sprintf("%s-%06d%s", stem(file), shard, extension))
 }
 
 // stem is an input's name without folders, and without what tells its format.
@@ -117,6 +117,3 @@ func Distinct(files []string) error {
 	}
 	return nil
 }
-
-// join puts a name into a folder, which may be an address.
-func join(folder, name string) string { return strings.TrimSuffix(folder, "/") + "/" + name }
