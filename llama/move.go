@@ -129,7 +129,7 @@ func (c *sequence) copyCaches(ctx context.Context, _ *Model, caches []*kvcache.C
 
 // computeCaches fills caches by computing the sequence's tokens anew, none of which may have been evicted.
 func (c *sequence) computeCaches(ctx context.Context, to *Model, caches []*kvcache.Cache) error {
-	j := job{ctx: ctx, caches: caches}
+	j := job{ctx: ctx, caches: caches, long: c.job.long}
 	for j.start < len(c.tokens) {
 		j.tokens = c.tokens[j.start:]
 		if err := to.batch.run(&j); err != nil {

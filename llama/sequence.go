@@ -89,7 +89,7 @@ func (c *sequence) newCaches(m *Model) (caches []*kvcache.Cache, err error) {
 	if c.options.Positions == ReanchorSinks {
 		track, tracking.Anchors = true, c.sinks()
 	}
-	for range m.layers {
+	for i := range m.layers {
 		cache, err := m.store.New(c.options.KV, c.options.Capacity)
 		if err != nil {
 			return caches, fmt.Errorf("a cache for %d tokens: %w", c.options.Capacity, err)
@@ -98,7 +98,7 @@ func (c *sequence) newCaches(m *Model) (caches []*kvcache.Cache, err error) {
 		if !track {
 			continue
 		}
-		if err := cache.Track(tracking, m.config.Heads, m.rotation); err != nil {
+		if err := cache.Track(tracking, m.config.Heads, m.rotation(i, c.job.long)); err != nil {
 			return caches, fmt.Errorf("a cache for the eviction policy %s: %w", c.manager.Policy().Name(), err)
 		}
 	}

@@ -48,6 +48,7 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	c := &s.sequence
 	c.self, c.options, c.manager, c.model = weak.Make(s), &s.options, manager, m
 	c.number, c.trace = m.opened.Add(1), &m.trace
+	c.job.long = m.config.long(s.Capacity())
 	s.mu.Lock() // from here on the model's Close waits
 	defer s.mu.Unlock()
 	if err := m.register(c.self); err != nil {
