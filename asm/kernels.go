@@ -114,6 +114,7 @@ type (
 	//	HeadDim      int               // elements of a key
 	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
 	//	Visible      []int             // row r sees the first Visible[r] slots
+	//	Hidden       []int             // but not the first Hidden[r] of them; nil: it sees all of them
 	//	Results      []Partial         // one for each row: written
 	//	Out          []float32         // [rows, HeadDim]: Results[r].Out is row r of it
 	//	Scores       []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written

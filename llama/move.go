@@ -102,7 +102,8 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	from := c.model
 	from.unregister(c.self)
 	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
-	c.origin, c.model, c.caches, c.latest = from, to, caches, 0
+	c.origin, c.model, c.latest = from, to, 0
+	c.setCaches(caches)
 	if c.job.member {
 		from.batch.leave(&c.job)
 		to.batch.join(&c.job)
