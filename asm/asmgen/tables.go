@@ -200,7 +200,7 @@ func chunksOf(u panelUnit, format string, functions []string) string {
 	few, many := has(functions, format+"Few"+u.name), has(functions, format+"Many"+u.name)
 	for _, f := range formats32(u) {
 		if f.name == format && many != "nil" {
-			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f).panelBlocks())
+			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f, patterns32{}).panelBlocks())
 		}
 	}
 	return ""

@@ -4,6 +4,204 @@
 
 #include "textflag.h"
 
+DATA fifths0AVX2<>+0(SB)/4, $0x00000000
+DATA fifths0AVX2<>+4(SB)/4, $0x04040404
+DATA fifths0AVX2<>+8(SB)/4, $0x08080808
+DATA fifths0AVX2<>+12(SB)/4, $0x0c0c0c0c
+DATA fifths0AVX2<>+16(SB)/4, $0x00000000
+DATA fifths0AVX2<>+20(SB)/4, $0x04040404
+DATA fifths0AVX2<>+24(SB)/4, $0x08080808
+DATA fifths0AVX2<>+28(SB)/4, $0x0c0c0c0c
+DATA fifths0AVX2<>+32(SB)/4, $0x00000000
+DATA fifths0AVX2<>+36(SB)/4, $0x04040404
+DATA fifths0AVX2<>+40(SB)/4, $0x08080808
+DATA fifths0AVX2<>+44(SB)/4, $0x0c0c0c0c
+DATA fifths0AVX2<>+48(SB)/4, $0x00000000
+DATA fifths0AVX2<>+52(SB)/4, $0x04040404
+DATA fifths0AVX2<>+56(SB)/4, $0x08080808
+DATA fifths0AVX2<>+60(SB)/4, $0x0c0c0c0c
+GLOBL fifths0AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA fifths1AVX2<>+0(SB)/4, $0x01010101
+DATA fifths1AVX2<>+4(SB)/4, $0x05050505
+DATA fifths1AVX2<>+8(SB)/4, $0x09090909
+DATA fifths1AVX2<>+12(SB)/4, $0x0d0d0d0d
+DATA fifths1AVX2<>+16(SB)/4, $0x01010101
+DATA fifths1AVX2<>+20(SB)/4, $0x05050505
+DATA fifths1AVX2<>+24(SB)/4, $0x09090909
+DATA fifths1AVX2<>+28(SB)/4, $0x0d0d0d0d
+DATA fifths1AVX2<>+32(SB)/4, $0x01010101
+DATA fifths1AVX2<>+36(SB)/4, $0x05050505
+DATA fifths1AVX2<>+40(SB)/4, $0x09090909
+DATA fifths1AVX2<>+44(SB)/4, $0x0d0d0d0d
+DATA fifths1AVX2<>+48(SB)/4, $0x01010101
+DATA fifths1AVX2<>+52(SB)/4, $0x05050505
+DATA fifths1AVX2<>+56(SB)/4, $0x09090909
+DATA fifths1AVX2<>+60(SB)/4, $0x0d0d0d0d
+GLOBL fifths1AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA fifths2AVX2<>+0(SB)/4, $0x02020202
+DATA fifths2AVX2<>+4(SB)/4, $0x06060606
+DATA fifths2AVX2<>+8(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+12(SB)/4, $0x0e0e0e0e
+DATA fifths2AVX2<>+16(SB)/4, $0x02020202
+DATA fifths2AVX2<>+20(SB)/4, $0x06060606
+DATA fifths2AVX2<>+24(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+28(SB)/4, $0x0e0e0e0e
+DATA fifths2AVX2<>+32(SB)/4, $0x02020202
+DATA fifths2AVX2<>+36(SB)/4, $0x06060606
+DATA fifths2AVX2<>+40(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+44(SB)/4, $0x0e0e0e0e
+DATA fifths2AVX2<>+48(SB)/4, $0x02020202
+DATA fifths2AVX2<>+52(SB)/4, $0x06060606
+DATA fifths2AVX2<>+56(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+60(SB)/4, $0x0e0e0e0e
+GLOBL fifths2AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA fifths3AVX2<>+0(SB)/4, $0x03030303
+DATA fifths3AVX2<>+4(SB)/4, $0x07070707
+DATA fifths3AVX2<>+8(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+12(SB)/4, $0x0f0f0f0f
+DATA fifths3AVX2<>+16(SB)/4, $0x03030303
+DATA fifths3AVX2<>+20(SB)/4, $0x07070707
+DATA fifths3AVX2<>+24(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+28(SB)/4, $0x0f0f0f0f
+DATA fifths3AVX2<>+32(SB)/4, $0x03030303
+DATA fifths3AVX2<>+36(SB)/4, $0x07070707
+DATA fifths3AVX2<>+40(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+44(SB)/4, $0x0f0f0f0f
+DATA fifths3AVX2<>+48(SB)/4, $0x03030303
+DATA fifths3AVX2<>+52(SB)/4, $0x07070707
+DATA fifths3AVX2<>+56(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+60(SB)/4, $0x0f0f0f0f
+GLOBL fifths3AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA bits0AVX2<>+0(SB)/4, $0x08040201
+DATA bits0AVX2<>+4(SB)/4, $0x08040201
+DATA bits0AVX2<>+8(SB)/4, $0x08040201
+DATA bits0AVX2<>+12(SB)/4, $0x08040201
+DATA bits0AVX2<>+16(SB)/4, $0x08040201
+DATA bits0AVX2<>+20(SB)/4, $0x08040201
+DATA bits0AVX2<>+24(SB)/4, $0x08040201
+DATA bits0AVX2<>+28(SB)/4, $0x08040201
+DATA bits0AVX2<>+32(SB)/4, $0x08040201
+DATA bits0AVX2<>+36(SB)/4, $0x08040201
+DATA bits0AVX2<>+40(SB)/4, $0x08040201
+DATA bits0AVX2<>+44(SB)/4, $0x08040201
+DATA bits0AVX2<>+48(SB)/4, $0x08040201
+DATA bits0AVX2<>+52(SB)/4, $0x08040201
+DATA bits0AVX2<>+56(SB)/4, $0x08040201
+DATA bits0AVX2<>+60(SB)/4, $0x08040201
+GLOBL bits0AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA bits1AVX2<>+0(SB)/4, $0x80402010
+DATA bits1AVX2<>+4(SB)/4, $0x80402010
+DATA bits1AVX2<>+8(SB)/4, $0x80402010
+DATA bits1AVX2<>+12(SB)/4, $0x80402010
+DATA bits1AVX2<>+16(SB)/4, $0x80402010
+DATA bits1AVX2<>+20(SB)/4, $0x80402010
+DATA bits1AVX2<>+24(SB)/4, $0x80402010
+DATA bits1AVX2<>+28(SB)/4, $0x80402010
+DATA bits1AVX2<>+32(SB)/4, $0x80402010
+DATA bits1AVX2<>+36(SB)/4, $0x80402010
+DATA bits1AVX2<>+40(SB)/4, $0x80402010
+DATA bits1AVX2<>+44(SB)/4, $0x80402010
+DATA bits1AVX2<>+48(SB)/4, $0x80402010
+DATA bits1AVX2<>+52(SB)/4, $0x80402010
+DATA bits1AVX2<>+56(SB)/4, $0x80402010
+DATA bits1AVX2<>+60(SB)/4, $0x80402010
+GLOBL bits1AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA sixteenAVX2<>+0(SB)/4, $0x10101010
+DATA sixteenAVX2<>+4(SB)/4, $0x10101010
+DATA sixteenAVX2<>+8(SB)/4, $0x10101010
+DATA sixteenAVX2<>+12(SB)/4, $0x10101010
+DATA sixteenAVX2<>+16(SB)/4, $0x10101010
+DATA sixteenAVX2<>+20(SB)/4, $0x10101010
+DATA sixteenAVX2<>+24(SB)/4, $0x10101010
+DATA sixteenAVX2<>+28(SB)/4, $0x10101010
+DATA sixteenAVX2<>+32(SB)/4, $0x10101010
+DATA sixteenAVX2<>+36(SB)/4, $0x10101010
+DATA sixteenAVX2<>+40(SB)/4, $0x10101010
+DATA sixteenAVX2<>+44(SB)/4, $0x10101010
+DATA sixteenAVX2<>+48(SB)/4, $0x10101010
+DATA sixteenAVX2<>+52(SB)/4, $0x10101010
+DATA sixteenAVX2<>+56(SB)/4, $0x10101010
+DATA sixteenAVX2<>+60(SB)/4, $0x10101010
+GLOBL sixteenAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA valuesAVX2<>+0(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+4(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+8(SB)/4, $0x26190d01
+DATA valuesAVX2<>+12(SB)/4, $0x71594535
+DATA valuesAVX2<>+16(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+20(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+24(SB)/4, $0x26190d01
+DATA valuesAVX2<>+28(SB)/4, $0x71594535
+DATA valuesAVX2<>+32(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+36(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+40(SB)/4, $0x26190d01
+DATA valuesAVX2<>+44(SB)/4, $0x71594535
+DATA valuesAVX2<>+48(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+52(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+56(SB)/4, $0x26190d01
+DATA valuesAVX2<>+60(SB)/4, $0x71594535
+GLOBL valuesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA raisedValuesAVX2<>+0(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+4(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+8(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+12(SB)/4, $0xf1d9c5b5
+DATA raisedValuesAVX2<>+16(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+20(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+24(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+28(SB)/4, $0xf1d9c5b5
+DATA raisedValuesAVX2<>+32(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+36(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+40(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+44(SB)/4, $0xf1d9c5b5
+DATA raisedValuesAVX2<>+48(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+52(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+56(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+60(SB)/4, $0xf1d9c5b5
+GLOBL raisedValuesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA lowValuesAVX2<>+0(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+4(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+8(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+12(SB)/4, $0x01090505
+DATA lowValuesAVX2<>+16(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+20(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+24(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+28(SB)/4, $0x01090505
+DATA lowValuesAVX2<>+32(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+36(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+40(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+44(SB)/4, $0x01090505
+DATA lowValuesAVX2<>+48(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+52(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+56(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+60(SB)/4, $0x01090505
+GLOBL lowValuesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA highValuesAVX2<>+0(SB)/4, $0x03020100
+DATA highValuesAVX2<>+4(SB)/4, $0x07060504
+DATA highValuesAVX2<>+8(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+12(SB)/4, $0x0f0d0c0b
+DATA highValuesAVX2<>+16(SB)/4, $0x03020100
+DATA highValuesAVX2<>+20(SB)/4, $0x07060504
+DATA highValuesAVX2<>+24(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+28(SB)/4, $0x0f0d0c0b
+DATA highValuesAVX2<>+32(SB)/4, $0x03020100
+DATA highValuesAVX2<>+36(SB)/4, $0x07060504
+DATA highValuesAVX2<>+40(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+44(SB)/4, $0x0f0d0c0b
+DATA highValuesAVX2<>+48(SB)/4, $0x03020100
+DATA highValuesAVX2<>+52(SB)/4, $0x07060504
+DATA highValuesAVX2<>+56(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+60(SB)/4, $0x0f0d0c0b
+GLOBL highValuesAVX2<>(SB), RODATA|NOPTR, $64
+
 // func q4_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_0ManyAVX2(SB), $21568-104
@@ -2807,7 +3005,7 @@ TEXT ·q8_0ManyAVX2(SB), $19520-104
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVL         $0x08080808, R13
+	MOVL         $0x01010101, R13
 	VMOVD        R13, X14
 	VPBROADCASTD X14, Y14
 	MOVL         $0x01010101, R13
@@ -4507,6 +4705,5789 @@ block:
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
 	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func q5_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0ManyAVX2(SB), $21568-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000280, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000140, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      256(R10), Y3
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      288(R10), Y3
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 320(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 448(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 576(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 608(DI)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000280, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VPMADDUBSW  (AX), Y0, Y8
+	VPMADDUBSW  32(AX), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(AX), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(AX), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(AX), Y4, Y10
+	VPMADDUBSW  160(AX), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(AX), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(AX), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      256(AX), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPMADDUBSW  320(AX), Y0, Y10
+	VPMADDUBSW  352(AX), Y1, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  384(AX), Y2, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  416(AX), Y3, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  448(AX), Y4, Y8
+	VPMADDUBSW  480(AX), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  512(AX), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  544(AX), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPADDD      Y8, Y10, Y10
+	VPADDD      576(AX), Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      608(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000280, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func q5_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0FewAVX2(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VPSLLD       $0x04, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPSUBD       Y0, Y1, Y0
+	VMOVDQU      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000140, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VMOVUPS Y8, 96(R12)
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 96(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  128(R10)(R9*1)
+	VMOVDQU     384(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VMOVDQU     256(R10), Y8
+	VPSHUFB     fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y0, Y0
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y1, Y1
+	VPSHUFB     fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y2, Y2
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y3, Y3
+	VPSHUFB     fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y4, Y4
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y5, Y5
+	VPSHUFB     fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y6, Y6
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y7, Y7
+	VCVTPH2PS   (R11), Y11
+	VPMADDUBSW  (SI), Y0, Y8
+	VPMADDUBSW  32(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(SI), Y4, Y10
+	VPMADDUBSW  160(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      256(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPMADDUBSW  320(SI), Y0, Y8
+	VPMADDUBSW  352(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  384(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  416(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  448(SI), Y4, Y10
+	VPMADDUBSW  480(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  512(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  544(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      576(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPMADDUBSW  640(SI), Y0, Y8
+	VPMADDUBSW  672(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  704(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  736(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  768(SI), Y4, Y10
+	VPMADDUBSW  800(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  832(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  864(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      896(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPMADDUBSW  960(SI), Y0, Y8
+	VPMADDUBSW  992(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1024(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1056(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1088(SI), Y4, Y10
+	VPMADDUBSW  1120(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1152(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1184(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      1216(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y11, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPMADDUBSW  1280(SI), Y0, Y8
+	VPMADDUBSW  1312(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1344(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1376(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1408(SI), Y4, Y10
+	VPMADDUBSW  1440(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1472(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1504(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      1536(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y11, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPMADDUBSW  1600(SI), Y0, Y8
+	VPMADDUBSW  1632(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1664(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1696(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1728(SI), Y4, Y10
+	VPMADDUBSW  1760(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1792(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1824(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      1856(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y11, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPMADDUBSW  1920(SI), Y0, Y8
+	VPMADDUBSW  1952(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1984(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2016(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2048(SI), Y4, Y10
+	VPMADDUBSW  2080(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2112(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2144(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      2176(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y11, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPMADDUBSW  2240(SI), Y0, Y8
+	VPMADDUBSW  2272(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2304(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2336(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2368(SI), Y4, Y10
+	VPMADDUBSW  2400(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2432(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2464(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      2496(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y11, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VPMADDUBSW  2560(SI), Y0, Y8
+	VPMADDUBSW  2592(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2624(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2656(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2688(SI), Y4, Y10
+	VPMADDUBSW  2720(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2752(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2784(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      2816(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y11, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VPMADDUBSW  2880(SI), Y0, Y8
+	VPMADDUBSW  2912(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2944(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2976(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3008(SI), Y4, Y10
+	VPMADDUBSW  3040(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3072(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3104(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      3136(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y11, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VPMADDUBSW  3200(SI), Y0, Y8
+	VPMADDUBSW  3232(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3264(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3296(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3328(SI), Y4, Y10
+	VPMADDUBSW  3360(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3392(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3424(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      3456(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y11, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VPMADDUBSW  3520(SI), Y0, Y8
+	VPMADDUBSW  3552(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3584(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3616(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3648(SI), Y4, Y10
+	VPMADDUBSW  3680(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3712(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3744(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      3776(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y11, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000140, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS 96(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func q5_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0AVX2x1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0AVX2x1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   192(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   2304(AX)(R8*1)
+	PREFETCHT0   192(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   2304(AX)(R8*2)
+	PREFETCHT0   192(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   2304(AX)(R9*1)
+	PREFETCHT0   192(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func q5_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1ManyAVX2(SB), $23616-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x000002c0, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000140, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      256(R10), Y3
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VCVTPH2PS    32(R11), Y0
+	VMOVUPS      Y0, 320(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      288(R10), Y3
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 448(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 576(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 608(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 640(DI)
+	VCVTPH2PS    48(R11), Y0
+	VMOVUPS      Y0, 672(DI)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x40, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x000002c0, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	MOVQ    sums+56(FP), R9
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	VPBROADCASTD (R9), Y14
+	VCVTDQ2PS    Y14, Y15
+	VPSLLD       $0x04, Y14, Y14
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VPMADDUBSW  (AX), Y0, Y8
+	VPMADDUBSW  32(AX), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(AX), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(AX), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(AX), Y4, Y10
+	VPMADDUBSW  160(AX), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(AX), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(AX), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      256(AX), Y8, Y8
+	VPADDD      Y14, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMULPS      320(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPMADDUBSW  352(AX), Y0, Y10
+	VPMADDUBSW  384(AX), Y1, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  416(AX), Y2, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  448(AX), Y3, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  480(AX), Y4, Y8
+	VPMADDUBSW  512(AX), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  544(AX), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  576(AX), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPADDD      Y8, Y10, Y10
+	VPADDD      608(AX), Y10, Y10
+	VPADDD      Y14, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      640(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMULPS      672(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x000002c0, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	ADDQ        $0x04, R9
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        DX, sums+56(FP)
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func q5_1FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1FewAVX2(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000140, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VMOVUPS Y8, 64(R12)
+	VMOVUPS Y8, 96(R12)
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 64(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 96(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  128(R10)(R9*1)
+	VMOVDQU     384(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VMOVDQU     256(R10), Y8
+	VPSHUFB     fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y0, Y0
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y1, Y1
+	VPSHUFB     fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y2, Y2
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y3, Y3
+	VPSHUFB     fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y4, Y4
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y5, Y5
+	VPSHUFB     fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y6, Y6
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y7, Y7
+	VCVTPH2PS   (R11), Y11
+	VCVTPH2PS   32(R11), Y13
+	VPMADDUBSW  (SI), Y0, Y8
+	VPMADDUBSW  32(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(SI), Y4, Y10
+	VPMADDUBSW  160(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVUPS     256(SI), Y8
+	VMULPS      288(SI), Y13, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPMADDUBSW  320(SI), Y0, Y8
+	VPMADDUBSW  352(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  384(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  416(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  448(SI), Y4, Y10
+	VPMADDUBSW  480(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  512(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  544(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y14
+	VMOVUPS     576(SI), Y8
+	VMULPS      608(SI), Y13, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPMADDUBSW  640(SI), Y0, Y8
+	VPMADDUBSW  672(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  704(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  736(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  768(SI), Y4, Y10
+	VPMADDUBSW  800(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  832(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  864(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y11, Y9
+	VFMADD213PS 64(R12), Y9, Y8
+	VMOVUPS     Y8, 64(R12)
+	VMOVUPS     896(SI), Y8
+	VMULPS      928(SI), Y13, Y9
+	VFMADD213PS 64(R12), Y9, Y8
+	VMOVUPS     Y8, 64(R12)
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPMADDUBSW  960(SI), Y0, Y8
+	VPMADDUBSW  992(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1024(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1056(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1088(SI), Y4, Y10
+	VPMADDUBSW  1120(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1152(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1184(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y11, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	VMOVUPS     1216(SI), Y8
+	VMULPS      1248(SI), Y13, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPMADDUBSW  1280(SI), Y0, Y8
+	VPMADDUBSW  1312(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1344(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1376(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1408(SI), Y4, Y10
+	VPMADDUBSW  1440(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1472(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1504(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y11, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	VMOVUPS     1536(SI), Y8
+	VMULPS      1568(SI), Y13, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPMADDUBSW  1600(SI), Y0, Y8
+	VPMADDUBSW  1632(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1664(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1696(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1728(SI), Y4, Y10
+	VPMADDUBSW  1760(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1792(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1824(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y11, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	VMOVUPS     1856(SI), Y8
+	VMULPS      1888(SI), Y13, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPMADDUBSW  1920(SI), Y0, Y8
+	VPMADDUBSW  1952(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1984(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2016(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2048(SI), Y4, Y10
+	VPMADDUBSW  2080(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2112(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2144(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y11, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	VMOVUPS     2176(SI), Y8
+	VMULPS      2208(SI), Y13, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPMADDUBSW  2240(SI), Y0, Y8
+	VPMADDUBSW  2272(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2304(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2336(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2368(SI), Y4, Y10
+	VPMADDUBSW  2400(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2432(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2464(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y11, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	VMOVUPS     2496(SI), Y8
+	VMULPS      2528(SI), Y13, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VPMADDUBSW  2560(SI), Y0, Y8
+	VPMADDUBSW  2592(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2624(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2656(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2688(SI), Y4, Y10
+	VPMADDUBSW  2720(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2752(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2784(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y11, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	VMOVUPS     2816(SI), Y8
+	VMULPS      2848(SI), Y13, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VPMADDUBSW  2880(SI), Y0, Y8
+	VPMADDUBSW  2912(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2944(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2976(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3008(SI), Y4, Y10
+	VPMADDUBSW  3040(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3072(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3104(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y11, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	VMOVUPS     3136(SI), Y8
+	VMULPS      3168(SI), Y13, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VPMADDUBSW  3200(SI), Y0, Y8
+	VPMADDUBSW  3232(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3264(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3296(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3328(SI), Y4, Y10
+	VPMADDUBSW  3360(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3392(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3424(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y11, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	VMOVUPS     3456(SI), Y8
+	VMULPS      3488(SI), Y13, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VPMADDUBSW  3520(SI), Y0, Y8
+	VPMADDUBSW  3552(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3584(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3616(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3648(SI), Y4, Y10
+	VPMADDUBSW  3680(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3712(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3744(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y11, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+	VMOVUPS     3776(SI), Y8
+	VMULPS      3808(SI), Y13, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000140, R10
+	ADDQ    $0x40, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS 64(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS 96(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func q5_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1AVX2x1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	VCVTPH2PS    32(BX), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x40, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1AVX2x1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   384(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VCVTPH2PS    32(BX), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	VCVTPH2PS    48(BX), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   2304(AX)(R8*1)
+	PREFETCHT0   384(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VCVTPH2PS    32(BX)(R8*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	VCVTPH2PS    48(BX)(R8*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   2304(AX)(R8*2)
+	PREFETCHT0   384(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VCVTPH2PS    32(BX)(R8*2), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	VCVTPH2PS    48(BX)(R8*2), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   2304(AX)(R9*1)
+	PREFETCHT0   384(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VCVTPH2PS    32(BX)(R9*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	VCVTPH2PS    48(BX)(R9*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x40, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func iq4_nlManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlManyAVX2(SB), $19520-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000480, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      valuesAVX2<>+0(SB), Y3
+	VMOVDQU      (R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      Y1, 256(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 128(DI)
+	VMOVDQU      Y1, 384(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 32(DI)
+	VMOVDQU      Y1, 288(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 160(DI)
+	VMOVDQU      Y1, 416(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 64(DI)
+	VMOVDQU      Y1, 320(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 192(DI)
+	VMOVDQU      Y1, 448(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 96(DI)
+	VMOVDQU      Y1, 352(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 224(DI)
+	VMOVDQU      Y1, 480(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VMOVDQU      Y2, 512(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 544(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      valuesAVX2<>+0(SB), Y3
+	VMOVDQU      32(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 576(DI)
+	VMOVDQU      Y1, 832(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 704(DI)
+	VMOVDQU      Y1, 960(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 608(DI)
+	VMOVDQU      Y1, 864(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 736(DI)
+	VMOVDQU      Y1, 992(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 640(DI)
+	VMOVDQU      Y1, 896(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 768(DI)
+	VMOVDQU      Y1, 1024(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 672(DI)
+	VMOVDQU      Y1, 928(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 800(DI)
+	VMOVDQU      Y1, 1056(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VMOVDQU      Y2, 1088(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 1120(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000480, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VMOVDQU (DI), Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU     512(AX), Y8
+	VPXOR       (AX), Y0, Y9
+	VMOVDQU     256(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       32(AX), Y1, Y9
+	VMOVDQU     288(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       64(AX), Y2, Y9
+	VMOVDQU     320(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       96(AX), Y3, Y9
+	VMOVDQU     352(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       128(AX), Y4, Y9
+	VMOVDQU     384(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       160(AX), Y5, Y9
+	VMOVDQU     416(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       192(AX), Y6, Y9
+	VMOVDQU     448(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       224(AX), Y7, Y9
+	VMOVDQU     480(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      544(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VMOVDQU     1088(AX), Y10
+	VPXOR       576(AX), Y0, Y9
+	VMOVDQU     832(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       608(AX), Y1, Y9
+	VMOVDQU     864(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       640(AX), Y2, Y9
+	VMOVDQU     896(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       672(AX), Y3, Y9
+	VMOVDQU     928(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       704(AX), Y4, Y9
+	VMOVDQU     960(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       736(AX), Y5, Y9
+	VMOVDQU     992(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       768(AX), Y6, Y9
+	VMOVDQU     1024(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       800(AX), Y7, Y9
+	VMOVDQU     1056(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      1120(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000480, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func iq4_nlFewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlFewAVX2(SB), $21256-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	VMOVDQU     384(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VMOVDQU     valuesAVX2<>+0(SB), Y9
+	VPSHUFB     Y0, Y9, Y0
+	VMOVDQU     Y0, 20928(R12)
+	VPABSB      Y0, Y0
+	VPSHUFB     Y1, Y9, Y1
+	VMOVDQU     Y1, 20960(R12)
+	VPABSB      Y1, Y1
+	VPSHUFB     Y2, Y9, Y2
+	VMOVDQU     Y2, 20992(R12)
+	VPABSB      Y2, Y2
+	VPSHUFB     Y3, Y9, Y3
+	VMOVDQU     Y3, 21024(R12)
+	VPABSB      Y3, Y3
+	VPSHUFB     Y4, Y9, Y4
+	VMOVDQU     Y4, 21056(R12)
+	VPABSB      Y4, Y4
+	VPSHUFB     Y5, Y9, Y5
+	VMOVDQU     Y5, 21088(R12)
+	VPABSB      Y5, Y5
+	VPSHUFB     Y6, Y9, Y6
+	VMOVDQU     Y6, 21120(R12)
+	VPABSB      Y6, Y6
+	VPSHUFB     Y7, Y9, Y7
+	VMOVDQU     Y7, 21152(R12)
+	VPABSB      Y7, Y7
+	VCVTPH2PS   (R11), Y10
+	VMOVDQU     (SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     32(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     64(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     96(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     128(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     160(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     192(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     224(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVDQU     320(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     352(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     384(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     416(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     448(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     480(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     512(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     544(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VMOVDQU     640(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     672(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     704(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     736(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     768(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     800(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     832(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     864(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VMOVDQU     960(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     992(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1024(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1056(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1088(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1120(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1152(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1184(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VMOVDQU     1280(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1312(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1344(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1376(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1408(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1440(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1472(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1504(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VMOVDQU     1600(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1632(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1664(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1696(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1728(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1760(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1792(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1824(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VMOVDQU     1920(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1952(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1984(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2016(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2048(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2080(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2112(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2144(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VMOVDQU     2240(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2272(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2304(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2336(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2368(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2400(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2432(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2464(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2560(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2592(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2624(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2656(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2688(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2720(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2752(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2784(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     2880(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2912(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2944(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2976(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3008(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3040(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3072(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3104(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3200(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     3232(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3264(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3296(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3328(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3360(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3392(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3424(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3520(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     3552(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3584(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3616(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3648(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3680(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3712(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3744(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func iq4_nlAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlAVX2x1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlAVX2x1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   256(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   256(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   256(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   256(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
 	ADDQ         $0x04, DI
