@@ -408,6 +408,12 @@ func generatePanels(c *build.Context, u panelUnit) {
 		generateSingle256(c, u, f, shared, 1)
 		generateSingle256(c, u, f, shared, panelsOfSingle)
 	}
+	if u != unitAVXVNNI { // whose VPDPBUSD would save little: unpacking takes most of the time
+		own := newPatternsGroups(c, u)
+		for _, f := range formatsGroups {
+			generateGroups(c, u, f, shared, own, constants)
+		}
+	}
 }
 
 // generateFloats generates the tiles of a unit for the float formats.
