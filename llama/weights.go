@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -30,10 +31,12 @@ type storedTensor struct {
 	data  []byte
 	owner io.Closer // of data
 	pairs int       // where not 0: rows belong to heads of so many elements, in GGUF's order
+
+	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
 }
 
 // newStoredTensor is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
-// do not fit the data. The type's name is the file's.
+// do not fit the data. The type's name is the file's. Of GGUF's types some more can be read: see newRareTensor.
 func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, owner io.Closer) (storedTensor, error) {
 	if !d.Format().Valid() {
 		return storedTensor{}, fmt.Errorf("its type is %.20q: %w; weights can be %s", typeName, ErrUnsupported, weightTypes())
@@ -61,12 +64,12 @@ func weightTypes() string {
 
 // host returns the tensor with its rows in Hugging Face's order: a view of the file where order and alignment allow that, else a
 // copy. A tensor with pairs must have a shape of whole heads.
-func (s *storedTensor) host(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+func (s *storedTensor) host(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
 	if s.pairs != 0 {
-		t, err = s.halved(memory)
+		t, err = s.halved(ctx, memory)
 		return t, false, err
 	}
-	return s.asStored(memory)
+	return s.asStored(ctx, memory)
 }
 
 // order returns where the file has a row, nil where its order is Hugging Face's.
@@ -78,7 +81,11 @@ func (s *storedTensor) order() func(row int) int {
 }
 
 // asStored returns the tensor with its rows in the file's order: a view of the file where alignment allows that, else a copy.
-func (s *storedTensor) asStored(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+func (s *storedTensor) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.rare != nil {
+		t, err = s.rewritten(ctx, memory)
+		return t, false, err
+	}
 	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
 		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
 		return t, true, err
@@ -93,8 +100,16 @@ func (s *storedTensor) asStored(memory tensor.Memory) (t *tensor.Tensor, view bo
 }
 
 // halved returns a copy whose rows, in GGUF's order, are in Hugging Face's.
-func (s *storedTensor) halved(memory tensor.Memory) (*tensor.Tensor, error) {
+func (s *storedTensor) halved(ctx context.Context, memory tensor.Memory) (*tensor.Tensor, error) {
 	dtype, data := s.dtype, s.data
+	if s.rare != nil {
+		t, err := s.rewritten(ctx, memory)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Free()
+		data = t.Data()
+	}
 	if s.shape.NDim() == 1 && dtype.Quantized() { // the elements that change places share blocks
 		values := make([]float32, s.shape.NumElements())
 		if err := dtype.Format().Dequantize(values, data); err != nil {

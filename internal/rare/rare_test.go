@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
@@ -27,6 +28,7 @@ type golden struct {
 		First  []float32
 	}
 	Interleaved map[string]any
+	File        map[string]string // of iq3_s.gguf: the SHA-256 of each tensor's numbers, by the gguf package for Python
 }
 
 func readGolden(t *testing.T) *golden {
@@ -80,6 +82,45 @@ func TestDequantizesAsGGMLDoes(t *testing.T) {
 		if digest(got) != want.SHA256 {
 			t.Errorf("%s: the numbers differ from ggml's; the first are %g, where ggml has %g", k, got[:4], want.First)
 		}
+	}
+}
+
+func TestFilesOfOthers(t *testing.T) {
+	want := readGolden(t).File
+	data, err := os.ReadFile(fixture.Path(t, "quants/iq3_s.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stored := range f.Tensors() {
+		k := Of(stored.Type)
+		if k == nil {
+			continue
+		}
+		values := make([]float32, stored.Shape[0]*stored.Shape[1])
+		if err := k.Dequantize(values, stored.Data); err != nil {
+			t.Fatal(err)
+		}
+		if digest(values) != want[stored.Name] {
+			t.Errorf("%s: the numbers differ", stored.Name)
+		}
+		got, rewritten := make([]float32, len(values)), make([]byte, k.Target().Format().Bytes(len(values)))
+		if err := k.Rewrite(rewritten, stored.Data, stored.Shape[1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Target().Format().Dequantize(got, rewritten); err != nil {
+			t.Fatal(err)
+		}
+		if loss := difference(values, got); loss > k.Loss() {
+			t.Errorf("%s as %v loses %.2g, where the table says %.2g", stored.Name, k.Target(), loss, k.Loss())
+		}
+		delete(want, stored.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("the file has no %v", want)
 	}
 }
 
