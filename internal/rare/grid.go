@@ -33,10 +33,7 @@ var levels2 = [8]int8{8, 25, 43}
 func (g *grid) put(q []int8, i int, signs byte) {
 	code := uint(g.entries[2*i]) | uint(g.entries[2*i+1])<<8
 	for j := range q {
-		v := g.levels[code>>(j*g.bits)&(1<<g.bits-1)]
-		if signs>>j&1 != 0 {
-			v = -v
-		}
-		q[j] = v
+		minus := -int8(signs >> j & 1) // −1 or 0: signs are as good as random, and branches would be mispredicted
+		q[j] = (g.levels[code>>(j*g.bits)&(1<<g.bits-1)] ^ minus) - minus
 	}
 }
