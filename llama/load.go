@@ -277,6 +277,7 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 	if err := m.config.checkWorkingBytes(total); err != nil {
 		return formatError(source.file(), err)
 	}
+	noteRare(o.Logger, source.file(), stored)
 	m.weights = make([]*tensor.Tensor, len(tensors))
 	var (
 		views    atomic.Bool // some weights are read from the files themselves
@@ -351,7 +352,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 	if c, ok := m.device.Backend.(backend.Converter); ok && role != checkpoint.Vector {
 		return m.prepareAs(ctx, c, s, targetType(role, s.dtype, asked), host)
 	}
-	t, view, err := s.host(host.Memory())
+	t, view, err := s.host(ctx, host.Memory())
 	if err != nil {
 		return nil, false, err
 	}
@@ -384,7 +385,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 
 // prepareAs is prepare for weights and a device that changes type and order of rows itself.
 func (m *Model) prepareAs(ctx context.Context, c backend.Converter, s *storedTensor, d tensor.DType, host converter) (ready *tensor.Tensor, view bool, err error) {
-	t, view, err := s.asStored(host.Memory())
+	t, view, err := s.asStored(ctx, host.Memory())
 	if err != nil {
 		return nil, false, err
 	}
