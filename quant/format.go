@@ -1,12 +1,6 @@
 package quant
 
-import (
-	"errors"
-	"fmt"
-)
-
-// ErrReadOnly is wrapped by the error of Quantize for the formats whose blocks have 256 elements: this package only reads them.
-var ErrReadOnly = errors.New("the format is read, not written")
+import "fmt"
 
 // Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of
 // them, is no format: it is not Valid, its Dequantize and Quantize return errors, its products are 0, and none of its methods
@@ -117,9 +111,6 @@ func (f Format) Bytes(n int) int {
 	return n / format.blockLen * format.blockBytes
 }
 
-// CanQuantize tells whether Quantize writes the format.
-func (f Format) CanQuantize() bool { return f.Valid() && f.ActivationForm() != Int8x256 }
-
 // check returns an error unless bytes hold exactly n elements in whole blocks.
 func (f Format) check(op string, n, bytes int) error {
 	if !f.Valid() {
@@ -155,32 +146,6 @@ func (f Format) Dequantize(dst []float32, src []byte) error {
 			scale, min := float32(u.d*float32(u.scale[i/16])), float32(u.m*float32(u.min[i/16]))
 			dst[i] = float32(scale*float32(q)) + min
 		}
-	}
-	return nil
-}
-
-// Quantize rounds src, whole blocks, into dst, as GGML's reference code does: files come out bit-identical to llama.cpp's.
-// For the formats of 256 elements, which are only read, the error wraps ErrReadOnly.
-func (f Format) Quantize(dst []byte, src []float32) error {
-	if f.Valid() && !f.CanQuantize() {
-		return fmt.Errorf("quant: quantize to %s: %w", f, ErrReadOnly)
-	}
-	if err := f.check("quantize", len(src), len(dst)); err != nil {
-		return err
-	}
-	switch f {
-	case F32:
-		copy(dst, rawBytes(src))
-	case F16:
-		narrowF16(dst, src)
-	case BF16:
-		narrowBF16(dst, src)
-	case Q4_0:
-		quantizeQ4_0(dst, src)
-	case Q4_1:
-		quantizeQ4_1(dst, src)
-	case Q8_0:
-		quantizeQ8_0(dst, src)
 	}
 	return nil
 }
