@@ -5,14 +5,15 @@ import (
 	"math"
 )
 
-// CanQuantize tells whether Quantize writes the format: it writes all of them.
-func (f Format) CanQuantize() bool { return f.Valid() }
-
 // Quantize rounds src, whole blocks, into dst. The result is the same on every machine. NaN counts as 0.
 //
 // Of the float formats, and of Q4_0, Q4_1 and Q8_0, the result is what GGML's reference code gives: files come out bit-identical to
 // llama.cpp's. Of the others it is what a search finds, whose errors' squares sum to no more than the reference's.
+// For formats that are only read, see CanQuantize, the error wraps ErrReadOnly.
 func (f Format) Quantize(dst []byte, src []float32) error {
+	if f.Valid() && !f.CanQuantize() {
+		return fmt.Errorf("quant: quantize to %s: %w", f, ErrReadOnly)
+	}
 	if err := f.check("quantize", len(src), len(dst)); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (f Format) QuantizeWeighted(dst []byte, src, importance []float32) error {
 }
 
 // searched tells whether the format's rounded numbers can be searched.
-func (f Format) searched() bool { return int(f) < len(roundings) && roundings[f].groups > 0 }
+func (f Format) searched() bool { return int(f) < len(roundings) && roundings[f].tries > 0 }
 
 // leastImportance is added to the importance of each column, as a part of the mean: columns without any are rounded well, too.
 const leastImportance = 1e-4
@@ -72,16 +73,13 @@ const leastImportance = 1e-4
 // searchBlocks rounds rows of len(importance) elements, or of any length without importance.
 func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 	blockLen, blockBytes := f.BlockLen(), f.BlockBytes()
-	r := rounder{rounding: &roundings[f], blockLen: blockLen}
+	r := newRounder(f)
 	least := 0.0
 	for _, v := range importance {
 		least += float64(v)
 	}
 	if len(importance) > 0 {
 		least *= leastImportance / float64(len(importance))
-	}
-	for i := range r.w {
-		r.w[i] = 1
 	}
 	var u unpacked
 	for at := 0; at < len(src); at, dst = at+blockLen, dst[blockBytes:] {

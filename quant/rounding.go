@@ -2,27 +2,31 @@ package quant
 
 import "math"
 
-// rounding says what the rounded numbers of a format can be, which is all that the search for them needs to know. An element of group
-// g is d·scale[g]·q + m·min[g], with m below zero where min is not; in formats without inner scales there is one group, and it is d·q + m.
+// rounding says what the rounded numbers of a format can be, which with the format's facts is all that the search for them needs to
+// know. See unpacked for how an element is made of them.
 type rounding struct {
-	groups    int          // of a block, of the same length
-	low, high int          // the range of q, where its values are evenly spaced
-	book      *nearestBook // else the values
-	scaleLow  int          // the range of scale; 1 to 1 in formats without inner scales
+	low, high float64      // the range of q, whose values are evenly spaced
+	book      *nearestBook // or the values
+	scaleLow  int          // the range of scale, in formats with inner scales
 	scaleHigh int
-	minHigh   int     // min goes from 0 to minHigh, where there are minimums of groups
-	minimum   bool    // there is m
+	minHigh   int     // the range of min is 0 to minHigh, in formats with inner scales and minimums; m is below zero then
 	tries     int     // the search tries so many scales to either side of the obvious one
 	step      float64 // how much further each of them maps the extreme element, in units of q
 }
 
 // roundings has the formats that are searched. Those whose reference is a formula (see Quantize) are searched with importance only.
 var roundings = [...]rounding{
-	Q4_0: {groups: 1, low: -8, high: 7, scaleLow: 1, scaleHigh: 1, tries: 9, step: 0.15},
-	Q4_1: {groups: 1, high: 15, scaleLow: 1, scaleHigh: 1, minimum: true, tries: 9, step: 0.15},
-	Q4_K: {groups: 8, high: 15, scaleHigh: 63, minHigh: 63, minimum: true, tries: 9, step: 0.15},
-	Q5_K: {groups: 8, high: 31, scaleHigh: 63, minHigh: 63, minimum: true, tries: 7, step: 0.15},
-	Q6_K: {groups: 16, low: -32, high: 31, scaleLow: -128, scaleHigh: 127, tries: 6, step: 0.2},
+	Q4_0:   {low: -8, high: 7, tries: 9, step: 0.15},
+	Q4_1:   {high: 15, tries: 9, step: 0.15},
+	Q5_0:   {low: -16, high: 15, tries: 8, step: 0.15},
+	Q5_1:   {high: 31, tries: 8, step: 0.15},
+	IQ4_NL: {low: -127, high: 113, book: newBook(nonlinear4[:]), tries: 9, step: 2},
+	Q2_K:   {high: 3, scaleHigh: 15, minHigh: 15, tries: 10, step: 0.1},
+	Q3_K:   {low: -4, high: 3, scaleLow: -32, scaleHigh: 31, tries: 9, step: 0.1},
+	Q4_K:   {high: 15, scaleHigh: 63, minHigh: 63, tries: 9, step: 0.15},
+	Q5_K:   {high: 31, scaleHigh: 63, minHigh: 63, tries: 7, step: 0.15},
+	Q6_K:   {low: -32, high: 31, scaleLow: -128, scaleHigh: 127, tries: 6, step: 0.2},
+	IQ4_XS: {low: -127, high: 113, book: newBook(nonlinear4[:]), scaleLow: -32, scaleHigh: 31, tries: 9, step: 2},
 }
 
 // nearestBook finds the nearest of a few integers of eight bits.
@@ -55,12 +59,38 @@ func (b *nearestBook) of(v float64) float64 {
 	return float64(b.nearest[511])
 }
 
-// ends returns the smallest and the largest q.
-func (r *rounding) ends() (low, high float64) {
-	if r.book != nil {
-		return float64(r.book.values[0]), float64(r.book.values[len(r.book.values)-1])
+// rounder rounds the blocks of a format. Its memory is used for one block after the other.
+type rounder struct {
+	*rounding
+	blockLen, groupLen int
+	groups             int  // of a block
+	shared             bool // scales are integers, multiples of one for the block
+	minimum            bool
+	x, w               [256]float64
+	sums               [16]sums
+	scale, min         [16]float64 // of each group, what the search found
+	trial              levels
+}
+
+// levels are what a block's elements can be: those of group g are d·scale·q − m·min.
+type levels struct {
+	d, m       float64
+	scale, min [16]float64 // integers; 1 in formats without inner scales
+}
+
+// newRounder makes a rounder of a format that is searched, with all weights 1.
+func newRounder(f Format) *rounder {
+	facts := f.facts()
+	r := &rounder{rounding: &roundings[f], blockLen: facts.blockLen, groupLen: facts.groupLen, shared: facts.groupLen > 0,
+		minimum: facts.minimum}
+	if !r.shared {
+		r.groupLen = r.blockLen
 	}
-	return float64(r.low), float64(r.high)
+	r.groups = r.blockLen / r.groupLen
+	for i := range r.w {
+		r.w[i] = 1
+	}
+	return r
 }
 
 // maxHalf is the largest finite binary16: scales do not grow beyond it.
@@ -100,13 +130,13 @@ func (s *sums) error(scale, offset float64) float64 {
 }
 
 // assign gives q the integers for which scale·q + offset is nearest to x, and sums with these; nil q are only summed.
-func (r *rounding) assign(s *sums, x, w []float64, scale, offset float64, q []int8) {
+func (r *rounder) assign(s *sums, x, w []float64, scale, offset float64, q []int8) {
 	inverse := 0.0
 	if scale != 0 {
 		inverse = 1 / scale
 	}
 	s.wq, s.wqq, s.wxq = 0, 0, 0
-	low, high := r.ends()
+	low, high := r.low, r.high
 	w = w[:len(x)]
 	for i, v := range x {
 		n := float64((v - offset) * inverse)
@@ -131,12 +161,12 @@ func (r *rounding) assign(s *sums, x, w []float64, scale, offset float64, q []in
 }
 
 // solve returns the scale and the offset that are best for the q that were summed, and their error.
-func (r *rounding) solve(s *sums) (scale, offset, err float64) {
+func (r *rounder) solve(s *sums) (scale, offset, err float64) {
 	if r.minimum {
 		if d := float64(s.w*s.wqq) - float64(s.wq*s.wq); d > 0 {
 			scale = (float64(s.w*s.wxq) - float64(s.wx*s.wq)) / d
 			offset = (float64(s.wqq*s.wx) - float64(s.wq*s.wxq)) / d
-			if scale > 0 && (offset <= 0 || r.minHigh == 0) {
+			if scale > 0 && (offset <= 0 || !r.shared) {
 				return scale, offset, s.error(scale, offset)
 			}
 		}
@@ -150,7 +180,7 @@ func (r *rounding) solve(s *sums) (scale, offset, err float64) {
 // search returns a scale and an offset with which a group's error is small. It tries scales that map the extreme elements to the
 // extreme integers, or a little beside them, each improved by least squares; and from the best of these on it rounds and solves in
 // turn, which lowers the error each time. So do the quantisers of llama.cpp (make_qx_quants, make_qkx3_quants in ggml-quants.c).
-func (r *rounding) search(s *sums, x, w []float64) (scale, offset float64) {
+func (r *rounder) search(s *sums, x, w []float64) (scale, offset float64) {
 	lowest, highest := x[0], x[0]
 	for _, v := range x[1:] {
 		lowest, highest = min(lowest, v), max(highest, v)
@@ -165,9 +195,9 @@ func (r *rounding) search(s *sums, x, w []float64) (scale, offset float64) {
 		scale, offset, best = a, b, e
 		return true
 	}
-	low, high := r.ends()
+	low, high := r.low, r.high
 	if r.minimum {
-		if r.minHigh > 0 {
+		if r.shared {
 			lowest = min(lowest, 0)
 		}
 		if !(highest > lowest) {
@@ -240,30 +270,18 @@ func share(values, importance []float64, low, high int) float64 {
 	return d
 }
 
-// rounder rounds the blocks of a format. Its memory is used for one block after the other.
-type rounder struct {
-	*rounding
-	blockLen int
-	x, w     [256]float64
-	sums     [16]sums
-	scale    [16]float64 // of each group: what the search found, then integers
-	min      [16]float64
-	d, m     float64
-	trial    struct {
-		scale, min [16]float64
-		d, m, err  float64
-	}
-}
-
 // group returns the elements of a group and their weights.
 func (r *rounder) group(g int) (x, w []float64) {
-	n := r.blockLen / r.groups
-	return r.x[g*n : (g+1)*n], r.w[g*n : (g+1)*n]
+	from, to := g*r.groupLen, (g+1)*r.groupLen
+	return r.x[from:to], r.w[from:to]
 }
 
-// round rounds the block in x, with the weights w, to u.
+// round rounds the block in x, with the weights w, to u. The search finds a scale and a minimum for each group alone. Where the block
+// shares one number among them, each group then takes the best integers beside what it found, and the block's numbers are solved for
+// once more, in turn.
 func (r *rounder) round(u *unpacked) {
-	var importance [16]float64
+	t := &r.trial
+	var curvature [16]float64 // how much a scale that is a little off costs
 	for g := range r.groups {
 		x, w := r.group(g)
 		s := &r.sums[g]
@@ -271,41 +289,35 @@ func (r *rounder) round(u *unpacked) {
 		r.scale[g], r.min[g] = r.search(s, x, w)
 		r.min[g] = -r.min[g]
 		r.assign(s, x, w, r.scale[g], -r.min[g], nil)
-		importance[g] = s.wqq
+		curvature[g] = s.wqq
 	}
-	t := &r.trial
-	if r.scaleLow == r.scaleHigh {
-		t.d, t.m = toHalf(r.scale[0]), -toHalf(-r.min[0])
-		t.scale[0], t.min[0] = 1, 1
-	} else {
-		t.d = toHalf(share(r.scale[:r.groups], importance[:r.groups], r.scaleLow, r.scaleHigh))
-		if r.minHigh > 0 {
+	t.d, t.m = r.scale[0], r.min[0]
+	t.scale[0], t.min[0] = 1, 1
+	if r.shared {
+		t.d = toHalf(share(r.scale[:r.groups], curvature[:r.groups], r.scaleLow, r.scaleHigh))
+		if r.minimum {
 			for g := range r.groups {
-				importance[g] = r.sums[g].w
+				curvature[g] = r.sums[g].w
 			}
-			t.m = toHalf(share(r.min[:r.groups], importance[:r.groups], 0, r.minHigh))
+			t.m = toHalf(share(r.min[:r.groups], curvature[:r.groups], 0, r.minHigh))
 		}
 		r.integers()
 	}
-	r.d, r.m = t.d, t.m
-	best := math.Inf(1)
-	var chosen struct {
-		scale, min [16]float64
-		d, m       float64
-	}
+	t.d, t.m = toHalf(t.d), toHalf(t.m)
+	best, chosen := math.Inf(1), *t
 	for range 3 {
 		e := r.settle()
 		if !(e < best) {
 			break
 		}
-		done := e > best*0.999
-		best, chosen.scale, chosen.min, chosen.d, chosen.m = e, t.scale, t.min, t.d, t.m
-		if done {
+		enough := e > best*0.999
+		best, chosen = e, *t
+		if enough {
 			break
 		}
 		r.refit()
 	}
-	t.scale, t.min, t.d, t.m = chosen.scale, chosen.min, chosen.d, chosen.m
+	*t = chosen
 	r.write(u)
 }
 
@@ -340,16 +352,21 @@ func (r *rounder) settle() (total float64) {
 				best, keep, t.scale[g], t.min[g] = e, *s, scale, min
 			}
 		}
-		for _, scale := range [...]float64{from, from - 1, from + 1} {
-			if scale < float64(r.scaleLow) || scale > float64(r.scaleHigh) {
-				continue
-			}
-			try(scale, minimum)
-			if r.minHigh > 0 && t.m > 0 && s.w > 0 {
-				suits := (float64(float64(t.d*scale)*s.wq) - s.wx) / float64(s.w*t.m)
-				suits = max(0, min(float64(r.minHigh), integral(max(-1e9, min(1e9, suits)))))
-				if suits != minimum {
-					try(scale, suits)
+		try(from, minimum)
+		if r.shared {
+			for _, scale := range [...]float64{from, from - 1, from + 1} {
+				if scale < float64(r.scaleLow) || scale > float64(r.scaleHigh) {
+					continue
+				}
+				if scale != from {
+					try(scale, minimum)
+				}
+				if r.minimum && t.m > 0 && s.w > 0 {
+					suits := (float64(float64(t.d*scale)*s.wq) - s.wx) / float64(s.w*t.m)
+					suits = max(0, min(float64(r.minHigh), integral(max(-1e9, min(1e9, suits)))))
+					if suits != minimum {
+						try(scale, suits)
+					}
 				}
 			}
 		}
@@ -375,7 +392,7 @@ func (r *rounder) refit() {
 		if det := float64(aa*bb) - float64(ab*ab); det > 0 {
 			d := (float64(bb*ax) - float64(ab*bx)) / det
 			m := (float64(aa*bx) - float64(ab*ax)) / det
-			if d > 0 && (m > 0 || r.minHigh == 0) {
+			if d > 0 && (m > 0 || !r.shared) {
 				t.d, t.m = toHalf(d), toHalf(m)
 				return
 			}
@@ -386,16 +403,13 @@ func (r *rounder) refit() {
 	}
 }
 
-// write writes what was found.
+// write rounds the elements to the levels.
 func (r *rounder) write(u *unpacked) {
 	t := &r.trial
 	u.d, u.m = float32(t.d), -float32(t.m)
-	n := r.blockLen / r.groups
 	for g := range r.groups {
 		x, w := r.group(g)
-		r.assign(&r.sums[g], x, w, float64(t.d*t.scale[g]), -float64(t.m*t.min[g]), u.q[g*n:(g+1)*n])
-		for at := g * n; at < (g+1)*n; at += 16 {
-			u.scale[at/16], u.min[at/16] = int32(t.scale[g]), int32(t.min[g])
-		}
+		r.assign(&r.sums[g], x, w, float64(t.d*t.scale[g]), -float64(t.m*t.min[g]), u.q[g*r.groupLen:(g+1)*r.groupLen])
+		u.scale[g], u.min[g] = int32(t.scale[g]), int32(t.min[g])
 	}
 }
