@@ -73,7 +73,8 @@ const leastImportance = 1e-4
 // searchBlocks rounds rows of len(importance) elements, or of any length without importance.
 func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 	blockLen, blockBytes := f.BlockLen(), f.BlockBytes()
-	r := newRounder(f)
+	var r rounder
+	r.prepare(f)
 	least := 0.0
 	for _, v := range importance {
 		least += float64(v)

@@ -78,11 +78,10 @@ type levels struct {
 	scale, min [16]float64 // integers; 1 in formats without inner scales
 }
 
-// newRounder makes a rounder of a format that is searched, with all weights 1.
-func newRounder(f Format) *rounder {
+// prepare makes r a rounder of a format that is searched, with all weights 1.
+func (r *rounder) prepare(f Format) {
 	facts := f.facts()
-	r := &rounder{rounding: &roundings[f], blockLen: facts.blockLen, groupLen: facts.groupLen, shared: facts.groupLen > 0,
-		minimum: facts.minimum}
+	r.rounding, r.blockLen, r.groupLen, r.shared, r.minimum = &roundings[f], facts.blockLen, facts.groupLen, facts.groupLen > 0, facts.minimum
 	if !r.shared {
 		r.groupLen = r.blockLen
 	}
@@ -90,7 +89,6 @@ func newRounder(f Format) *rounder {
 	for i := range r.w {
 		r.w[i] = 1
 	}
-	return r
 }
 
 // maxHalf is the largest finite binary16: scales do not grow beyond it.
