@@ -235,11 +235,17 @@ func readGzip(t *testing.T, path string) []byte {
 // text.
 func writeModel(t *testing.T, dir string, vocab int, ends ...int) {
 	t.Helper()
-	writeJSON(t, filepath.Join(dir, "config.json"), map[string]any{
+	writeZeros(t, dir, map[string]any{
 		"model_type": "llama", "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
 		"vocab_size": vocab, "max_position_embeddings": 64, "tie_word_embeddings": true, "attention_bias": true,
 		"bos_token_id": 1, "eos_token_id": ends, "rope_scaling": map[string]any{"type": "linear", "factor": 2},
 	})
+}
+
+// writeZeros writes a configuration and weights for it, all zero.
+func writeZeros(t *testing.T, dir string, config map[string]any) {
+	t.Helper()
+	writeJSON(t, filepath.Join(dir, "config.json"), config)
 	c, err := folderOf(dir).Config()
 	if err != nil {
 		t.Fatal(err)
