@@ -174,6 +174,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	t := &Tokenizer{
 		vocab:        v,
 		bos:          -1,
+		forms:        pl.forms,
 		split:        pl.split,
 		ignoreMerges: f.model.IgnoreMerges,
 		space:        pl.space,
