@@ -23,6 +23,7 @@ type Vocab struct {
 
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
 	AddSpacePrefix bool // for "llama": a space is put before text
+	RStrip         bool // added tokens take the white space after them, but for BOS, Unknown and the end of a text
 }
 
 // What GGUF calls the kinds of tokenizers.
@@ -40,6 +41,9 @@ const (
 	TypeUnused
 	TypeByte // stands for a byte: <0x0A>
 )
+
+// endOfText is the token that takes no white space where others do: see Vocab.RStrip.
+const endOfText = "<|endoftext|>"
 
 // maxPieceLen bounds the tokens of a SentencePiece vocabulary, in bytes: the merges come from cutting each token in every
 // way, which takes time quadratic in its length. SentencePiece's own default bound is 16 characters.
@@ -117,6 +121,7 @@ func (v *Vocab) byteLevel() (*Tokenizer, error) {
 		vocab:        vocab,
 		pairs:        mergeTable(vocab, list),
 		split:        split,
+		rule:         rule.names[0],
 		ignoreMerges: rule.ignoreMerges,
 		unknown:      -1,
 	}, nil
@@ -194,7 +199,8 @@ func (v *Vocab) added() []added.Token {
 		switch kind := v.typeOf(id); kind {
 		case TypeUnknown, TypeControl, TypeUserDefined:
 			if text != "" {
-				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != TypeUserDefined})
+				strips := v.RStrip && int32(id) != v.BOS && int32(id) != v.Unknown && text != endOfText
+				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != TypeUserDefined, RStrip: strips})
 			}
 		}
 	}

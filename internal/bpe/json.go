@@ -198,6 +198,9 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	if len(t.prefix) > 0 {
 		t.bos = t.prefix[0]
 	}
+	if pl.codec == byteLevel && !pl.unnamed && pl.space == neverPrefix {
+		t.rule, _ = RuleFor(t.ignoreMerges, pl.steps...)
+	}
 	return t, t.finish(tokens)
 }
 

@@ -95,6 +95,8 @@ type pipeline struct {
 	codec
 	forms      []norm.Form // Unicode's normal forms, run one after another
 	rule       split.Rule  // how the pre-tokenizers split a text
+	steps      []string    // the rule's expressions
+	unnamed    bool        // steps do not say all of the rule: some do something else than isolate their matches
 	split      splitter
 	space      spacePrefix
 	decoder    decoder
@@ -170,14 +172,15 @@ func (pl *pipeline) preTokenizer(parts []component) error {
 		case c.Type == "Split" && len(parts) == 1 && pl.marked && c.Pattern == pattern{String: " "} && !c.Invert && c.behavior() != split.Removed:
 		case c.Type == "ByteLevel" && i == len(parts)-1 && !pl.marked && pl.space == neverPrefix && pl.byteLevel(c):
 		case i < len(parts)-1 && !pl.marked && len(pl.rule) < maxSteps:
-			step, err := c.step()
+			step, expression, err := c.step()
 			if err != nil {
 				return err
 			}
 			if step.Expression == nil {
 				return unsupported("pre-tokenizer", c, implemented)
 			}
-			pl.rule = append(pl.rule, step)
+			pl.rule, pl.steps = append(pl.rule, step), append(pl.steps, expression)
+			pl.unnamed = pl.unnamed || !step.Isolates()
 		default:
 			return unsupported("pre-tokenizer", c, implemented)
 		}
@@ -196,10 +199,9 @@ func (c component) behavior() split.Behavior {
 	return split.Behavior(cmp.Or(c.Behavior, string(split.Isolated)))
 }
 
-// step returns what a pre-tokenizer that splits does; it has no expression for another kind of pre-tokenizer.
-func (c component) step() (s split.Step, err error) {
+// step returns what a pre-tokenizer that splits does, and its expression; there is none for another kind of pre-tokenizer.
+func (c component) step() (s split.Step, expression string, err error) {
 	s.Behavior = c.behavior()
-	var expression string
 	switch c.Type {
 	case "Split":
 		s.Invert = c.Invert
@@ -215,12 +217,12 @@ func (c component) step() (s split.Step, err error) {
 		expression = "[\\p{P}!-/:-@\\[-`{-~]"
 	}
 	if expression == "" || !s.Behavior.Known() {
-		return split.Step{}, nil
+		return split.Step{}, "", nil
 	}
 	if s.Expression, err = split.Compile(expression); err != nil {
-		return s, fmt.Errorf("%w: pre-tokenizer %q: %w", ErrUnsupported, c.Type, err)
+		return s, "", fmt.Errorf("%w: pre-tokenizer %q: %w", ErrUnsupported, c.Type, err)
 	}
-	return s, nil
+	return s, expression, nil
 }
 
 // byteLevel sets up the ByteLevel pre-tokenizer, and returns whether it is implemented: after others it must not put a space
@@ -238,7 +240,7 @@ func (pl *pipeline) byteLevel(c component) bool {
 		if err != nil {
 			return false
 		}
-		pl.rule = append(pl.rule, own...)
+		pl.rule, pl.steps = append(pl.rule, own...), append(pl.steps, gpt2Pattern)
 	}
 	return true
 }

@@ -73,6 +73,9 @@ func TestFamilies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if rule, _ := tok.Rule(); rule != rulesOfFamilies[name] {
+				t.Errorf("the rule is %q, want %q", rule, rulesOfFamilies[name])
+			}
 			for i, text := range p.Texts {
 				want := p.Families[name].IDs[i]
 				if got := tok.EncodeSpecial(nil, text, true); !slices.Equal(got, want) {
@@ -95,6 +98,12 @@ func TestFamilies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rulesOfFamilies are what GGUF calls the families' split rules; the others have none.
+var rulesOfFamilies = map[string]string{
+	"qwen": "qwen2", "smollm2": "refact", "granite3": "refact", "olmo2": "dbrx", "olmo": "gpt-2", "gpt-2": "gpt-2", "command-r": "refact", "nemo": "tekken",
+	"phi-4-mini": "gpt-4o", "deepseek-v3": "deepseek-v3", "compatibility": "qwen2", "decomposed": "gpt-2",
 }
 
 func texts(t *Tokenizer, ids []int32) (list []string) {
@@ -154,6 +163,22 @@ func TestRules(t *testing.T) {
 	vocab.Pre = "kimi-k2"
 	if _, err := FromVocab(vocab); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "llama-bpe, llama-v3") {
 		t.Errorf("an unknown rule: %v", err)
+	}
+}
+
+// Phi-3's tokens take the white space after them.
+func TestRStripGGUF(t *testing.T) {
+	vocab := Vocab{Model: SentencePieceModel, BOS: 1, EOS: 2, Unknown: 0, RStrip: true}
+	vocab.Tokens = []string{"<unk>", "<s>", "<|end|>", "<|endoftext|>", "a", "▁", "<0x0A>"}
+	vocab.Types = []int32{TypeUnknown, TypeControl, TypeControl, TypeControl, TypeNormal, TypeNormal, TypeByte}
+	vocab.Scores = make([]float32, len(vocab.Tokens))
+	tok, err := FromVocab(vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := tok.EncodeSpecial(nil, "<|end|>\n a<|endoftext|>\na<s> a", false)
+	if want := []int32{2, 4, 3, 6, 4, 1, 5, 4}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

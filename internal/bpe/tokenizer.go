@@ -31,6 +31,7 @@ type Tokenizer struct {
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
 	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
+	rule         string      // what GGUF calls split and ignoreMerges at byte level; "" if it has no name for them
 	ignoreMerges bool        // a piece that is a token is that token, whatever the merges would make of it
 	space        spacePrefix // when a space is put before a text
 	byteFallback bool        // a character that is no token becomes the tokens of its bytes
@@ -168,6 +169,10 @@ func (t *Tokenizer) Text(id int32) string { return t.vocab.text(id) }
 // Added returns the texts of the added tokens, special or not, in the order of their ids. The caller may keep and change the
 // slice.
 func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
+
+// Rule returns what GGUF calls the way in which a tokenizer at byte level splits text, and false where it has no name for it. A
+// normal form is no part of it: GGUF does without.
+func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" }
 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }

@@ -33,6 +33,10 @@ type Step struct {
 	Invert bool // matches and the text between them change places
 }
 
+// Isolates tells whether the step makes a piece of each match and loses nothing, given that the matches of one that removes what
+// is between them cover the text.
+func (s Step) Isolates() bool { return s.Behavior == Isolated || s.Behavior == Removed && s.Invert }
+
 // Rule is steps, each of which cuts the pieces of the one before it. It is immutable and safe for concurrent use.
 type Rule []Step
 
