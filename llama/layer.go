@@ -44,7 +44,20 @@ func (l *layer) queryKeyValue(d *device, ws *workspace, eps float32) error {
 			return err
 		}
 	}
-	return nil
+	ad := &ws.adapting
+	if !ad.needs(atQuery, atKey, atValue) {
+		return nil
+	}
+	if err := ad.normed(d, &ws.x, l.attentionNorm, eps, &ws.normed); err != nil {
+		return err
+	}
+	if err := ad.add(d, atQuery, &ws.normed, &ws.qFlat); err != nil {
+		return err
+	}
+	if err := ad.add(d, atKey, &ws.normed, &ws.kFlat); err != nil {
+		return err
+	}
+	return ad.add(d, atValue, &ws.normed, &ws.vFlat)
 }
 
 // output adds to the stream the projection of the attention's result, and then the feed-forward network's result.
@@ -55,18 +68,26 @@ func (l *layer) output(d *device, ws *workspace, eps float32) error {
 	if err := addBias(d, &ws.x, l.o.bias); err != nil {
 		return err
 	}
+	if err := ws.adapting.add(d, atOutput, &ws.attentionFlat, &ws.x); err != nil {
+		return err
+	}
 	if err := l.swiGLU(d, ws, eps); err != nil {
 		return err
 	}
 	if err := d.fused.MatMulAdd(&ws.gate, l.down.weight, &ws.product, &ws.x); err != nil {
 		return err
 	}
-	return addBias(d, &ws.x, l.down.bias)
+	if err := addBias(d, &ws.x, l.down.bias); err != nil {
+		return err
+	}
+	return ws.adapting.add(d, atDown, &ws.gate, &ws.x)
 }
 
 // swiGLU computes silu(x·gateᵀ)·(x·upᵀ) of the normed stream into ws.gate.
 func (l *layer) swiGLU(d *device, ws *workspace, eps float32) error {
-	if l.gate.bias == nil {
+	ad := &ws.adapting
+	adapted := ad.needs(atGate, atUp)
+	if l.gate.bias == nil && !adapted {
 		return d.fused.NormSwiGLU(&ws.x, l.mlpNorm, eps, &ws.normed, l.gate.weight, l.up.weight, &ws.up, &ws.gate)
 	}
 	ws.weights = append(ws.weights[:0], l.gate.weight, l.up.weight)
@@ -79,6 +100,17 @@ func (l *layer) swiGLU(d *device, ws *workspace, eps float32) error {
 	}
 	if err := addBias(d, &ws.up, l.up.bias); err != nil {
 		return err
+	}
+	if adapted {
+		if err := ad.normed(d, &ws.x, l.mlpNorm, eps, &ws.normed); err != nil {
+			return err
+		}
+		if err := ad.add(d, atGate, &ws.normed, &ws.gate); err != nil {
+			return err
+		}
+		if err := ad.add(d, atUp, &ws.normed, &ws.up); err != nil {
+			return err
+		}
 	}
 	return d.SiLUMul(&ws.gate, &ws.up)
 }

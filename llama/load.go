@@ -176,7 +176,8 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	m.layers = make([]layer, config.Layers)
 	m.batch = newBatch(m, options.MaxBatch)
 	m.store = kvcache.NewStore(b, mostChunk+m.batch.most, config.Heads, config.KVHeads, config.HeadDim)
-	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
+	m.tensors = config.Tensors()
+	if err := m.loadWeights(ctx, source, m.tensors, host, &options); err != nil {
 		return m, err
 	}
 	if m.head == nil {

@@ -53,7 +53,10 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	if err := m.register(c.self); err != nil {
 		return nil, err
 	}
-	if c.caches, err = c.newCaches(m); err != nil {
+	if c.adapter, err = c.adapterOn(context.Background(), m); err == nil {
+		c.caches, err = c.newCaches(m)
+	}
+	if err != nil {
 		s.closed = true
 		m.unregister(c.self)
 		return nil, err
