@@ -30,8 +30,8 @@ type mergedPair struct {
 }
 
 // openMerging opens the adapters that are to be added to tensors.
-func openMerging(ctx context.Context, list []AdapterFile, tensors []checkpoint.Tensor, at locator) (m *merging, err error) {
-	m = &merging{adds: map[string][]mergedPair{}}
+func openMerging(ctx context.Context, list []AdapterFile, tensors []checkpoint.Tensor, at locator) (*merging, error) {
+	m := &merging{adds: map[string][]mergedPair{}}
 	opened := false
 	defer func() {
 		if !opened { // an error, or a panic because a mapped file was cut short
