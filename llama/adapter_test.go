@@ -526,6 +526,13 @@ func TestAdapterErrors(t *testing.T) {
 			t.Errorf("merging %s: want an error with %q: %v", path, want, err)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "adapter.gguf")
+	mustWrite(t, path, ggufAdapter(t, m.tensors, whole, checkpoint.AdapterMetadata("x", 16), tensor.F32))
+	for _, path := range []string{path, fixture.Path(t, adapterDir)} {
+		if _, err := Load(path, nil); err == nil || !strings.Contains(err.Error(), "LoadAdapter") {
+			t.Errorf("an adapter loaded as a model: %v", err)
+		}
+	}
 	other := mustLoad(t, fixture.Path(t, "hf/llama2-mha-f32"), nil)
 	if _, err := other.LoadAdapter(fixture.Path(t, adapterDir)); err == nil || !strings.Contains(err.Error(), "where the model's") {
 		t.Errorf("an adapter of another model: %v", err)

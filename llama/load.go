@@ -197,6 +197,8 @@ func (m *Model) openFolder(ctx context.Context, f files, memory tensor.Memory) (
 	if err != nil {
 		if only := onlyGGUF(f); only != "" && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; to load the GGUF file in this directory, name it: %s", err, f.path(only))
+		} else if adapter, _ := f.head(checkpoint.AdapterConfigFile); adapter != nil && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; the directory holds an adapter: load the model that it was made for, and then LoadAdapter", err)
 		}
 		return nil, nil, folderError(f, err)
 	}
