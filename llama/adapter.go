@@ -84,7 +84,7 @@ func (m *Model) loadAdapter(ctx context.Context, f files, name string) (a *Adapt
 		}
 	}()
 	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it; the clean-up above then sees the error
-	file, err := openAdapter(ctx, f, name, m.tensors, new(tensor.Galloc))
+	file, err := openAdapter(ctx, f, name, m.described, new(tensor.Galloc))
 	if err != nil {
 		return nil, err
 	}

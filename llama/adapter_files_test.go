@@ -65,8 +65,9 @@ func readAdapter(t testing.TB) (list []matrix) {
 // randomAdapter makes matrices of a rank for those of the model's tensors whose names contain one of some texts.
 func randomAdapter(m *Model, seed uint64, rank int, names ...string) (list []matrix) {
 	random := rand.New(rand.NewPCG(seed, 7))
-	for i := range m.tensors {
-		of := &m.tensors[i]
+	tensors := m.described.Tensors()
+	for i := range tensors {
+		of := &tensors[i]
 		chosen := false
 		for _, name := range names {
 			chosen = chosen || strings.Contains(of.HuggingFace, name)

@@ -131,7 +131,7 @@ func someTokens(n, from int) []Token {
 func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 	base, peft := fixture.Path(t, adaptedBase), fixture.Path(t, adapterDir)
 	m := mustLoad(t, base, nil)
-	files := fstest.MapFS{"adapter.gguf": {Data: ggufAdapter(t, m.tensors, readAdapter(t), checkpoint.AdapterMetadata("all", 16), tensor.F32)}}
+	files := fstest.MapFS{"adapter.gguf": {Data: ggufAdapter(t, m.described.Tensors(), readAdapter(t), m.described.AdapterMetadata("all", 16), tensor.F32)}}
 	a, err := m.LoadAdapterFS(t.Context(), files, "adapter.gguf")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 		t.Error("the GGUF adapter gives other logits when it is merged")
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.Q8_0} {
-		files["adapter.gguf"].Data = ggufAdapter(t, m.tensors, readAdapter(t), checkpoint.AdapterMetadata("all", 16), d)
+		files["adapter.gguf"].Data = ggufAdapter(t, m.described.Tensors(), readAdapter(t), m.described.AdapterMetadata("all", 16), d)
 		b, err := m.LoadAdapterFS(t.Context(), files, "adapter.gguf")
 		if err != nil {
 			t.Fatal(err)
@@ -506,11 +506,11 @@ func TestAdapterErrors(t *testing.T) {
 		want     string
 	}{
 		{nil, "no adapter"},
-		{checkpoint.AdapterMetadata("x", 16)[:3], "adapter.type"},
-		{checkpoint.AdapterMetadata("x", 16)[:4], "adapter.lora.alpha"},
-		{append(checkpoint.AdapterMetadata("x", 16), gguf.KeyValue{Key: "adapter.alora.invocation_tokens", Value: gguf.ArrayOf([]uint32{1})}), "certain tokens"},
+		{m.described.AdapterMetadata("x", 16)[:3], "adapter.type"},
+		{m.described.AdapterMetadata("x", 16)[:4], "adapter.lora.alpha"},
+		{append(m.described.AdapterMetadata("x", 16), gguf.KeyValue{Key: "adapter.alora.invocation_tokens", Value: gguf.ArrayOf([]uint32{1})}), "certain tokens"},
 	} {
-		_, err := m.LoadAdapterFS(t.Context(), fstest.MapFS{"a": {Data: ggufAdapter(t, m.tensors, whole, c.metadata, tensor.F32)}}, "a")
+		_, err := m.LoadAdapterFS(t.Context(), fstest.MapFS{"a": {Data: ggufAdapter(t, m.described.Tensors(), whole, c.metadata, tensor.F32)}}, "a")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want an error with %q: %v", c.want, err)
 		}
@@ -527,7 +527,7 @@ func TestAdapterErrors(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
-	mustWrite(t, path, ggufAdapter(t, m.tensors, whole, checkpoint.AdapterMetadata("x", 16), tensor.F32))
+	mustWrite(t, path, ggufAdapter(t, m.described.Tensors(), whole, m.described.AdapterMetadata("x", 16), tensor.F32))
 	for _, path := range []string{path, fixture.Path(t, adapterDir)} {
 		if _, err := Load(path, nil); err == nil || !strings.Contains(err.Error(), "LoadAdapter") {
 			t.Errorf("an adapter loaded as a model: %v", err)

@@ -31,11 +31,11 @@ type adapterPair struct {
 // rank returns the inner dimension of the product.
 func (p *adapterPair) rank() int { return p.a.shape.Dim(0) }
 
-// openAdapter opens an adapter for a model with these tensors: a folder as PEFT writes it, where name is empty or one of its files, or a
+// openAdapter opens an adapter for such a model: a folder as PEFT writes it, where name is empty or one of its files, or a
 // GGUF file.
-func openAdapter(ctx context.Context, f files, name string, tensors []checkpoint.Tensor, memory tensor.Memory) (*adapterFile, error) {
+func openAdapter(ctx context.Context, f files, name string, c *checkpoint.Config, memory tensor.Memory) (*adapterFile, error) {
 	if name == "" || name == checkpoint.AdapterConfigFile || name == checkpoint.AdapterWeightsFile {
-		return openPEFT(ctx, f, tensors, memory)
+		return openPEFT(ctx, f, c, memory)
 	}
 	is, err := isGGUF(f, name)
 	if err != nil {
@@ -44,7 +44,7 @@ func openAdapter(ctx context.Context, f files, name string, tensors []checkpoint
 	if !is {
 		return nil, notAnAdapter(f, name)
 	}
-	return openGGUFAdapter(ctx, f, name, tensors, memory)
+	return openGGUFAdapter(ctx, f, name, c, memory)
 }
 
 // notAnAdapter returns the error for a file that is no adapter: it says what kind of file it is instead.
@@ -62,14 +62,14 @@ func notAnAdapter(f files, name string) error {
 }
 
 // openPEFT opens the folder of an adapter.
-func openPEFT(ctx context.Context, f files, tensors []checkpoint.Tensor, memory tensor.Memory) (file *adapterFile, err error) {
+func openPEFT(ctx context.Context, f files, c *checkpoint.Config, memory tensor.Memory) (file *adapterFile, err error) {
 	var closer io.Closer
 	defer func() {
 		if file == nil && closer != nil { // an error, or a panic because a mapped file was cut short
 			closer.Close()
 		}
 	}()
-	adapter, err := checkpoint.Folder(f.read).Adapter(tensors, func(name string) (data []byte, err error) {
+	adapter, err := checkpoint.Folder(f.read).Adapter(c, func(name string) (data []byte, err error) {
 		if data, closer, err = f.weights(ctx, name, memory); err != nil {
 			return nil, fmt.Errorf("open the adapter's weights: %w", err)
 		}
@@ -82,7 +82,7 @@ func openPEFT(ctx context.Context, f files, tensors []checkpoint.Tensor, memory 
 }
 
 // openGGUFAdapter opens a GGUF file that is an adapter.
-func openGGUFAdapter(ctx context.Context, f files, name string, tensors []checkpoint.Tensor, memory tensor.Memory) (file *adapterFile, err error) {
+func openGGUFAdapter(ctx context.Context, f files, name string, c *checkpoint.Config, memory tensor.Memory) (file *adapterFile, err error) {
 	data, closer, err := f.weights(ctx, name, memory)
 	if err != nil {
 		return nil, fmt.Errorf("open the adapter: %w", err)
@@ -96,7 +96,7 @@ func openGGUFAdapter(ctx context.Context, f files, name string, tensors []checkp
 	if err != nil {
 		return nil, formatError(f.path(name), err)
 	}
-	adapter, err := checkpoint.AdapterOf(g, tensors)
+	adapter, err := checkpoint.AdapterOf(g, c)
 	if err != nil {
 		return nil, formatError(f.path(name), err)
 	}
@@ -118,6 +118,12 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 				return nil, tensorError(path, half.from.Name, half.from.Offset, err)
 			}
 			*half.to = s
+		}
+		if rows := from.Of.Shape[0]; to.b.shape.Dim(0) != rows {
+			var err error
+			if to.b, err = to.b.rows(from.First, rows); err != nil {
+				return nil, tensorError(path, from.B.Name, from.B.Offset, err)
+			}
 		}
 		if paired {
 			to.b.pairs = from.Of.HeadDim

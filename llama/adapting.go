@@ -131,8 +131,8 @@ func (ad *adapting) addRun(d *device, r *adaptedRun, delta *delta, in, out *tens
 	return d.fused.MatMulAdd(&ad.lowView, delta.b, &ad.highView, &ad.out)
 }
 
-// normed makes the rows with adapters of normed [rows, k] the norm of x's, which the fused operations leave undefined.
-func (ad *adapting) normed(d *device, x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor) error {
+// norm makes the rows with adapters of normed [rows, k] the norm of x's, which the fused operations leave undefined.
+func (ad *adapting) norm(d *device, x, weights *tensor.Tensor, eps float32, normed *tensor.Tensor) error {
 	width := x.Shape().Dim(1)
 	for i := range ad.runs {
 		r := &ad.runs[i]
@@ -142,7 +142,7 @@ func (ad *adapting) normed(d *device, x, norm *tensor.Tensor, eps float32, norme
 		if err := normed.SliceInto(&ad.in, r.lo, r.hi); err != nil {
 			return err
 		}
-		if err := d.RMSNorm(&ad.in, norm, eps); err != nil {
+		if err := d.RMSNorm(&ad.in, weights, eps); err != nil {
 			return err
 		}
 	}

@@ -29,8 +29,8 @@ type mergedPair struct {
 	scale float64
 }
 
-// openMerging opens the adapters that are to be added to tensors.
-func openMerging(ctx context.Context, list []AdapterFile, tensors []checkpoint.Tensor, at locator) (*merging, error) {
+// openMerging opens the adapters that are to be added to the weights of such a model.
+func openMerging(ctx context.Context, list []AdapterFile, c *checkpoint.Config, at locator) (*merging, error) {
 	m := &merging{adds: map[string][]mergedPair{}}
 	opened := false
 	defer func() {
@@ -50,7 +50,7 @@ func openMerging(ctx context.Context, list []AdapterFile, tensors []checkpoint.T
 		if err != nil {
 			return nil, adapterError(from.Path, err)
 		}
-		file, err := openAdapter(ctx, f, name, tensors, new(tensor.Galloc))
+		file, err := openAdapter(ctx, f, name, c, new(tensor.Galloc))
 		if err != nil {
 			return nil, adapterError(from.Path, err)
 		}

@@ -22,19 +22,19 @@ type Model struct {
 	ends      []Token // config.EOS in ascending order
 	tokenizer *Tokenizer
 	device    *device
-	store     *kvcache.Store      // the memory of the sessions' caches
-	batch     *batch              // computes what the sessions have to compute
-	owned     bool                // the backend was made by Load and is closed with the model
-	release   func() error        // closes the model's files, after the backend
-	trace     Trace               // LoadOptions.Trace
-	opened    atomic.Uint64       // sessions so far
-	adapted   atomic.Uint64       // adapters so far
-	tensors   []checkpoint.Tensor // what the weights are, in the files' terms
+	store     *kvcache.Store     // the memory of the sessions' caches
+	batch     *batch             // computes what the sessions have to compute
+	owned     bool               // the backend was made by Load and is closed with the model
+	release   func() error       // closes the model's files, after the backend
+	trace     Trace              // LoadOptions.Trace
+	opened    atomic.Uint64      // sessions so far
+	adapted   atomic.Uint64      // adapters so far
+	described *checkpoint.Config // config in the files' terms
 
 	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer
 	weights               []*tensor.Tensor // all tensors above and in layers, each once; nil ones where loading failed
-	frequencies           []float64        // [headDim/2]: RoPE's, in radians a position
+	rotaries              []rotary
 	weightBytes           atomic.Int64
 
 	mu       sync.Mutex
@@ -45,11 +45,7 @@ type Model struct {
 }
 
 // Config returns the model's description.
-func (m *Model) Config() Config {
-	c := m.config
-	c.EOS = append([]Token(nil), c.EOS...)
-	return c
-}
+func (m *Model) Config() Config { return m.config.clone() }
 
 // Tokenizer returns the model's tokenizer.
 func (m *Model) Tokenizer() *Tokenizer { return m.tokenizer }

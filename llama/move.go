@@ -108,7 +108,8 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	from := c.model
 	from.unregister(c.self)
 	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
-	c.origin, c.model, c.adapter, c.caches, c.latest = from, to, adapter, caches, 0
+	c.origin, c.model, c.adapter, c.latest = from, to, adapter, 0
+	c.setCaches(caches)
 	if c.job.member {
 		from.batch.leave(&c.job)
 		to.batch.join(&c.job)
@@ -139,7 +140,7 @@ func (c *sequence) computeCaches(ctx context.Context, to *Model, caches []*kvcac
 	if err != nil {
 		return err
 	}
-	j := job{ctx: ctx, caches: caches, adapter: adapter, scale: c.options.AdapterScale}
+	j := job{ctx: ctx, caches: caches, long: c.job.long, adapter: adapter, scale: c.options.AdapterScale}
 	for j.start < len(c.tokens) {
 		j.tokens = c.tokens[j.start:]
 		if err := to.batch.run(&j); err != nil {

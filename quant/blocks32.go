@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
@@ -20,6 +21,21 @@ type BlockQ4_1 struct {
 	QS   [16]byte
 }
 
+// BlockQ5_0 holds 32 numbers in 22 bytes: element i is (q−16)·D, where the lower four bits of q are the nibble that BlockQ4_0 has
+// for it, and the fifth is bit i of the little-endian number QH.
+type BlockQ5_0 struct {
+	D  float16.Float16
+	QH [4]byte
+	QS [16]byte
+}
+
+// BlockQ5_1 holds 32 numbers in 24 bytes: element i is q·D + M, with the q of BlockQ5_0.
+type BlockQ5_1 struct {
+	D, M float16.Float16
+	QH   [4]byte
+	QS   [16]byte
+}
+
 // BlockQ8_0 holds 32 numbers in 34 bytes: element i is QS[i]·D.
 type BlockQ8_0 struct {
 	D  float16.Float16
@@ -30,6 +46,8 @@ type BlockQ8_0 struct {
 const (
 	bytesQ4_0 = 18
 	bytesQ4_1 = 20
+	bytesQ5_0 = 22
+	bytesQ5_1 = 24
 	bytesQ8_0 = 34
 )
 
@@ -37,6 +55,8 @@ const (
 var (
 	_ [bytesQ4_0]byte = [unsafe.Sizeof(BlockQ4_0{})]byte{}
 	_ [bytesQ4_1]byte = [unsafe.Sizeof(BlockQ4_1{})]byte{}
+	_ [bytesQ5_0]byte = [unsafe.Sizeof(BlockQ5_0{})]byte{}
+	_ [bytesQ5_1]byte = [unsafe.Sizeof(BlockQ5_1{})]byte{}
 	_ [bytesQ8_0]byte = [unsafe.Sizeof(BlockQ8_0{})]byte{}
 )
 
@@ -53,6 +73,12 @@ func (b *BlockQ4_0) Dequantize(dst *[32]float32) { _ = Q4_0.Dequantize(dst[:], b
 
 // Dequantize writes the 32 elements.
 func (b *BlockQ4_1) Dequantize(dst *[32]float32) { _ = Q4_1.Dequantize(dst[:], bytesOf(b)) }
+
+// Dequantize writes the 32 elements.
+func (b *BlockQ5_0) Dequantize(dst *[32]float32) { _ = Q5_0.Dequantize(dst[:], bytesOf(b)) }
+
+// Dequantize writes the 32 elements.
+func (b *BlockQ5_1) Dequantize(dst *[32]float32) { _ = Q5_1.Dequantize(dst[:], bytesOf(b)) }
 
 // Dequantize writes the 32 elements.
 func (b *BlockQ8_0) Dequantize(dst *[32]float32) { _ = Q8_0.Dequantize(dst[:], bytesOf(b)) }
@@ -84,6 +110,25 @@ func unpackQ4_1(b []byte, u *unpacked) {
 	for i, v := range b[4:bytesQ4_1] {
 		u.q[i], u.q[i+16] = int8(v&15), int8(v>>4)
 	}
+}
+
+// unpackFive unpacks the elements of BlockQ5_0 and BlockQ5_1 from their QH and QS, and adds offset to each.
+func unpackFive(b []byte, u *unpacked, offset int8) {
+	high := binary.LittleEndian.Uint32(b)
+	for i, v := range b[4:20] {
+		u.q[i] = int8(v&15|byte(high>>i&1<<4)) + offset
+		u.q[i+16] = int8(v>>4|byte(high>>(i+16)&1<<4)) + offset
+	}
+}
+
+func unpackQ5_0(b []byte, u *unpacked) {
+	u.d, u.m = half(b), noMinimum()
+	unpackFive(b[2:], u, -16)
+}
+
+func unpackQ5_1(b []byte, u *unpacked) {
+	u.d, u.m = half(b), half(b[2:])
+	unpackFive(b[4:], u, 0)
 }
 
 func unpackQ8_0(b []byte, u *unpacked) {

@@ -57,6 +57,7 @@ func (f Format) dot32(out []float32, stride int, w []byte, rowBytes, rows int, a
 func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	var u unpacked
 	blocks, blockBytes, minimums := a.K/256, f.BlockBytes(), f.minimums()
+	group := f.facts().groupLen
 	for r := range rows {
 		row := w[r*rowBytes:]
 		for b := range blocks {
@@ -65,9 +66,10 @@ func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, 
 				at := t*blocks + b
 				q, sums := a.Q[at*256:(at+1)*256], a.Sums[at*16:(at+1)*16]
 				var isum, msum int32
-				for g := range 16 {
-					isum += u.scale[g] * dot16((*[16]int8)(u.q[g*16:]), (*[16]int8)(q[g*16:]))
-					msum += u.min[g] * sums[g]
+				for s := range 16 {
+					g := s * 16 / group
+					isum += u.scale[g] * dot16((*[16]int8)(u.q[s*16:]), (*[16]int8)(q[s*16:]))
+					msum += u.min[g] * sums[s]
 				}
 				da := a.D[at]
 				acc := exact.FMA(u.d*da, float32(isum), out[t*stride+r])
@@ -81,9 +83,7 @@ func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, 
 }
 
 // minimums tells whether the format has minimums, and so a second multiply-add for each block.
-func (f Format) minimums() bool {
-	return f == Q4_1 || f == Q4_K || f == Q5_K
-}
+func (f Format) minimums() bool { return f.facts().minimum }
 
 // dot16 returns Σ x[i]·y[i].
 func dot16(x, y *[16]int8) (sum int32) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrReadOnly is wrapped by the error of Quantize for the formats whose blocks have 256 elements: this package only reads them.
+// ErrReadOnly is wrapped by the error of Quantize for the formats that this package only reads.
 var ErrReadOnly = errors.New("the format is read, not written")
 
 // Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of
@@ -15,40 +15,61 @@ type Format uint8
 
 // The formats. The quantised ones have GGML's layouts, which the Block types spell out.
 const (
-	F32  Format = iota + 1 // IEEE 754 binary32
-	F16                    // IEEE 754 binary16
-	BF16                   // the upper half of a binary32
-	Q4_0                   // BlockQ4_0
-	Q4_1                   // BlockQ4_1
-	Q8_0                   // BlockQ8_0
-	Q4_K                   // BlockQ4_K
-	Q5_K                   // BlockQ5_K
-	Q6_K                   // BlockQ6_K
+	F32    Format = iota + 1 // IEEE 754 binary32
+	F16                      // IEEE 754 binary16
+	BF16                     // the upper half of a binary32
+	Q4_0                     // BlockQ4_0
+	Q4_1                     // BlockQ4_1
+	Q8_0                     // BlockQ8_0
+	Q4_K                     // BlockQ4_K
+	Q5_K                     // BlockQ5_K
+	Q6_K                     // BlockQ6_K
+	Q5_0                     // BlockQ5_0
+	Q5_1                     // BlockQ5_1
+	IQ4_NL                   // BlockIQ4_NL
+	Q2_K                     // BlockQ2_K
+	Q3_K                     // BlockQ3_K
+	IQ4_XS                   // BlockIQ4_XS
 )
 
-// facts are a format's name and sizes. Code is selected by switches over the format, and not by functions in this table, so that the
+// facts are a format's name, its sizes and what its blocks consist of. Code is selected by switches over the format, and not by functions in this table, so that the
 // compiler sees that no argument escapes: dot products must not allocate.
 type facts struct {
 	name                 string
 	blockLen, blockBytes int // at least 1 element, so that divisions by it are safe
 	activation           ActivationForm
+	groupLen             int  // elements that share an inner scale, a multiple of 16; 0: a block has one scale
+	minimum              bool // blocks have a minimum, which products add
+	writable             bool // Quantize writes the format
 }
 
 var formats = [...]facts{
-	0:    {"none", 1, 0, Float},
-	F32:  {"f32", 1, 4, Float},
-	F16:  {"f16", 1, 2, Float},
-	BF16: {"bf16", 1, 2, Float},
-	Q4_0: {"q4_0", 32, bytesQ4_0, Int8x32},
-	Q4_1: {"q4_1", 32, bytesQ4_1, Int8x32},
-	Q8_0: {"q8_0", 32, bytesQ8_0, Int8x32},
-	Q4_K: {"q4_k", 256, bytesQ4_K, Int8x256},
-	Q5_K: {"q5_k", 256, bytesQ5_K, Int8x256},
-	Q6_K: {"q6_k", 256, bytesQ6_K, Int8x256},
+	0:      {name: "none", blockLen: 1},
+	F32:    {name: "f32", blockLen: 1, blockBytes: 4, writable: true},
+	F16:    {name: "f16", blockLen: 1, blockBytes: 2, writable: true},
+	BF16:   {name: "bf16", blockLen: 1, blockBytes: 2, writable: true},
+	Q4_0:   {name: "q4_0", blockLen: 32, blockBytes: bytesQ4_0, activation: Int8x32, writable: true},
+	Q4_1:   {name: "q4_1", blockLen: 32, blockBytes: bytesQ4_1, activation: Int8x32, minimum: true, writable: true},
+	Q8_0:   {name: "q8_0", blockLen: 32, blockBytes: bytesQ8_0, activation: Int8x32, writable: true},
+	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true},
+	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true},
+	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16},
+	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32},
+	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true},
+	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32},
+	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true},
+	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16},
+	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32},
 }
 
-// Formats lists the formats.
-func Formats() []Format { return []Format{F32, F16, BF16, Q4_0, Q4_1, Q8_0, Q4_K, Q5_K, Q6_K} }
+// Formats lists the formats, in order of value.
+func Formats() []Format {
+	list := make([]Format, 0, len(formats)-1)
+	for f := F32; f.Valid(); f++ {
+		list = append(list, f)
+	}
+	return list
+}
 
 // facts returns the format's facts.
 func (f Format) facts() *facts {
@@ -59,7 +80,7 @@ func (f Format) facts() *facts {
 }
 
 // Valid tells whether f is one of the formats.
-func (f Format) Valid() bool { return f >= F32 && f <= Q6_K }
+func (f Format) Valid() bool { return f >= F32 && int(f) < len(formats) }
 
 // String returns the name in lower case, such as "q4_0".
 func (f Format) String() string { return f.facts().name }
@@ -73,8 +94,8 @@ func (f Format) BlockBytes() int { return f.facts().blockBytes }
 // ActivationForm returns the form of the activations that the format is multiplied with.
 func (f Format) ActivationForm() ActivationForm { return f.facts().activation }
 
-// unpacked is a block as integers: element i is d·scale[i/16]·q[i] + m·min[i/16]. Blocks of 32 elements have no inner scales: their
-// element i is d·q[i] + m, and scale and min are unused. In formats without a minimum m is 0.
+// unpacked is a block as integers: element i is d·scale[g]·q[i] + m·min[g], where g is i divided by the format's groupLen. In blocks
+// without inner scales element i is d·q[i] + m, and scale and min are unused. In formats without a minimum m is 0 or noMinimum.
 type unpacked struct {
 	d, m       float32
 	q          [256]int8
@@ -96,6 +117,18 @@ func (f Format) unpack(b []byte, u *unpacked) {
 		unpackQ5_K(b, u)
 	case Q6_K:
 		unpackQ6_K(b, u)
+	case Q5_0:
+		unpackQ5_0(b, u)
+	case Q5_1:
+		unpackQ5_1(b, u)
+	case IQ4_NL:
+		unpackIQ4_NL(b, u)
+	case Q2_K:
+		unpackQ2_K(b, u)
+	case Q3_K:
+		unpackQ3_K(b, u)
+	case IQ4_XS:
+		unpackIQ4_XS(b, u)
 	}
 }
 
@@ -118,7 +151,7 @@ func (f Format) Bytes(n int) int {
 }
 
 // CanQuantize tells whether Quantize writes the format.
-func (f Format) CanQuantize() bool { return f.Valid() && f.ActivationForm() != Int8x256 }
+func (f Format) CanQuantize() bool { return f.facts().writable }
 
 // check returns an error unless bytes hold exactly n elements in whole blocks.
 func (f Format) check(op string, n, bytes int) error {
@@ -142,25 +175,27 @@ func (f Format) Dequantize(dst []float32, src []byte) error {
 		return nil
 	}
 	var u unpacked
-	form, blockLen, blockBytes := f.ActivationForm(), f.BlockLen(), f.BlockBytes()
+	blockLen, blockBytes, group := f.BlockLen(), f.BlockBytes(), f.facts().groupLen
 	for ; len(dst) > 0; dst, src = dst[blockLen:], src[blockBytes:] {
 		f.unpack(src, &u)
-		if form == Int8x32 {
-			for i, q := range u.q[:32] {
+		if group == 0 {
+			for i, q := range u.q[:blockLen] {
 				dst[i] = float32(u.d*float32(q)) + u.m
 			}
 			continue
 		}
-		for i, q := range u.q {
-			scale, min := float32(u.d*float32(u.scale[i/16])), float32(u.m*float32(u.min[i/16]))
-			dst[i] = float32(scale*float32(q)) + min
+		for g := range blockLen / group {
+			scale, min := float32(u.d*float32(u.scale[g])), float32(u.m*float32(u.min[g]))
+			for i := g * group; i < (g+1)*group; i++ {
+				dst[i] = float32(scale*float32(u.q[i])) + min
+			}
 		}
 	}
 	return nil
 }
 
 // Quantize rounds src, whole blocks, into dst, as GGML's reference code does: files come out bit-identical to llama.cpp's.
-// For the formats of 256 elements, which are only read, the error wraps ErrReadOnly.
+// For formats that are only read, see CanQuantize, the error wraps ErrReadOnly.
 func (f Format) Quantize(dst []byte, src []float32) error {
 	if f.Valid() && !f.CanQuantize() {
 		return fmt.Errorf("quant: quantize to %s: %w", f, ErrReadOnly)

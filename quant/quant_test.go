@@ -2,6 +2,7 @@ package quant_test
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -230,6 +232,54 @@ func TestKQuantsOfLlamaCpp(t *testing.T) {
 	}
 }
 
+// TestDequantizeEqualsReference reads files of the types that other programs write, and compares each tensor with what the gguf
+// package for Python makes of it, by the SHA-256 of its values.
+func TestDequantizeEqualsReference(t *testing.T) {
+	raw, err := os.ReadFile(fixture.Path(t, "quants/dequantised.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]map[string]string
+	if err := json.Unmarshal(raw, &want); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[quant.Format]int{}
+	for name, sums := range want {
+		data, err := os.ReadFile(fixture.Path(t, "quants/"+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := gguf.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stored := range f.Tensors() {
+			sum, ok := sums[stored.Name]
+			if !ok {
+				continue
+			}
+			format := stored.Type.DType().Format()
+			values := make([]float32, stored.Shape[0]*stored.Shape[1])
+			if err := format.Dequantize(values, stored.Data); err != nil {
+				t.Fatal(err)
+			}
+			hash := sha256.New()
+			if err := binary.Write(hash, binary.LittleEndian, values); err != nil {
+				t.Fatal(err)
+			}
+			if got := hex.EncodeToString(hash.Sum(nil)); got != sum {
+				t.Errorf("%s: %s %s differs", name, format, stored.Name)
+			}
+			seen[format]++
+		}
+	}
+	for _, f := range []quant.Format{quant.Q5_0, quant.Q5_1, quant.IQ4_NL, quant.Q2_K, quant.Q3_K, quant.IQ4_XS} {
+		if seen[f] < 9 {
+			t.Errorf("%s: %d tensors seen", f, seen[f])
+		}
+	}
+}
+
 // element computes one element of a block from the format's definition, in float64.
 func element(f quant.Format, b []byte, i int) float64 {
 	f16 := func(at int) float64 {
@@ -263,10 +313,32 @@ func element(f quant.Format, b []byte, i int) float64 {
 		q := int(b[half*64+in%64]>>(in/64*4)&15) | int(b[128+half*32+in%32]>>(in/32*2)&3)<<4
 		return f16(208) * float64(int8(b[192+i/16])) * float64(q-32)
 	}
+	five := func(qh int) float64 { return nibble(qh+4, i) + float64(b[qh+i/8]>>(i%8)&1)*16 }
+	pair := func(qs int) float64 { return float64(b[qs+i/128*32+i%32] >> (i / 32 % 4 * 2) & 3) }
+	nonlinear := func(qs, i int) float64 { return float64(quant.Nonlinear4()[b[qs+i%16]>>(i/16*4)&15]) }
+	switch f {
+	case quant.Q5_0:
+		return (five(2) - 16) * f16(0)
+	case quant.Q5_1:
+		return five(4)*f16(0) + f16(2)
+	case quant.IQ4_NL:
+		return nonlinear(2, i) * f16(0)
+	case quant.Q2_K:
+		return f16(80)*float64(b[i/16]&15)*pair(16) - f16(82)*float64(b[i/16]>>4)
+	case quant.Q3_K:
+		g := i / 16
+		scale := int(b[96+g%8]>>(g/8*4)&15) | int(b[104+g%4]>>(g/4*2)&3)<<4
+		return f16(108) * float64(scale-32) * (pair(32) + float64(b[i%32]>>(i/32)&1)*4 - 4)
+	case quant.IQ4_XS:
+		g := i / 32
+		scale := int(b[4+g/2]>>(g%2*4)&15) | int(b[2+g/4]>>(g%4*2)&3)<<4
+		return f16(0) * float64(scale-32) * nonlinear(8+16*g, i%32)
+	}
 	panic(f)
 }
 
-var quantized = []quant.Format{quant.Q4_0, quant.Q4_1, quant.Q8_0, quant.Q4_K, quant.Q5_K, quant.Q6_K}
+// quantized are the formats in blocks.
+var quantized = slices.DeleteFunc(quant.Formats(), func(f quant.Format) bool { return f.BlockLen() == 1 })
 
 // randomRow returns random blocks whose scales are ordinary numbers.
 func randomRow(r *rand.Rand, f quant.Format, n int) []byte {
@@ -275,7 +347,8 @@ func randomRow(r *rand.Rand, f quant.Format, n int) []byte {
 		b[i] = byte(r.Uint32())
 	}
 	for at := 0; at < len(b); at += f.BlockBytes() {
-		scales := map[quant.Format][]int{quant.Q4_1: {0, 2}, quant.Q4_K: {0, 2}, quant.Q5_K: {0, 2}, quant.Q6_K: {208}, quant.F32: {}, quant.F16: {}, quant.BF16: {}}
+		scales := map[quant.Format][]int{quant.Q4_1: {0, 2}, quant.Q4_K: {0, 2}, quant.Q5_K: {0, 2}, quant.Q6_K: {208}, quant.F32: {}, quant.F16: {}, quant.BF16: {},
+			quant.Q5_1: {0, 2}, quant.Q2_K: {80, 82}, quant.Q3_K: {108}}
 		places, ok := scales[f]
 		if !ok {
 			places = []int{0}
@@ -397,12 +470,16 @@ func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {
 		var d, m float32
 		minimum := true
 		switch f {
-		case quant.Q4_1:
+		case quant.Q4_1, quant.Q5_1:
 			d, m = scale(0, one), scale(2, zero)
 		case quant.Q4_K, quant.Q5_K:
 			d, m = scale(0, one), -scale(2, zero)
 		case quant.Q6_K:
 			d, minimum = scale(208, one), false
+		case quant.Q2_K:
+			d, m = scale(80, one), -scale(82, zero)
+		case quant.Q3_K:
+			d, minimum = scale(108, one), false
 		default:
 			d, minimum = scale(0, one), false
 		}
@@ -414,12 +491,17 @@ func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {
 		if !minimum {
 			continue
 		}
-		if f != quant.Q4_1 { // the minimums alone: d 0, dmin −1 gives +min
-			block[0], block[1], block[2], block[3] = 0, 0, 0x00, 0xbc
+		groups := f.ActivationForm() == quant.Int8x256
+		if groups { // the minimums alone: d 0, dmin −1 gives +min
+			at := 0
+			if f == quant.Q2_K {
+				at = 80
+			}
+			copy(block[at:], []byte{0, 0, 0x00, 0xbc})
 		}
 		for i := range f.BlockLen() {
 			v := 1.0
-			if f != quant.Q4_1 {
+			if groups {
 				v = element(f, block, i)
 			}
 			msum += v * float64(a.Q[b*f.BlockLen()+i])
@@ -562,7 +644,7 @@ func BenchmarkDotRows(b *testing.B) {
 
 // TestNoFormat calls every method of what is no format: the answers are errors and zeros, and nothing panics.
 func TestNoFormat(t *testing.T) {
-	for _, f := range []quant.Format{0, quant.Q6_K + 1, 255} {
+	for _, f := range []quant.Format{0, quant.IQ4_XS + 1, 255} {
 		if f.Valid() || f.CanQuantize() || f.Bytes(100) != 0 || f.BlockLen() != 1 || f.BlockBytes() != 0 || f.String() != "none" {
 			t.Errorf("%d: %v, blocks of %d in %d bytes", uint8(f), f, f.BlockLen(), f.BlockBytes())
 		}

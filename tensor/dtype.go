@@ -15,34 +15,46 @@ type DType uint8
 // The element types. The quantised types have GGML's layouts, so that llama.cpp's files can be read and written; package quant
 // describes the layouts and converts them.
 const (
-	F32  DType = iota + 1 // IEEE 754 binary32
-	F16                   // IEEE 754 binary16
-	BF16                  // the upper half of a binary32
-	U8                    // bytes
-	Q4_0                  // 32 × 4 bits, f16 scale: 18 bytes
-	Q4_1                  // 32 × 4 bits, f16 scale and minimum: 20 bytes
-	Q8_0                  // 32 × 8 bits, f16 scale: 34 bytes
-	Q4_K                  // 256 × 4 bits, eight 6-bit scales and minimums: 144 bytes
-	Q5_K                  // 256 × 5 bits, eight 6-bit scales and minimums: 176 bytes
-	Q6_K                  // 256 × 6 bits, sixteen 8-bit scales: 210 bytes
+	F32    DType = iota + 1 // IEEE 754 binary32
+	F16                     // IEEE 754 binary16
+	BF16                    // the upper half of a binary32
+	U8                      // bytes
+	Q4_0                    // 32 × 4 bits, f16 scale: 18 bytes
+	Q4_1                    // 32 × 4 bits, f16 scale and minimum: 20 bytes
+	Q8_0                    // 32 × 8 bits, f16 scale: 34 bytes
+	Q4_K                    // 256 × 4 bits, eight 6-bit scales and minimums: 144 bytes
+	Q5_K                    // 256 × 5 bits, eight 6-bit scales and minimums: 176 bytes
+	Q6_K                    // 256 × 6 bits, sixteen 8-bit scales: 210 bytes
+	Q5_0                    // 32 × 5 bits, f16 scale: 22 bytes
+	Q5_1                    // 32 × 5 bits, f16 scale and minimum: 24 bytes
+	IQ4_NL                  // 32 × 4 bits that choose from sixteen values, f16 scale: 18 bytes
+	Q2_K                    // 256 × 2 bits, sixteen 4-bit scales and minimums: 84 bytes
+	Q3_K                    // 256 × 3 bits, sixteen 6-bit scales: 110 bytes
+	IQ4_XS                  // 256 × 4 bits that choose from sixteen values, eight 6-bit scales: 136 bytes
 )
 
-// dtypes lists the element types by value. U8 has no format.
+// dtypes lists the element types by value. U8 has no format; the others' geometry is their format's.
 var dtypes = [...]struct {
 	name                 string
 	blockLen, blockBytes int
 	format               quant.Format
 }{
-	F32:  {"f32", 1, 4, quant.F32},
-	F16:  {"f16", 1, 2, quant.F16},
-	BF16: {"bf16", 1, 2, quant.BF16},
-	U8:   {"u8", 1, 1, 0},
-	Q4_0: {"q4_0", 32, 18, quant.Q4_0},
-	Q4_1: {"q4_1", 32, 20, quant.Q4_1},
-	Q8_0: {"q8_0", 32, 34, quant.Q8_0},
-	Q4_K: {"q4_k", 256, 144, quant.Q4_K},
-	Q5_K: {"q5_k", 256, 176, quant.Q5_K},
-	Q6_K: {"q6_k", 256, 210, quant.Q6_K},
+	F32:    {"f32", 1, 4, quant.F32},
+	F16:    {"f16", 1, 2, quant.F16},
+	BF16:   {"bf16", 1, 2, quant.BF16},
+	U8:     {"u8", 1, 1, 0},
+	Q4_0:   {"q4_0", 32, 18, quant.Q4_0},
+	Q4_1:   {"q4_1", 32, 20, quant.Q4_1},
+	Q8_0:   {"q8_0", 32, 34, quant.Q8_0},
+	Q4_K:   {"q4_k", 256, 144, quant.Q4_K},
+	Q5_K:   {"q5_k", 256, 176, quant.Q5_K},
+	Q6_K:   {"q6_k", 256, 210, quant.Q6_K},
+	Q5_0:   {"q5_0", 32, 22, quant.Q5_0},
+	Q5_1:   {"q5_1", 32, 24, quant.Q5_1},
+	IQ4_NL: {"iq4_nl", 32, 18, quant.IQ4_NL},
+	Q2_K:   {"q2_k", 256, 84, quant.Q2_K},
+	Q3_K:   {"q3_k", 256, 110, quant.Q3_K},
+	IQ4_XS: {"iq4_xs", 256, 136, quant.IQ4_XS},
 }
 
 // DTypes lists every element type, in order of value.

@@ -209,7 +209,8 @@ func (t *Tensor) ToDevice(device Device) (*Tensor, error) {
 // Element is a Go type with which a tensor's data can be viewed: numbers, and the blocks of the quantised types.
 type Element interface {
 	float32 | float16.Float16 | BFloat16 | uint8 |
-		quant.BlockQ4_0 | quant.BlockQ4_1 | quant.BlockQ8_0 | quant.BlockQ4_K | quant.BlockQ5_K | quant.BlockQ6_K
+		quant.BlockQ4_0 | quant.BlockQ4_1 | quant.BlockQ8_0 | quant.BlockQ4_K | quant.BlockQ5_K | quant.BlockQ6_K |
+		quant.BlockQ5_0 | quant.BlockQ5_1 | quant.BlockIQ4_NL | quant.BlockQ2_K | quant.BlockQ3_K | quant.BlockIQ4_XS
 }
 
 // BFloat16 holds the upper half of a float32.
@@ -264,7 +265,19 @@ func dtypeOf(v any) DType {
 		return Q4_K
 	case quant.BlockQ5_K:
 		return Q5_K
-	default: // the constraint leaves only this one
+	case quant.BlockQ6_K:
 		return Q6_K
+	case quant.BlockQ5_0:
+		return Q5_0
+	case quant.BlockQ5_1:
+		return Q5_1
+	case quant.BlockIQ4_NL:
+		return IQ4_NL
+	case quant.BlockQ2_K:
+		return Q2_K
+	case quant.BlockQ3_K:
+		return Q3_K
+	default: // the constraint leaves only this one
+		return IQ4_XS
 	}
 }

@@ -30,8 +30,8 @@ func TestDTypeGeometryIsTheFormats(t *testing.T) {
 	if tensor.DType(0).Valid() || tensor.DType(200).Valid() {
 		t.Error("numbers that are no types are valid")
 	}
-	if _, err := tensor.ParseDType("q3_k"); err == nil {
-		t.Error("q3_k was parsed")
+	if _, err := tensor.ParseDType("iq2_xxs"); err == nil {
+		t.Error("iq2_xxs was parsed")
 	}
 }
 

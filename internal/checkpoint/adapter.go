@@ -2,7 +2,9 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -17,7 +19,8 @@ type Adapter struct {
 type AdapterPair struct {
 	Of    Tensor        // the model's matrix [out, in]
 	A     AdapterTensor // [Rank, in]
-	B     AdapterTensor // [out, Rank]; its rows are in the file's order, as those of Of are
+	B     AdapterTensor // [out, Rank]; its rows are in the file's order, as those of Of are. Where Of is some rows of a larger matrix, B may be all of that's
+	First int           // the row of B that is the first of Of's
 	Rank  int
 	Scale float64 // finite, as a float32 too
 }
@@ -43,35 +46,46 @@ func (h *halves) half(isA bool) **AdapterTensor {
 	return &h.b
 }
 
+// naming is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
+type naming func(t *Tensor) (own, within string)
+
 // joinHalves makes pairs of what was found for matrices of the model, by their names in the adapter's format. The function scale
-// returns what a product of a rank is multiplied by, or why the rank is wrong.
-func joinHalves(found map[string]*halves, tensors []Tensor, name func(t *Tensor) string, scale func(t *Tensor, rank int) (float64, error)) ([]AdapterPair, error) {
+// returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
+func joinHalves(found map[string]*halves, tensors []Tensor, names naming, scale func(name string, rank int) (float64, error)) ([]AdapterPair, error) {
 	var pairs []AdapterPair
+	used := map[string]bool{}
 	for i := range tensors {
 		t := &tensors[i]
-		h := found[name(t)]
+		if t.Bias {
+			continue
+		}
+		p := AdapterPair{Of: *t}
+		name, within := names(t)
+		rows := t.Shape[0]
+		if whole := found[within]; t.Within.Rows > 0 && whole.rows() == t.Within.Rows {
+			name, rows, p.First = within, t.Within.Rows, t.Within.First
+		}
+		h := found[name]
 		if h == nil {
 			continue
 		}
-		p, err := h.pair(t, name(t))
-		if err != nil {
+		used[name] = true
+		if err := h.fill(&p, name, rows); err != nil {
 			return nil, err
 		}
-		if p.Scale, err = scale(t, p.Rank); err != nil {
+		var err error
+		if p.Scale, err = scale(name, p.Rank); err != nil {
 			return nil, err
 		}
-		if float := float32(p.Scale); math.IsNaN(p.Scale) || math.IsInf(float64(float), 0) {
-			return nil, fmt.Errorf("what the adapter adds to %s is multiplied by %g, which is no number that can be computed with", name(t), p.Scale)
+		if math.IsNaN(p.Scale) || math.Abs(p.Scale) > math.MaxFloat32 {
+			return nil, fmt.Errorf("what the adapter adds to %s is multiplied by %g, which is no number that can be computed with", name, p.Scale)
 		}
 		pairs = append(pairs, p)
-		delete(found, name(t))
 	}
-	for other, h := range found { // each is wrong: any of them will do for the message
-		t := h.a
-		if t == nil {
-			t = h.b
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if t := found[name].either(); !used[name] {
+			return nil, fmt.Errorf("the tensor %s %v is for a matrix %s, which the model does not have", t.Name, t.Shape, name)
 		}
-		return nil, fmt.Errorf("the tensor %s %v is for a matrix %s, which the model does not have", t.Name, t.Shape, other)
 	}
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("the adapter has no tensors")
@@ -79,27 +93,43 @@ func joinHalves(found map[string]*halves, tensors []Tensor, name func(t *Tensor)
 	return pairs, nil
 }
 
-// pair checks that both matrices are there, and their shapes.
-func (h *halves) pair(t *Tensor, name string) (AdapterPair, error) {
+// rows returns how many rows B has; -1 where it is no matrix.
+func (h *halves) rows() int {
+	if h == nil || h.b == nil || len(h.b.Shape) != 2 {
+		return -1
+	}
+	return h.b.Shape[0]
+}
+
+// either returns the one that is there.
+func (h *halves) either() *AdapterTensor {
+	if h.a != nil {
+		return h.a
+	}
+	return h.b
+}
+
+// fill checks that both matrices are there, and their shapes: those of a matrix of a name with so many rows.
+func (h *halves) fill(p *AdapterPair, name string, out int) error {
 	switch {
 	case h.a == nil:
-		return AdapterPair{}, fmt.Errorf("the tensor %s is there, but not the A that belongs to it", h.b.Name)
+		return fmt.Errorf("the tensor %s is there, but not the A that belongs to it", h.b.Name)
 	case h.b == nil:
-		return AdapterPair{}, fmt.Errorf("the tensor %s is there, but not the B that belongs to it", h.a.Name)
-	case t.Role != Linear:
-		return AdapterPair{}, unsupported("the tensor %s is for %s; adapters of embeddings, the output head and norms are not implemented, only those of linear layers", h.a.Name, name)
+		return fmt.Errorf("the tensor %s is there, but not the B that belongs to it", h.a.Name)
+	case p.Of.Role != Linear:
+		return unsupported("the tensor %s is for %s; adapters of embeddings, the output head and norms are not implemented, only those of linear layers", h.a.Name, name)
 	}
-	out, in := t.Shape[0], t.Shape[1]
-	a, b := h.a.Shape, h.b.Shape
+	in := p.Of.Shape[1]
+	a, b, of := h.a.Shape, h.b.Shape, []int{out, in}
 	if len(a) != 2 || a[1] != in || a[0] < 1 {
-		return AdapterPair{}, fmt.Errorf("the tensor %s is %v, where the model's %s %v asks for [rank %d]", h.a.Name, a, name, t.Shape, in)
+		return fmt.Errorf("the tensor %s is %v, where the model's %s %v asks for [rank %d]", h.a.Name, a, name, of, in)
 	}
-	rank := a[0]
-	if len(b) != 2 || b[0] != out || b[1] != rank {
-		return AdapterPair{}, fmt.Errorf("the tensor %s is %v, where the model's %s %v and %s %v ask for %v", h.b.Name, b, name, t.Shape, h.a.Name, a, []int{out, rank})
+	if len(b) != 2 || b[0] != out || b[1] != a[0] {
+		return fmt.Errorf("the tensor %s is %v, where the model's %s %v and %s %v ask for %v", h.b.Name, b, name, of, h.a.Name, a, []int{out, a[0]})
 	}
-	if rank > in+out {
-		return AdapterPair{}, fmt.Errorf("the tensor %s %v has a rank of %d, more than the model's %s %v has any use for", h.a.Name, a, rank, name, t.Shape)
+	if a[0] > in+out {
+		return fmt.Errorf("the tensor %s %v has a rank of %d, more than the model's %s %v has any use for", h.a.Name, a, a[0], name, of)
 	}
-	return AdapterPair{Of: *t, A: *h.a, B: *h.b, Rank: rank}, nil
+	p.A, p.B, p.Rank = *h.a, *h.b, a[0]
+	return nil
 }

@@ -24,11 +24,11 @@ func IsAdapter(f *gguf.File) bool {
 	return kind == adapterFile
 }
 
-// AdapterMetadata describes an adapter in GGUF's keys: what it adds is alpha/rank·B·A.
-func AdapterMetadata(name string, alpha float32) []gguf.KeyValue {
+// AdapterMetadata describes an adapter of such a model in GGUF's keys: what it adds is alpha/rank·B·A.
+func (c *Config) AdapterMetadata(name string, alpha float32) []gguf.KeyValue {
 	return []gguf.KeyValue{
 		{Key: TypeKey, Value: gguf.ValueOf(adapterFile)},
-		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(familyOf(c.Family).architecture())},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 		{Key: AdapterTypeKey, Value: gguf.ValueOf(loraAdapter)},
 		{Key: AdapterAlphaKey, Value: gguf.ValueOf(alpha)},
@@ -38,8 +38,8 @@ func AdapterMetadata(name string, alpha float32) []gguf.KeyValue {
 // AdapterGGUF returns the names in GGUF's terms of the two matrices that an adapter has for a tensor of the model.
 func (t *Tensor) AdapterGGUF() (a, b string) { return t.GGUF + loraSuffixA, t.GGUF + loraSuffixB }
 
-// AdapterOf reads a GGUF file that is an adapter of a model with these tensors. The Data of the result are the file's.
-func AdapterOf(f *gguf.File, tensors []Tensor) (*Adapter, error) {
+// AdapterOf reads a GGUF file that is an adapter of such a model. The Data of the result are the file's.
+func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
 	if !IsAdapter(f) {
 		kind, _ := f.String(TypeKey)
 		return nil, unsupported("%s is %.100q: the file is no adapter", TypeKey, kind)
@@ -47,8 +47,8 @@ func AdapterOf(f *gguf.File, tensors []Tensor) (*Adapter, error) {
 	if kind, _ := f.String(AdapterTypeKey); kind != loraAdapter {
 		return nil, unsupported("%s is %.100q; only adapters of the type %q are implemented", AdapterTypeKey, kind, loraAdapter)
 	}
-	if err := CheckArchitecture(f); err != nil {
-		return nil, err
+	if got, want := architectureOf(f), familyOf(c.Family).architecture(); got != want {
+		return nil, fmt.Errorf("%s is %.100q: the adapter is for another model than this one, which is %q", ArchitectureKey, got, want)
 	}
 	if _, ok := f.Value(invocationKey); ok {
 		return nil, unsupported("the file has %s: an adapter that works only after certain tokens is not implemented", invocationKey)
@@ -73,7 +73,7 @@ func AdapterOf(f *gguf.File, tensors []Tensor) (*Adapter, error) {
 		}
 		*h.half(isA) = &AdapterTensor{t.Name, t.DType, t.Type.String(), t.Shape, t.Offset, t.Data}
 	}
-	pairs, err := joinHalves(found, tensors, func(t *Tensor) string { return t.GGUF }, func(_ *Tensor, rank int) (float64, error) {
+	pairs, err := joinHalves(found, c.Tensors(), ggufNames, func(_ string, rank int) (float64, error) {
 		if alpha == 0 { // llama.cpp's way of saying that the rank does not count
 			return 1, nil
 		}
@@ -84,3 +84,11 @@ func AdapterOf(f *gguf.File, tensors []Tensor) (*Adapter, error) {
 	}
 	return &Adapter{pairs}, nil
 }
+
+// architectureOf returns the architecture that a file names.
+func architectureOf(f *gguf.File) string {
+	name, _ := f.String(ArchitectureKey)
+	return name
+}
+
+func ggufNames(t *Tensor) (own, within string) { return t.GGUF, t.Within.GGUF }

@@ -67,12 +67,12 @@ var adapterKeys = map[string]string{
 	"use_bdlora":              "block-diagonal matrices",
 }
 
-// Adapter reads the folder of an adapter, as PEFT writes it, of a model with these tensors. The function open is called with the name
+// Adapter reads the folder of an adapter of such a model, as PEFT writes it. The function open is called with the name
 // of the file of the weights and returns its bytes, to which the Data of the result belong.
 //
 // What an adapter changes is told by its tensors. What the configuration says of that is compared: of a list of target_modules none may
 // be without tensors, and the ranks must be those of the shapes.
-func (f Folder) Adapter(tensors []Tensor, open func(name string) ([]byte, error)) (*Adapter, error) {
+func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Adapter, error) {
 	data, err := f(AdapterConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the adapter's configuration: %w", err)
@@ -94,6 +94,7 @@ func (f Folder) Adapter(tensors []Tensor, open func(name string) ([]byte, error)
 	if err != nil {
 		return nil, &FileError{AdapterWeightsFile, err}
 	}
+	tensors := c.Tensors()
 	pairs, err := j.pairs(weights, tensors)
 	if err != nil {
 		return nil, &FileError{AdapterWeightsFile, err}
@@ -163,23 +164,23 @@ func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]Adap
 		d, _ := t.ElementType() // 0 where there is no such type
 		*h.half(isA) = &AdapterTensor{t.Name, d, t.DType, t.Shape, t.Offset, t.Data}
 	}
-	return joinHalves(found, tensors, huggingFaceName, j.scale)
+	return joinHalves(found, tensors, huggingFaceNames, j.scale)
 }
 
-func huggingFaceName(t *Tensor) string { return t.HuggingFace }
+func huggingFaceNames(t *Tensor) (own, within string) { return t.HuggingFace, t.Within.HuggingFace }
 
-// module returns the path of the module that a matrix belongs to.
-func (t *Tensor) module() string { return strings.TrimSuffix(t.HuggingFace, weight) }
+// module returns the path of the module that a matrix of a name belongs to.
+func module(name string) string { return strings.TrimSuffix(name, weight) }
 
-// scale returns what the product of a rank is multiplied by, for one matrix.
-func (j *adapterJSON) scale(t *Tensor, rank int) (float64, error) {
-	if want, key := j.Ranks.of(t.module(), float64(j.Rank)); float64(rank) != want {
+// scale returns what the product of a rank is multiplied by, for the matrix of a name.
+func (j *adapterJSON) scale(name string, rank int) (float64, error) {
+	if want, key := j.Ranks.of(module(name), float64(j.Rank)); float64(rank) != want {
 		if key == "" {
 			key = "r"
 		}
-		return 0, fmt.Errorf("the tensors for %s have a rank of %d, where %s of %s says %g", t.HuggingFace, rank, key, AdapterConfigFile, want)
+		return 0, fmt.Errorf("the tensors for %s have a rank of %d, where %s of %s says %g", name, rank, key, AdapterConfigFile, want)
 	}
-	alpha, _ := j.Alphas.of(t.module(), j.Alpha)
+	alpha, _ := j.Alphas.of(module(name), j.Alpha)
 	if j.RankStabilised {
 		return alpha / math.Sqrt(float64(rank)), nil
 	}
@@ -200,7 +201,10 @@ func (j *adapterJSON) checkTargets(pairs []AdapterPair, tensors []Tensor) error 
 	}
 	for i := range tensors {
 		t := &tensors[i]
-		named := j.Targets.pattern == allLinear || slices.ContainsFunc(j.Targets.list, func(name string) bool { return endsWith(t.module(), name) })
+		own, within := module(t.HuggingFace), module(t.Within.HuggingFace)
+		named := j.Targets.pattern == allLinear || slices.ContainsFunc(j.Targets.list, func(name string) bool {
+			return endsWith(own, name) || t.Within.Rows > 0 && endsWith(within, name)
+		})
 		chosen := len(j.Layers) == 0 || slices.Contains(j.Layers, t.Layer)
 		if t.Role == Linear && named && chosen && !there[t.HuggingFace] {
 			return fmt.Errorf("there are no tensors for %s, which target_modules of %s names", t.HuggingFace, AdapterConfigFile)
@@ -302,7 +306,7 @@ func (p *modulePatterns) UnmarshalJSON(b []byte) error {
 		if err := d.Decode(&m.value); err != nil {
 			return fmt.Errorf("the number for the modules %.100q: %w", m.key, err)
 		}
-		if strings.ContainsFunc(m.key, special) {
+		if strings.ContainsFunc(m.key, isSpecial) {
 			expressions++
 			if expressions > maxExpressions || len(m.key) > maxExpression {
 				return unsupported("the numbers by module have more than %d expressions, or one of more than %d bytes", maxExpressions, maxExpression)
@@ -318,8 +322,8 @@ func (p *modulePatterns) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// special tells whether a character makes a key an expression. A dot alone, which stands for any character there, does not.
-func special(r rune) bool { return strings.ContainsRune(`\^$*+?()[]{}|`, r) }
+// isSpecial tells whether a character makes a key an expression. A dot alone, which stands for any character there, does not.
+func isSpecial(r rune) bool { return strings.ContainsRune(`\^$*+?()[]{}|`, r) }
 
 // of returns the number for a module and the key that gives it, or otherwise and "" where no key matches.
 func (p modulePatterns) of(module string, otherwise float64) (value float64, key string) {

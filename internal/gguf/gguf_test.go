@@ -54,7 +54,7 @@ func small(t testing.TB) []byte {
 		{"scores", ArrayOf([]float32{1.5, -2})}, {"flags", ArrayOf([]bool{true, false})},
 		{"general.alignment", ValueOf[uint32](64)},
 	}, []TensorInfo{
-		{"norm", F32, []int{3}}, {"w", Q4_K, []int{2, 512}}, {"foreign", 23, []int{1, 256}}, {"cube", F16, []int{2, 3, 4}},
+		{"norm", F32, []int{3}}, {"w", Q4_K, []int{2, 512}}, {"foreign", 16, []int{1, 256}}, {"cube", F16, []int{2, 3, 4}},
 	})
 }
 
@@ -76,10 +76,10 @@ func TestParseTensors(t *testing.T) {
 	want := []Tensor{
 		{Name: "norm", DType: tensor.F32, Type: F32, Shape: []int{3}},
 		{Name: "w", DType: tensor.Q4_K, Type: Q4_K, Shape: []int{2, 512}},
-		{Name: "foreign", DType: 0, Type: 23, Shape: []int{1, 256}},
+		{Name: "foreign", DType: 0, Type: 16, Shape: []int{1, 256}},
 		{Name: "cube", DType: tensor.F16, Type: F16, Shape: []int{2, 3, 4}},
 	}
-	sizes := []int{12, 4 * 144, 136, 48}
+	sizes := []int{12, 4 * 144, 66, 48}
 	for i, got := range f.Tensors() {
 		if got.Name != want[i].Name || got.DType != want[i].DType || got.Type != want[i].Type || !slices.Equal(got.Shape, want[i].Shape) {
 			t.Errorf("tensor %d is %v, want %v", i, got.Info(), want[i].Info())
@@ -91,7 +91,7 @@ func TestParseTensors(t *testing.T) {
 			t.Errorf("tensor %q is not found by name", got.Name)
 		}
 	}
-	if foreign := f.Tensors()[2].Type.String(); foreign != "IQ4_XS" {
+	if foreign := f.Tensors()[2].Type.String(); foreign != "IQ2_XXS" {
 		t.Errorf("foreign type is called %q", foreign)
 	}
 }

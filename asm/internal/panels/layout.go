@@ -26,19 +26,28 @@ type field struct {
 
 // The layouts, one for each format that has panels. A block of a float format is one element.
 var (
-	LayoutF32  = newLayout(quant.F32, field{0, 4, 4, 0})
-	LayoutF16  = newLayout(quant.F16, field{0, 2, 2, 0})
-	LayoutBF16 = newLayout(quant.BF16, field{0, 2, 2, 0})
-	LayoutQ4_0 = newLayout(quant.Q4_0, field{2, 16, 4, 0}, field{0, 2, 2, 1})
-	LayoutQ4_1 = newLayout(quant.Q4_1, field{4, 16, 4, 0}, field{0, 4, 2, 1})
-	LayoutQ8_0 = newLayout(quant.Q8_0, field{2, 32, 4, 0}, field{0, 2, 2, 1})
-	LayoutQ4_K = newLayout(quant.Q4_K, field{16, 128, 4, 0}, field{0, 4, 2, 1}, field{4, 12, 4, 2})
-	LayoutQ5_K = newLayout(quant.Q5_K, field{48, 128, 4, 0}, field{16, 32, 4, 0}, field{0, 4, 2, 1}, field{4, 12, 4, 2})
-	LayoutQ6_K = newLayout(quant.Q6_K, field{0, 128, 4, 0}, field{128, 64, 4, 0}, field{208, 2, 2, 1}, field{192, 16, 1, 2})
+	LayoutF32    = newLayout(quant.F32, field{0, 4, 4, 0})
+	LayoutF16    = newLayout(quant.F16, field{0, 2, 2, 0})
+	LayoutBF16   = newLayout(quant.BF16, field{0, 2, 2, 0})
+	LayoutQ4_0   = newLayout(quant.Q4_0, field{2, 16, 4, 0}, field{0, 2, 2, 1})
+	LayoutQ4_1   = newLayout(quant.Q4_1, field{4, 16, 4, 0}, field{0, 4, 2, 1})
+	LayoutQ8_0   = newLayout(quant.Q8_0, field{2, 32, 4, 0}, field{0, 2, 2, 1})
+	LayoutQ4_K   = newLayout(quant.Q4_K, field{16, 128, 4, 0}, field{0, 4, 2, 1}, field{4, 12, 4, 2})
+	LayoutQ5_K   = newLayout(quant.Q5_K, field{48, 128, 4, 0}, field{16, 32, 4, 0}, field{0, 4, 2, 1}, field{4, 12, 4, 2})
+	LayoutQ6_K   = newLayout(quant.Q6_K, field{0, 128, 4, 0}, field{128, 64, 4, 0}, field{208, 2, 2, 1}, field{192, 16, 1, 2})
+	LayoutQ5_0   = newLayout(quant.Q5_0, field{6, 16, 4, 0}, field{2, 4, 4, 0}, field{0, 2, 2, 1})
+	LayoutQ5_1   = newLayout(quant.Q5_1, field{8, 16, 4, 0}, field{4, 4, 4, 0}, field{0, 4, 2, 1})
+	LayoutIQ4_NL = newLayout(quant.IQ4_NL, field{2, 16, 4, 0}, field{0, 2, 2, 1})
+	LayoutQ2_K   = newLayout(quant.Q2_K, field{16, 64, 4, 0}, field{80, 4, 2, 1}, field{0, 16, 1, 2})
+	LayoutQ3_K   = newLayout(quant.Q3_K, field{32, 64, 4, 0}, field{0, 32, 4, 0}, field{108, 2, 2, 1}, field{96, 12, 4, 2})
+	LayoutIQ4_XS = newLayout(quant.IQ4_XS, field{8, 128, 4, 0}, field{0, 2, 2, 1}, field{4, 4, 4, 2}, field{2, 2, 2, 2})
 )
 
 // layouts are all layouts, those of cached keys first.
-var layouts = [...]*Layout{LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K}
+var layouts = [...]*Layout{
+	LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K,
+	LayoutQ5_0, LayoutQ5_1, LayoutIQ4_NL, LayoutQ2_K, LayoutQ3_K, LayoutIQ4_XS,
+}
 
 // LayoutOf returns the layout of a format's panels, nil where it has none.
 func LayoutOf(f quant.Format) *Layout {

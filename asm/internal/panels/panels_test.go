@@ -85,12 +85,16 @@ func (w weights) fillQuants(v byte) {
 // halves returns where the binary16 scales of a block are.
 func halves(f quant.Format) []int {
 	switch f {
-	case quant.Q4_0, quant.Q8_0:
+	case quant.Q4_0, quant.Q8_0, quant.Q5_0, quant.IQ4_NL, quant.IQ4_XS:
 		return []int{0}
-	case quant.Q4_1, quant.Q4_K, quant.Q5_K:
+	case quant.Q4_1, quant.Q4_K, quant.Q5_K, quant.Q5_1:
 		return []int{0, 2}
 	case quant.Q6_K:
 		return []int{208}
+	case quant.Q2_K:
+		return []int{80, 82}
+	case quant.Q3_K:
+		return []int{108}
 	}
 	return nil
 }
