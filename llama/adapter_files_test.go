@@ -35,9 +35,9 @@ func (m *matrix) bytes() []byte {
 	return b
 }
 
-// peftNames returns PEFT's names of the matrices for a tensor of the model.
-func peftNames(t *checkpoint.Tensor) (a, b string) {
-	module := "base_model.model." + strings.TrimSuffix(t.HuggingFace, ".weight")
+// peftNames returns PEFT's names of the matrices for a tensor of the model, given its name.
+func peftNames(name string) (a, b string) {
+	module := "base_model.model." + strings.TrimSuffix(name, ".weight")
 	return module + ".lora_A.weight", module + ".lora_B.weight"
 }
 
@@ -68,15 +68,19 @@ func randomAdapter(m *Model, seed uint64, rank int, names ...string) (list []mat
 	tensors := m.described.Tensors()
 	for i := range tensors {
 		of := &tensors[i]
+		module, rows, first := of.HuggingFace, of.Shape[0], true
+		if of.Within.Rows > 0 {
+			module, rows, first = of.Within.HuggingFace, of.Within.Rows, of.Within.First == 0
+		}
 		chosen := false
 		for _, name := range names {
-			chosen = chosen || strings.Contains(of.HuggingFace, name)
+			chosen = chosen || strings.Contains(module, name)
 		}
-		if !chosen || of.Role != checkpoint.Linear {
+		if !chosen || !first || of.Role != checkpoint.Linear {
 			continue
 		}
-		a, b := peftNames(of)
-		out, in := of.Shape[0], of.Shape[1]
+		a, b := peftNames(module)
+		out, in := rows, of.Shape[1]
 		for _, x := range []matrix{{a, []int{rank, in}, make([]float32, rank*in)}, {b, []int{out, rank}, make([]float32, out*rank)}} {
 			for k := range x.values {
 				x.values[k] = float32(random.NormFloat64()) / float32(math.Sqrt(float64(x.shape[1]))) / 2
@@ -164,7 +168,7 @@ func ggufAdapter(t testing.TB, tensors []checkpoint.Tensor, list []matrix, metad
 		infos, data = append(infos, gguf.TensorInfo{Name: name, Type: ggml, Shape: m.shape}), append(data, b)
 	}
 	for i := range tensors {
-		nameA, nameB := peftNames(&tensors[i])
+		nameA, nameB := peftNames(tensors[i].HuggingFace)
 		a, b := byName[nameA], byName[nameB]
 		if a == nil {
 			continue

@@ -190,6 +190,35 @@ func TestAdapterOfAnyModel(t *testing.T) {
 	}
 }
 
+// TestAdapterOfAnyFamily compares merged weights with adapters beside them in models whose layers are unlike Llama's: with norms in other
+// places or none, scales, other activations, and matrices that are parts of larger ones.
+func TestAdapterOfAnyFamily(t *testing.T) {
+	for _, c := range []struct {
+		family  string
+		modules []string
+	}{
+		{"qwen2", []string{"q_proj", "k_proj", "v_proj", "up_proj"}}, {"qwen3", []string{"q_proj", "k_proj", "o_proj"}}, {"mistral", []string{"v_proj", "down_proj"}},
+		{"granite", []string{"q_proj", "o_proj", "down_proj", "gate_proj"}}, {"olmo2", []string{"q_proj", "o_proj", "up_proj", "down_proj"}},
+		{"gemma3", []string{"q_proj", "k_proj", "o_proj", "gate_proj", "down_proj"}}, {"smollm3", []string{"k_proj", "up_proj"}},
+		{"phi3", []string{"qkv_proj", "gate_up_proj", "down_proj"}},
+	} {
+		dir := fixture.Path(t, "families/"+c.family)
+		m := mustLoad(t, dir, nil)
+		tokens, o := someTokens(40, 1), &SessionOptions{KV: tensor.F32}
+		folder := t.TempDir()
+		for file, content := range peftFolder(t, plainConfig(t, map[string]any{"r": 5, "target_modules": c.modules}), randomAdapter(m, 1, 5, c.modules...)) {
+			mustWrite(t, filepath.Join(folder, file), content.Data)
+		}
+		plain := logitsWith(t, m, o, tokens)
+		o.Adapter = mustAdapter(t, m, folder)
+		beside := logitsWith(t, m, o, tokens)
+		merged := logitsWith(t, mustLoad(t, dir, &LoadOptions{Adapters: []AdapterFile{{Path: folder}}, Weights: tensor.F32}), &SessionOptions{KV: tensor.F32}, tokens)
+		if e, far := relativeError(beside, merged), relativeError(plain, merged); e > 2e-4 || far < 0.01 {
+			t.Errorf("%s: relative error %.2g between beside and merged, %.2g without the adapter", c.family, e, far)
+		}
+	}
+}
+
 // threeOptions returns options of sessions with the fixture's adapter, with another one that changes a few matrices, with that at
 // another scale, and with none.
 func threeOptions(t testing.TB, m *Model) []SessionOptions {
