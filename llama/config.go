@@ -1,11 +1,8 @@
 package llama
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
@@ -81,25 +78,4 @@ func (c *Config) clone() Config {
 	n.EOS, n.Windowed, n.Unrotated = slices.Clone(c.EOS), slices.Clone(c.Windowed), slices.Clone(c.Unrotated)
 	n.RoPE, n.LocalRoPE = c.RoPE.clone(), c.LocalRoPE.clone()
 	return n
-}
-
-// activations are the activations by Variant.Activation.
-var activations = map[string]activation{
-	"":          backend.Backend.SiLUMul,
-	"gelu_tanh": backend.Backend.GELUMul,
-}
-
-// manner returns what the layers have in common.
-func (c *Config) manner() (*manner, error) {
-	m := &manner{eps: c.RMSNormEps, queryScale: 1, residualScale: 1, activate: activations[c.Activation], fuses: c.Activation == ""}
-	if m.activate == nil {
-		return nil, fmt.Errorf("the activation is %.100q: %w", c.Activation, ErrUnsupported)
-	}
-	if c.ScoreScale != 0 {
-		m.queryScale = float32(c.ScoreScale * math.Sqrt(float64(c.HeadDim)))
-	}
-	if c.ResidualScale != 0 {
-		m.residualScale = float32(c.ResidualScale)
-	}
-	return m, nil
 }

@@ -3,12 +3,17 @@ package llama
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -75,5 +80,157 @@ func TestFamiliesEqualTransformers(t *testing.T) {
 			}
 			t.Logf("largest relative error %.2g", worst)
 		})
+	}
+}
+
+// TestFamiliesGreedyTokensEqualTransformers goes on greedily. transformers gives all tokens of longrope the angles of the present length,
+// and so do we for a session that may become that long: beyond the original context the conversation is computed anew.
+func TestFamiliesGreedyTokensEqualTransformers(t *testing.T) {
+	const prompt = 8
+	for _, name := range familyNames {
+		t.Run(name, func(t *testing.T) {
+			m, g := family(t, name)
+			original := m.config.RoPE.OriginalContext
+			o := &SessionOptions{KV: tensor.F32}
+			if m.config.RoPE.Long != nil {
+				o.Capacity = original
+			}
+			s := mustSession(t, m, o)
+			got := slices.Clone(g.greedy[:prompt])
+			if err := s.Prefill(t.Context(), got); err != nil {
+				t.Fatal(err)
+			}
+			for len(got) < len(g.greedy) { // end-of-text is ignored, so not Generate
+				logits := logitsOf(s)
+				got = append(got, Token(slices.Index(logits, slices.Max(logits))))
+				fresh := got[len(got)-1:]
+				if m.config.RoPE.Long != nil && len(got) == original+1 {
+					s, fresh = mustSession(t, m, &SessionOptions{KV: tensor.F32}), got
+				}
+				if err := s.Prefill(t.Context(), fresh); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(got, g.greedy) {
+				t.Errorf("greedy tokens %v, want %v", got, g.greedy)
+			}
+		})
+	}
+}
+
+// asGGUF writes a folder's model as a GGUF file as llama.cpp's conversion does: rows in pairs and fused tensors where the architecture has
+// them, and the weights of norms as they are multiplied.
+func asGGUF(t *testing.T, dir string) string {
+	t.Helper()
+	read := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })
+	c, err := read.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := read.Weights(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var infos []gguf.TensorInfo
+	var all [][]byte
+	add := func(name string, shape []int, values []float32) {
+		data := make([]byte, 4*len(values))
+		if err := tensor.F32.Format().Quantize(data, values); err != nil {
+			t.Fatal(err)
+		}
+		infos, all = append(infos, gguf.TensorInfo{Name: name, Type: gguf.F32, Shape: shape}), append(all, data)
+	}
+	for _, d := range c.GGUFDivisors() {
+		add(d.Name, []int{len(d.List)}, d.List)
+	}
+	for _, w := range c.Tensors() {
+		from, name := w.HuggingFace, w.GGUF
+		if w.Within.Rows > 0 {
+			if w.Within.First > 0 {
+				continue
+			}
+			from, name = w.Within.HuggingFace, w.Within.GGUF
+		}
+		stored, _, err := weights.Tensor(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _ := stored.ElementType()
+		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))
+		if err := d.Format().Dequantize(values, stored.Data); err != nil {
+			t.Fatal(err)
+		}
+		if w.PlusOne {
+			for i := range values {
+				values[i]++
+			}
+		}
+		if w.HeadDim != 0 {
+			width := len(values) / stored.Shape[0]
+			paired := make([]float32, len(values))
+			for row := range stored.Shape[0] {
+				copy(paired[checkpoint.PairedRow(row, w.HeadDim)*width:][:width], values[row*width:])
+			}
+			values = paired
+		}
+		add(name, stored.Shape, values)
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := gguf.NewWriter(file, c.Metadata("test"), infos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, info := range infos {
+		if err := w.WriteTensor(info.Name, all[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFamiliesAreTheSameInGGUF compares logits of a folder, in floats of 32 bits, with those of the same model as a GGUF file.
+func TestFamiliesAreTheSameInGGUF(t *testing.T) {
+	for _, name := range familyNames {
+		t.Run(name, func(t *testing.T) {
+			dir := fixture.Path(t, "families/"+name)
+			g := readGolden(t, filepath.Join(dir, "golden.safetensors"))
+			var logits [2][]float32
+			for i, path := range []string{dir, asGGUF(t, dir)} {
+				m := mustLoad(t, path, &LoadOptions{Weights: tensor.F32})
+				s := mustSession(t, m, &SessionOptions{KV: tensor.F32})
+				if err := s.Prefill(t.Context(), g.input); err != nil {
+					t.Fatal(err)
+				}
+				logits[i] = logitsOf(s)
+			}
+			if e := relativeError(logits[1], logits[0]); e > 1e-5 { // longrope: GGUF has the factor of attention in 32 bits
+				t.Errorf("relative error %.2g", e)
+			}
+		})
+	}
+}
+
+// TestUnknownArchitecturesAreRefused names those that are known.
+func TestUnknownArchitecturesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"model_type":"mamba"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(dir, nil)
+	if !errors.Is(err, ErrUnsupported) {
+		t.Fatalf("%v does not wrap ErrUnsupported", err)
+	}
+	for _, name := range []string{"mamba", "llama", "mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "olmo2", "gemma3_text"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
 	}
 }

@@ -1,9 +1,6 @@
 package llama
 
-import (
-	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
-)
+import "github.com/antigravity-go/antigravity/tensor"
 
 // projection is a linear map x ↦ x·weightᵀ + bias. The weight is [out, in], the bias [out]; a nil bias adds nothing.
 type projection struct {
@@ -21,17 +18,6 @@ type layer struct {
 	rotary                         int // which of the model's
 	*manner
 }
-
-// manner is what the layers of a model have in common.
-type manner struct {
-	eps                       float32
-	queryScale, residualScale float32 // of queries, and of what a half adds to the stream; 1 changes nothing
-	activate                  activation
-	fuses                     bool // the activation is SiLU, for which there is backend.Fuser's NormSwiGLU
-}
-
-// activation computes gate = act(gate)·up.
-type activation func(b backend.Backend, gate, up *tensor.Tensor) error
 
 // forward computes the rows of a pass: ws.x [rows, hidden] in place, appending their keys and values to the caches.
 func (l *layer) forward(d *device, ws *workspace) error {
