@@ -91,7 +91,7 @@ func mergedType(stored, asked tensor.DType) tensor.DType {
 // prepareMerged is prepare for a matrix W to which adapters are added: W + Σ scale·B·A, computed in float32 and then rounded to the type
 // that was asked for, some rows at a time.
 func (m *Model) prepareMerged(ctx context.Context, s *storedTensor, pairs []mergedPair, host merger, asked tensor.DType) (ready *tensor.Tensor, err error) {
-	weights, view, err := s.host(host.Memory())
+	weights, view, err := s.host(ctx, host.Memory())
 	if err != nil {
 		return nil, err
 	}
@@ -130,12 +130,12 @@ func (m *Model) prepareMerged(ctx context.Context, s *storedTensor, pairs []merg
 		}
 	}()
 	for _, p := range pairs {
-		a, err := p.a.floats(host)
+		a, err := p.a.floats(ctx, host)
 		if err != nil {
 			return nil, err
 		}
 		as = append(as, a)
-		b, err := p.b.floats(host)
+		b, err := p.b.floats(ctx, host)
 		if err != nil {
 			return nil, err
 		}
@@ -185,8 +185,8 @@ func mergeRows(weights, merged, sum, product *tensor.Tensor, as, bs []*tensor.Te
 }
 
 // floats returns a copy of the tensor as float32, with its rows in Hugging Face's order.
-func (s *storedTensor) floats(host converter) (*tensor.Tensor, error) {
-	t, view, err := s.host(host.Memory())
+func (s *storedTensor) floats(ctx context.Context, host converter) (*tensor.Tensor, error) {
+	t, view, err := s.host(ctx, host.Memory())
 	if err != nil {
 		return nil, err
 	}
