@@ -74,6 +74,16 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// TestTypesWithoutKernels compares the products of types that no kernel of the device knows: the host computes them.
+func TestTypesWithoutKernels(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, d := range []tensor.DType{tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS} {
+		for _, m := range []int{1, 3} {
+			b.products(d, m, 33, 768)
+		}
+	}
+}
+
 // TestWays compares the products of several rows in each of the ways.
 func TestWays(t *testing.T) {
 	b := newBench(t, Options{})
