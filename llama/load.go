@@ -172,8 +172,15 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	if err := ctx.Err(); err != nil {
 		return m, err
 	}
-	m.frequencies = config.RoPE.Frequencies(config.HeadDim)
 	m.layers = make([]layer, config.Layers)
+	manner, err := m.config.manner()
+	if err != nil {
+		return m, err
+	}
+	for i := range m.layers {
+		m.layers[i].manner = manner
+	}
+	m.setRotaries(config)
 	m.batch = newBatch(m, options.MaxBatch)
 	m.store = kvcache.NewStore(b, mostChunk+m.batch.most, config.Heads, config.KVHeads, config.HeadDim)
 	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
@@ -261,6 +268,9 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 		var err error
 		if stored[i], err = findChecked(source, &tensors[i]); err != nil {
 			return err
+		}
+		if s := m.config.LogitScale; s != 0 && tensors[i].Part == checkpoint.OutputNorm {
+			stored[i].times = float32(s) // what every product with the output head is in proportion to
 		}
 		total += int64(len(stored[i].data))
 	}
@@ -360,6 +370,9 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 		return nil, false, err
 	}
 	if role == checkpoint.Vector {
+		if converted, err = s.adjusted(converted, host); err != nil {
+			return nil, false, err
+		}
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
 		ready, err = backend.Prepare(ctx, m.device.Backend, converted)

@@ -31,8 +31,52 @@ type storedTensor struct {
 	data  []byte
 	owner io.Closer // of data
 	pairs int       // where not 0: rows belong to heads of so many elements, in GGUF's order
+	plus  float32   // to be added to the elements of a vector
+	times float32   // by which they are to be multiplied then; 0: 1
 
 	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
+}
+
+// rows returns some of the rows of a tensor; the elements of a vector are its rows.
+func (s storedTensor) rows(first, n int) (storedTensor, error) {
+	dims := s.shape.Dims()
+	width := s.shape.NumElements() / max(dims[0], 1)
+	if s.rare != nil {
+		return s.rareRows(first, n, dims, width)
+	}
+	bytes, err := s.dtype.Bytes(width)
+	if err != nil {
+		return s, err
+	}
+	dims[0] = n
+	return newStoredTensor(s.dtype, s.dtype.String(), dims, s.data[first*bytes:(first+n)*bytes], s.owner)
+}
+
+// adjusted returns a vector of floats with what is to be added to its elements, and multiplied; itself where that is nothing.
+func (s *storedTensor) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
+	if s.plus == 0 && s.times == 0 {
+		return t, nil
+	}
+	values, err := tensor.As[float32](t)
+	if err != nil {
+		return t, err
+	}
+	times := s.times
+	if times == 0 {
+		times = 1
+	}
+	result, err := tensor.New(host, tensor.F32, t.Shape())
+	if err != nil {
+		return t, err
+	}
+	adjusted, err := tensor.Mut[float32](result)
+	if err != nil {
+		return t, err
+	}
+	for i, v := range values {
+		adjusted[i] = float32(v+s.plus) * times
+	}
+	return result, nil
 }
 
 // newStoredTensor is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
@@ -157,6 +201,14 @@ func (m *Model) place(t *checkpoint.Tensor) **tensor.Tensor {
 		return &l.attentionNorm
 	case checkpoint.FeedForwardNorm:
 		return &l.mlpNorm
+	case checkpoint.AttentionPostNorm:
+		return &l.attentionPostNorm
+	case checkpoint.FeedForwardPostNorm:
+		return &l.mlpPostNorm
+	case checkpoint.QueryNorm:
+		return &l.qNorm
+	case checkpoint.KeyNorm:
+		return &l.kNorm
 	}
 	p := map[checkpoint.Part]*projection{
 		checkpoint.Query: &l.q, checkpoint.Key: &l.k, checkpoint.Value: &l.v, checkpoint.AttentionOutput: &l.o,
