@@ -31,8 +31,9 @@ type LoadOptions struct {
 	Backend backend.Backend
 	// Threads is how many threads the CPU computes with; 0: GOMAXPROCS. A Backend of the caller's decides for itself.
 	Threads int
-	// Weights quantises the linear layers while loading, to Q4_0, Q4_1 or Q8_0 (the output head then becomes Q8_0), or
-	// converts them to F32, F16 or BF16; zero: as stored.
+	// Weights quantises the linear layers while loading, to any quantised type whose blocks fill their rows (the output head then
+	// becomes Q8_0), or converts them to F32, F16 or BF16; zero: as stored. Types other than Q4_0, Q4_1 and Q8_0 are found by a search
+	// that takes minutes for a billion weights: write a file of them once, with examples/tools/quantize.
 	Weights tensor.DType
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
@@ -134,7 +135,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 		options = *o
 	}
 	if w := options.Weights; w != 0 && !w.Format().CanQuantize() {
-		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
+		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become %s", w, weightTypes())
 	}
 	if options.MaxBatch < 0 {
 		return nil, &ParamError{"LoadOptions.MaxBatch", options.MaxBatch, "positive, or 0 for the default"}
@@ -277,6 +278,7 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 	if err := m.config.checkWorkingBytes(total); err != nil {
 		return formatError(source.file(), err)
 	}
+	noteRare(o.Logger, source.file(), stored)
 	m.weights = make([]*tensor.Tensor, len(tensors))
 	var (
 		views    atomic.Bool // some weights are read from the files themselves
@@ -351,7 +353,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 	if c, ok := m.device.Backend.(backend.Converter); ok && role != checkpoint.Vector {
 		return m.prepareAs(ctx, c, s, targetType(role, s.dtype, asked), host)
 	}
-	t, view, err := s.host(host.Memory())
+	t, view, err := s.host(ctx, host.Memory())
 	if err != nil {
 		return nil, false, err
 	}
@@ -384,7 +386,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 
 // prepareAs is prepare for weights and a device that changes type and order of rows itself.
 func (m *Model) prepareAs(ctx context.Context, c backend.Converter, s *storedTensor, d tensor.DType, host converter) (ready *tensor.Tensor, view bool, err error) {
-	t, view, err := s.asStored(host.Memory())
+	t, view, err := s.asStored(ctx, host.Memory())
 	if err != nil {
 		return nil, false, err
 	}
