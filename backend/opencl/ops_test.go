@@ -36,6 +36,7 @@ func TestElementwise(t *testing.T) {
 			check("Scale", b.gpu.Scale(gx, 0.3), b.host.Scale(x, 0.3))
 			check("RMSNorm", b.gpu.RMSNorm(gx, b.on(norm), 1e-5), b.host.RMSNorm(x, norm, 1e-5))
 			check("SiLUMul", b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
+			check("GELUMul", b.gpu.GELUMul(gx, b.on(y)), b.host.GELUMul(x, y))
 			check("RoPE", b.gpu.RoPE(gx, b.on(table)), b.host.RoPE(x, table))
 			check("Softmax", b.gpu.Softmax(gx), b.host.Softmax(x))
 			for _, dim := range []int{2500, longRow + 333} {
