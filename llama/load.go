@@ -275,6 +275,9 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 	}
 	noteRare(o.Logger, source.file(), stored)
 	m.weights = make([]*tensor.Tensor, len(tensors))
+	for i := range tensors {
+		m.names = append(m.names, tensors[i].GGUF)
+	}
 	var (
 		views    atomic.Bool // some weights are read from the files themselves
 		progress sync.Mutex
