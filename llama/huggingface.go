@@ -125,6 +125,7 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 	if err != nil {
 		return nil, folderError(f, err)
 	}
+	t.end = c.EOS
 	if err := t.setTemplate(c.Template, c.BOS, c.EOS); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.TemplateFile, err)
 	}

@@ -182,6 +182,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	if m.head == nil {
 		m.head = m.embedding
 	}
+	m.addEnd()
 	if options.Logger != nil {
 		options.Logger.Info("model loaded", "from", source.file(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
 			"vocabulary", m.config.VocabSize, "weights_bytes", m.weightBytes.Load(), "linear", m.layers[0].q.weight.DType(),
