@@ -67,6 +67,7 @@ type job struct {
 	caches []*kvcache.Cache // one a layer
 	tokens []Token          // to compute, or as many of the first of them as there is room for
 	start  int              // the position of the first
+	long   bool             // the angles of RoPE are those of long conversations
 	answer bool             // the tokens are an answer's: all of them are computed, before any prompt's
 	out    output
 

@@ -9,10 +9,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// ggufModel is a GGUF file of the llama architecture.
+// ggufModel is a GGUF file.
 type ggufModel struct {
 	*gguf.File
 	path   string
@@ -43,13 +44,30 @@ func (g *ggufModel) file() string { return g.path }
 func (g *ggufModel) Close() error { return g.closer.Close() }
 
 func (g *ggufModel) find(t *checkpoint.Tensor) (storedTensor, error) {
-	stored, ok := g.Tensor(t.GGUF)
+	name, within := t.GGUF, false
+	if w := &t.Within; w.Rows > 0 {
+		if whole, ok := g.Tensor(w.GGUF); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+			name, within = w.GGUF, true
+		}
+	}
+	stored, ok := g.Tensor(name)
 	if !ok {
 		return storedTensor{}, formatError(g.path, fmt.Errorf("the tensor %s %v is missing", t.GGUF, t.Shape))
 	}
-	s, err := newStoredTensor(stored.DType, stored.Type.String(), stored.Shape, stored.Data, g.closer)
+	s, err := ggufTensor(&stored, g.closer)
+	if err == nil && within {
+		s, err = s.rows(t.Within.First, t.Shape[0])
+	}
 	s.pairs = t.HeadDim
-	return s, tensorError(g.path, t.GGUF, stored.Offset, err)
+	return s, tensorError(g.path, name, stored.Offset, err)
+}
+
+// ggufTensor returns a tensor as a file has it, or, if nothing computes with its type, as it will be rewritten.
+func ggufTensor(t *gguf.Tensor, owner io.Closer) (storedTensor, error) {
+	if kind := rare.Of(t.Type); kind != nil {
+		return newRareTensor(kind, t.Shape, t.Data, owner)
+	}
+	return newStoredTensor(t.DType, t.Type.String(), t.Shape, t.Data, owner)
 }
 
 // config reads the configuration.

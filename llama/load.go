@@ -31,8 +31,9 @@ type LoadOptions struct {
 	Backend backend.Backend
 	// Threads is how many threads the CPU computes with; 0: GOMAXPROCS. A Backend of the caller's decides for itself.
 	Threads int
-	// Weights quantises the linear layers while loading, to Q4_0, Q4_1 or Q8_0 (the output head then becomes Q8_0), or
-	// converts them to F32, F16 or BF16; zero: as stored.
+	// Weights quantises the linear layers while loading, to any quantised type whose blocks fill their rows (the output head then
+	// becomes Q8_0), or converts them to F32, F16 or BF16; zero: as stored. Types other than Q4_0, Q4_1 and Q8_0 are found by a search
+	// that takes minutes for a billion weights: write a file of them once, with examples/tools/quantize.
 	Weights tensor.DType
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
@@ -134,7 +135,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 		options = *o
 	}
 	if w := options.Weights; w != 0 && !w.Format().CanQuantize() {
-		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become f32, f16, bf16, q4_0, q4_1 or q8_0", w)
+		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become %s", w, weightTypes())
 	}
 	if options.MaxBatch < 0 {
 		return nil, &ParamError{"LoadOptions.MaxBatch", options.MaxBatch, "positive, or 0 for the default"}
@@ -172,8 +173,15 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	if err := ctx.Err(); err != nil {
 		return m, err
 	}
-	m.frequencies = config.RoPE.Frequencies(config.HeadDim)
 	m.layers = make([]layer, config.Layers)
+	manner, err := m.config.manner()
+	if err != nil {
+		return m, err
+	}
+	for i := range m.layers {
+		m.layers[i].manner = manner
+	}
+	m.setRotaries(config)
 	m.batch = newBatch(m, options.MaxBatch)
 	m.store = kvcache.NewStore(b, mostChunk+m.batch.most, config.Heads, config.KVHeads, config.HeadDim)
 	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
@@ -263,11 +271,15 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 		if stored[i], err = findChecked(source, &tensors[i]); err != nil {
 			return err
 		}
+		if s := m.config.LogitScale; s != 0 && tensors[i].Part == checkpoint.OutputNorm {
+			stored[i].times = float32(s) // what every product with the output head is in proportion to
+		}
 		total += int64(len(stored[i].data))
 	}
 	if err := m.config.checkWorkingBytes(total); err != nil {
 		return formatError(source.file(), err)
 	}
+	noteRare(o.Logger, source.file(), stored)
 	m.weights = make([]*tensor.Tensor, len(tensors))
 	var (
 		views    atomic.Bool // some weights are read from the files themselves
@@ -342,7 +354,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 	if c, ok := m.device.Backend.(backend.Converter); ok && role != checkpoint.Vector {
 		return m.prepareAs(ctx, c, s, targetType(role, s.dtype, asked), host)
 	}
-	t, view, err := s.host(host.Memory())
+	t, view, err := s.host(ctx, host.Memory())
 	if err != nil {
 		return nil, false, err
 	}
@@ -360,6 +372,9 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 		return nil, false, err
 	}
 	if role == checkpoint.Vector {
+		if converted, err = s.adjusted(converted, host); err != nil {
+			return nil, false, err
+		}
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
 		ready, err = backend.Prepare(ctx, m.device.Backend, converted)
@@ -372,7 +387,7 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 
 // prepareAs is prepare for weights and a device that changes type and order of rows itself.
 func (m *Model) prepareAs(ctx context.Context, c backend.Converter, s *storedTensor, d tensor.DType, host converter) (ready *tensor.Tensor, view bool, err error) {
-	t, view, err := s.asStored(host.Memory())
+	t, view, err := s.asStored(ctx, host.Memory())
 	if err != nil {
 		return nil, false, err
 	}

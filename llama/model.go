@@ -31,7 +31,7 @@ type Model struct {
 	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer
 	weights               []*tensor.Tensor // all tensors above and in layers, each once; nil ones where loading failed
-	frequencies           []float64        // [headDim/2]: RoPE's, in radians a position
+	rotaries              []rotary
 	weightBytes           atomic.Int64
 
 	mu       sync.Mutex
@@ -41,11 +41,7 @@ type Model struct {
 }
 
 // Config returns the model's description.
-func (m *Model) Config() Config {
-	c := m.config
-	c.EOS = append([]Token(nil), c.EOS...)
-	return c
-}
+func (m *Model) Config() Config { return m.config.clone() }
 
 // Tokenizer returns the model's tokenizer.
 func (m *Model) Tokenizer() *Tokenizer { return m.tokenizer }

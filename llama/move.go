@@ -102,7 +102,8 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	from := c.model
 	from.unregister(c.self)
 	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
-	c.origin, c.model, c.caches, c.latest = from, to, caches, 0
+	c.origin, c.model, c.latest = from, to, 0
+	c.setCaches(caches)
 	if c.job.member {
 		from.batch.leave(&c.job)
 		to.batch.join(&c.job)
@@ -129,7 +130,7 @@ func (c *sequence) copyCaches(ctx context.Context, _ *Model, caches []*kvcache.C
 
 // computeCaches fills caches by computing the sequence's tokens anew, none of which may have been evicted.
 func (c *sequence) computeCaches(ctx context.Context, to *Model, caches []*kvcache.Cache) error {
-	j := job{ctx: ctx, caches: caches}
+	j := job{ctx: ctx, caches: caches, long: c.job.long}
 	for j.start < len(c.tokens) {
 		j.tokens = c.tokens[j.start:]
 		if err := to.batch.run(&j); err != nil {

@@ -62,6 +62,7 @@ type tile struct {
 	spill  bool        // the tokens' sums are in memory: there are too few registers
 	sums   operand.Mem // where
 	vectors32
+	constants patterns32
 }
 
 // vec returns vector register i.
@@ -365,20 +366,21 @@ const panelsOfSingle = 4
 
 // generatePanels generates the tiles of a unit.
 func generatePanels(c *build.Context, u panelUnit) {
+	constants := newPatterns32(c, u)
 	for _, f := range formats32(u) {
 		tiles := tokensOf(u)
 		if !u.wide {
-			generateMany(c, u, f)
-			generateFew(c, u, f)
+			generateMany(c, u, f, constants)
+			generateFew(c, u, f, constants)
 			tiles = []int{1}
 		}
 		for _, tokens := range tiles {
 			if tokens == 12 && f.vectors > 8 {
 				continue // there are too few registers
 			}
-			generate32(c, u, f, 1, tokens)
+			generate32(c, u, f, constants, 1, tokens)
 		}
-		generate32(c, u, f, panelsOfSingle, 1)
+		generate32(c, u, f, constants, panelsOfSingle, 1)
 	}
 	if !u.vnni {
 		generateFloats(c, u) // VNNI adds nothing
@@ -405,6 +407,12 @@ func generatePanels(c *build.Context, u panelUnit) {
 		}
 		generateSingle256(c, u, f, shared, 1)
 		generateSingle256(c, u, f, shared, panelsOfSingle)
+	}
+	if u != unitAVXVNNI { // whose VPDPBUSD would save little: unpacking takes most of the time
+		own := newPatternsGroups(c, u)
+		for _, f := range formatsGroups {
+			generateGroups(c, u, f, shared, own, constants)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ type format256 struct {
 	quantsOfBlock int                 // bytes of a block's quants in the panel
 	scales        int                 // bytes of a block's binary16 scales
 	inner         int                 // bytes of a block's inner scales
+	innerUnit     int                 // how many of them stand together for a row
 	high          uint32              // which bits of a quant, above its low four, come from the lines behind
 	madds         int                 // how many VPMADDUBSW may be added in 16 bits
 	run           func(i int) runBits // where run i is
@@ -27,13 +28,13 @@ type format256 struct {
 type runBits struct{ low, lowBit, high, highBit int }
 
 var formats256 = []format256{
-	{name: "q4_K", quantsOfBlock: 2048, scales: 64, inner: 192, madds: 8, decode: true, run: func(i int) runBits {
+	{name: "q4_K", quantsOfBlock: 2048, scales: 64, inner: 192, innerUnit: 4, madds: 8, decode: true, run: func(i int) runBits {
 		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4}
 	}},
-	{name: "q5_K", quantsOfBlock: 2560, scales: 64, inner: 192, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
+	{name: "q5_K", quantsOfBlock: 2560, scales: 64, inner: 192, innerUnit: 4, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
 		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4, high: 2048, highBit: i}
 	}},
-	{name: "q6_K", quantsOfBlock: 3072, scales: 32, inner: 256, high: 0x30303030, madds: 2, run: func(i int) runBits {
+	{name: "q6_K", quantsOfBlock: 3072, scales: 32, inner: 256, innerUnit: 1, high: 0x30303030, madds: 2, run: func(i int) runBits {
 		part, f := i/4, i%4
 		return runBits{low: part*1024 + f%2*512, lowBit: f / 2 * 4, high: 2048 + part*512, highBit: 2 * f}
 	}},

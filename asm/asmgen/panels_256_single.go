@@ -119,6 +119,11 @@ func (g *single256) start() {
 	if g.spread != nil {
 		g.load(g.shared.spread, g.spread)
 	}
+	g.loadPointers()
+}
+
+// loadPointers fills the general registers.
+func (g *single256) loadPointers() {
 	g.Load(g.Param("w"), regW)
 	g.Load(g.Param("scales"), regScales)
 	g.Load(g.Param("inner"), regInner)
@@ -481,11 +486,7 @@ func (g *single256) nextPart() {
 	g.ADDQ(operand.U32(g.quantsOfBlock/g.parts()), regAhead)
 	back := [3]int{}
 	if g.halves() > 1 {
-		innerBytes := 4
-		if !g.decode {
-			innerBytes = 1
-		}
-		back = [3]int{4 * g.rows(), 2 * g.rows(), innerBytes * g.rows()}
+		back = [3]int{4 * g.rows(), 2 * g.rows(), g.innerUnit * g.rows()}
 		for i, r := range all {
 			g.ADDQ(operand.U8(back[i]), r)
 		}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -9,28 +12,93 @@ import (
 // format32 describes a format with blocks of 32, as a unit multiplies it.
 type format32 struct {
 	name    string
-	quants  int  // bytes of a block's quants in the panel
-	scales  int  // bytes of a block's scales
-	shift   int  // 2^shift is added to each quant, which makes it unsigned, and taken off the sums; 0: nothing is
-	minimum bool // a second half scales the sum of the activations
-	vectors int  // how many registers the unpacked quants of a block take
+	quants  int      // bytes of a block's quants in the panel
+	scales  int      // bytes of a block's scales
+	source  source32 // what the quants are made of
+	shift   int      // 2^shift is added to each quant, which makes it unsigned, and taken off the sums; 0: nothing is
+	minimum bool     // a second half scales the sum of the activations
+	vectors int      // how many registers the unpacked quants of a block take
 	unpack  func(g *tile)
 	dot     func(g *tile, t int) // leaves the dot product of the quants with a token's in T0; nil: VPDPBUSD does it
 }
+
+// source32 is what the quants of a block of 32 are made of.
+type source32 int
+
+const (
+	fromNibbles source32 = iota // four lines of nibbles
+	fromFive                    // four lines of nibbles, and one with the fifth bits
+	fromTable                   // four lines of nibbles, each the place of a byte in a table
+	fromBytes                   // eight lines of signed bytes
+)
+
+// whole tells whether quants take all the bits of a byte: a product of two bytes leaves no room for a second one in 16 bits.
+func (s source32) whole() bool { return s == fromTable || s == fromBytes }
+
+// madds returns how many VPMADDUBSW may be added in 16 bits: 16·15·127 = 30480, 8·31·127 = 31496.
+func (s source32) madds() int { return map[source32]int{fromNibbles: 8, fromFive: 4}[s] }
+
+// centre returns the power of two that, taken off nibbles or quants of five bits, makes them signed.
+func (s source32) centre() int { return map[source32]int{fromNibbles: 3, fromFive: 4}[s] }
 
 // formats32 returns the formats with blocks of 32.
 func formats32(u panelUnit) []format32 {
 	q4_0 := format32{name: "q4_0", quants: 256, scales: 32, shift: 3, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
 	q4_1 := format32{name: "q4_1", quants: 256, scales: 64, minimum: true, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
-	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
+	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, source: fromBytes, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
+	q5_0 := format32{name: "q5_0", quants: 320, scales: 32, source: fromFive, shift: 4, vectors: 8, unpack: (*tile).fives, dot: (*tile).dotFives}
+	q5_1 := format32{name: "q5_1", quants: 320, scales: 64, source: fromFive, minimum: true, vectors: 8, unpack: (*tile).fives, dot: (*tile).dotFives}
+	iq4_nl := format32{name: "iq4_nl", quants: 256, scales: 32, source: fromTable, shift: 7, vectors: 16, unpack: (*tile).splitValues, dot: (*tile).dotSplit}
 	switch {
 	case u.vnni:
-		q4_0.dot, q4_1.dot, q8_0.dot = nil, nil, nil
+		q4_0.dot, q4_1.dot, q8_0.dot, q5_0.dot, q5_1.dot, iq4_nl.dot = nil, nil, nil, nil, nil, nil
 		q8_0.vectors, q8_0.unpack = 8, (*tile).raiseBytes
+		iq4_nl.vectors, iq4_nl.unpack = 8, (*tile).raisedValues
 	case !u.wide:
 		q8_0.vectors, q8_0.shift, q8_0.unpack, q8_0.dot = 8, 0, (*tile).magnitudes, (*tile).dotSigned
+		iq4_nl.vectors, iq4_nl.shift, iq4_nl.unpack, iq4_nl.dot = 8, 0, (*tile).values, (*tile).dotValues
 	}
-	return []format32{q4_0, q4_1, q8_0}
+	return []format32{q4_0, q4_1, q8_0, q5_0, q5_1, iq4_nl}
+}
+
+// patterns32 are constants in memory for formats with blocks of 32, of 64 bytes.
+type patterns32 struct {
+	fifths  [4]operand.Mem // for VPSHUFB: byte i of each 32 bits, four times
+	bits    [2]operand.Mem // in the bytes of each 32 bits: the lower four bits, and the upper four
+	sixteen operand.Mem    // in each byte
+
+	values, raised, lowValues, highValues operand.Mem // the table of IQ4_NL: signed, raised by 128, and the halves of that
+}
+
+// nonlinear4 are the values of the nibbles of IQ4_NL and IQ4_XS, quant.Nonlinear4.
+var nonlinear4 = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+
+// newPatterns32 writes the constants of a file.
+func newPatterns32(c *build.Context, u panelUnit) (p patterns32) {
+	constant := func(name string, at func(i int) byte) operand.Mem {
+		m := c.StaticGlobal(name + u.name)
+		c.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range 16 {
+			word := uint32(0)
+			for j := range 4 {
+				word |= uint32(at(4*i+j)) << (8 * j)
+			}
+			c.AddDatum(4*i, operand.U32(word))
+		}
+		return m
+	}
+	for b := range p.fifths {
+		p.fifths[b] = constant(fmt.Sprintf("fifths%d", b), func(i int) byte { return byte(i%16/4*4 + b) })
+	}
+	for b := range p.bits {
+		p.bits[b] = constant(fmt.Sprintf("bits%d", b), func(i int) byte { return 1 << (4*b + i%4) })
+	}
+	p.sixteen = constant("sixteen", func(int) byte { return 16 })
+	p.values = constant("values", func(i int) byte { return byte(nonlinear4[i%16]) })
+	p.raised = constant("raisedValues", func(i int) byte { return byte(nonlinear4[i%16]) ^ 0x80 })
+	p.lowValues = constant("lowValues", func(i int) byte { return byte(nonlinear4[i%16]) & 15 })
+	p.highValues = constant("highValues", func(i int) byte { return (byte(nonlinear4[i%16]) ^ 0x80) >> 4 })
+	return p
 }
 
 // prefetchAhead is how many bytes ahead of the reads the quants are asked for: the processor's own prefetchers stop at each page's
@@ -50,8 +118,8 @@ type vectors32 struct {
 }
 
 // generate32 generates a tile for a format with blocks of 32.
-func generate32(c *build.Context, u panelUnit, f format32, panels, tokens int) {
-	g := &tile{Context: c, panelUnit: u, tokens: tokens, panels: panels, spill: !u.wide && panels*tokens > 1}
+func generate32(c *build.Context, u panelUnit, f format32, constants patterns32, panels, tokens int) {
+	g := &tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, spill: !u.wide && panels*tokens > 1}
 	next := f.vectors
 	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.raise, &g.spare} {
 		if !u.wide && next > 15 {
@@ -132,14 +200,98 @@ func (g *tile) nibbles() {
 	}
 }
 
+// fives unpacks quants of five bits like nibbles.
+func (g *tile) fives() {
+	g.nibbles()
+	g.load(g.quants(256), g.t0)
+	for j := range 8 {
+		if j%2 == 0 {
+			g.VPSHUFB(g.constants.fifths[j/2], g.t0, g.t1)
+		}
+		g.addFifth(j, g.t1, g.t2, g.vec(j))
+	}
+}
+
+// addFifth adds the fifth bits of vector j to its nibbles. Each byte of from has eight fifth bits, its own among them. It overwrites
+// scratch.
+func (g *tile) addFifth(j int, from, scratch, nibbles reg.VecPhysical) {
+	bits := g.constants.bits[j%2]
+	if g.wide {
+		g.VPTESTMB(bits, from, reg.K1)
+		g.VPADDB(g.constants.sixteen, nibbles, reg.K1, nibbles)
+		return
+	}
+	g.VPAND(bits, from, scratch)
+	g.VPCMPEQB(bits, scratch, scratch)
+	g.VPAND(g.constants.sixteen, scratch, scratch)
+	g.VPOR(scratch, nibbles, nibbles)
+}
+
+// lookUp replaces nibbles by the bytes of a table.
+func (g *tile) lookUp(table operand.Mem) {
+	g.nibbles()
+	g.load(table, g.t0)
+	for j := range 8 {
+		g.VPSHUFB(g.vec(j), g.t0, g.vec(j))
+	}
+}
+
+// values unpacks quants from a table as they are.
+func (g *tile) values() { g.lookUp(g.constants.values) }
+
+// raisedValues unpacks quants from a table, raised by 128.
+func (g *tile) raisedValues() { g.lookUp(g.constants.raised) }
+
+// splitValues is splitBytes for quants from a table.
+func (g *tile) splitValues() {
+	g.nibbles()
+	low, high := g.t0, g.t1
+	g.load(g.constants.lowValues, low)
+	g.load(g.constants.highValues, high)
+	for j := range 8 {
+		g.VPSHUFB(g.vec(j), high, g.vec(8+j))
+		g.VPSHUFB(g.vec(j), low, g.vec(j))
+	}
+}
+
 // dotNibbles multiplies quants of four bits. Pairs of products with quants below 16, and the sums of eight such pairs, stay
-// within 16 bits: 16·15·127 = 30480.
+// within 16 bits.
 func (g *tile) dotNibbles(t int) {
 	for j := range 8 {
 		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
 		g.addPairs(j, g.t1, g.vec(j), g.t1, g.t0)
 	}
 	g.VPMADDWD(g.ones, g.t0, g.t0)
+}
+
+// dotFives multiplies quants of five bits: the sums of four pairs stay within 16 bits.
+func (g *tile) dotFives(t int) {
+	for j := range 8 {
+		sum := [...]reg.VecPhysical{g.t0, g.t2}[j/4]
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), g.t1)
+		g.addPairs(j%4, g.t1, g.vec(j), g.t1, sum)
+	}
+	g.VPMADDWD(g.ones, g.t0, g.t0)
+	g.VPMADDWD(g.ones, g.t2, g.t2)
+	g.VPADDD(g.t2, g.t0, g.t0)
+}
+
+// dotValues multiplies signed bytes in registers, see dotSigned.
+func (g *tile) dotValues(t int) {
+	for j := range 8 {
+		product, magnitude := g.t1, g.t2
+		if j == 0 {
+			product = g.t0
+		}
+		g.VPBROADCASTD(cursorQ.row(t, 4*j), product)
+		g.VPSIGNB(g.vec(j), product, product)
+		g.VPABSB(g.vec(j), magnitude)
+		g.VPMADDUBSW(product, magnitude, product)
+		g.VPMADDWD(g.ones, product, product)
+		if j > 0 {
+			g.VPADDD(product, g.t0, g.t0)
+		}
+	}
 }
 
 // addPairs adds the products of signed and unsigned bytes, in pairs, to sum, or begins it when j is 0. It overwrites

@@ -66,11 +66,11 @@ type tileFew struct {
 }
 
 // generateFew generates the kernel of a format.
-func generateFew(c *build.Context, u panelUnit, f format32) {
-	g := &tileFew{tile: tile{Context: c, panelUnit: u, tokens: fewTokens, panels: 1}, f: f}
+func generateFew(c *build.Context, u panelUnit, f format32, constants patterns32) {
+	g := &tileFew{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: fewTokens, panels: 1}, f: f}
 	next := 8
-	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.scale, &g.ones, &g.minimumScale} {
-		if r == &g.ones && u.vnni || r == &g.minimumScale && !f.minimum {
+	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.minimumScale} {
+		if r == &g.t2 && (u.vnni || f.source != fromFive) || r == &g.ones && u.vnni || r == &g.minimumScale && !f.minimum {
 			continue
 		}
 		*r = g.vec(next)
@@ -79,7 +79,11 @@ func generateFew(c *build.Context, u panelUnit, f format32) {
 	g.inRegisters = 16 - next
 	g.beginChunk(f, "Few")
 	g.lastAhead = g.AllocLocal(8)
-	memory := g.AllocLocal(fewActsAt + fewTokenBlocks*fewUnitBytes + 64)
+	size := fewActsAt + fewTokenBlocks*fewUnitBytes + 64
+	if f.source == fromTable && !u.vnni {
+		size += 8 * 32 // signed quants
+	}
+	memory := g.AllocLocal(size)
 	g.LEAQ(memory.Offset(63), rowsMemory)
 	g.ANDQ(operand.I8(-64), rowsMemory) // a cache line's beginning
 	g.constant(g.t0, 0x0f0f0f0f)
@@ -286,7 +290,7 @@ func (g *tileFew) storeOut() {
 // unpack unpacks the rows' quants and scales.
 func (g *tileFew) unpack() {
 	switch {
-	case g.f.quants == 256:
+	case g.f.source != fromBytes:
 		mask := g.t0
 		g.VMOVDQU(operand.Mem{Base: rowsMemory, Disp: fewMaskAt}, mask)
 		for j := range 4 {
@@ -309,10 +313,47 @@ func (g *tileFew) unpack() {
 			g.VPABSB(g.line(j), g.vec(j))
 		}
 	}
+	switch g.f.source {
+	case fromFive:
+		g.VMOVDQU(g.line(4), g.t0)
+		for j := range 8 {
+			if j%2 == 0 {
+				g.VPSHUFB(g.constants.fifths[j/2], g.t0, g.t1)
+			}
+			g.addFifth(j, g.t1, g.scale, g.vec(j))
+		}
+	case fromTable:
+		g.lookUpRows()
+	}
 	g.VCVTPH2PS(operand.Mem{Base: rowsHalves}, g.scale)
 	if g.f.minimum {
 		g.VCVTPH2PS(operand.Mem{Base: rowsHalves, Disp: 32}, g.minimumScale)
 	}
+}
+
+// lookUpRows replaces nibbles by the bytes of a table: raised by 128 for VPDPBUSD, or their magnitudes, with the signed bytes in memory.
+func (g *tileFew) lookUpRows() {
+	table := g.t1
+	if g.vnni {
+		g.VMOVDQU(g.constants.raised, table)
+	} else {
+		g.VMOVDQU(g.constants.values, table)
+	}
+	for j := range 8 {
+		g.VPSHUFB(g.vec(j), table, g.vec(j))
+		if !g.vnni {
+			g.VMOVDQU(g.vec(j), g.signed(j))
+			g.VPABSB(g.vec(j), g.vec(j))
+		}
+	}
+}
+
+// signed returns where signed quants are, four of each row: in the panel, or, if they are looked up, on the stack.
+func (g *tileFew) signed(j int) operand.Mem {
+	if g.f.source == fromBytes {
+		return g.line(j)
+	}
+	return operand.Mem{Base: rowsMemory, Disp: fewActsAt + fewTokenBlocks*fewUnitBytes + 32*j}
 }
 
 // addBlock adds a block to a token's sum.
@@ -320,7 +361,7 @@ func (g *tileFew) addBlock(t int) {
 	switch {
 	case g.vnni:
 		g.dotVNNI(t)
-	case g.f.quants == 256:
+	case !g.f.source.whole():
 		g.dotNibblesOf(t)
 	default:
 		g.dotSignedOf(t)
@@ -347,14 +388,26 @@ func (g *tileFew) dotVNNI(t int) {
 	}
 }
 
-// dotNibblesOf is tile.dotNibbles.
+// dotNibblesOf is tile.dotNibbles, or tile.dotFives.
 func (g *tileFew) dotNibblesOf(t int) {
-	g.VPMADDUBSW(g.act(t, 0), g.vec(0), g.t0)
-	for j := 1; j < 8; j++ {
+	madds := g.f.source.madds()
+	for j := range 8 {
+		sum := g.t0
+		if j >= madds {
+			sum = g.t2
+		}
+		if j%madds == 0 {
+			g.VPMADDUBSW(g.act(t, 32*j), g.vec(j), sum)
+			continue
+		}
 		g.VPMADDUBSW(g.act(t, 32*j), g.vec(j), g.t1)
-		g.VPADDW(g.t1, g.t0, g.t0)
+		g.VPADDW(g.t1, sum, sum)
 	}
 	g.VPMADDWD(g.ones, g.t0, g.t0)
+	if madds < 8 {
+		g.VPMADDWD(g.ones, g.t2, g.t2)
+		g.VPADDD(g.t2, g.t0, g.t0)
+	}
 	if g.offsets() {
 		g.VPADDD(g.act(t, fewOffset), g.t0, g.t0)
 	}
@@ -368,7 +421,7 @@ func (g *tileFew) dotSignedOf(t int) {
 			product = g.t0
 		}
 		g.VMOVDQU(g.act(t, 32*j), product)
-		g.VPSIGNB(g.line(j), product, product)
+		g.VPSIGNB(g.signed(j), product, product)
 		g.VPMADDUBSW(product, g.vec(j), product)
 		g.VPMADDWD(g.ones, product, product)
 		if j > 0 {

@@ -62,8 +62,8 @@ type tileMany struct {
 }
 
 // newTileMany returns the generator of a format's kernel.
-func newTileMany(c *build.Context, u panelUnit, f format32) *tileMany {
-	g := &tileMany{tile: tile{Context: c, panelUnit: u, panels: 1}, f: f, inverted: f.quants == 512 && !u.vnni}
+func newTileMany(c *build.Context, u panelUnit, f format32, constants patterns32) *tileMany {
+	g := &tileMany{tile: tile{Context: c, panelUnit: u, constants: constants, panels: 1}, f: f, inverted: f.source.whole() && !u.vnni}
 	g.correction = 256
 	if g.inverted {
 		g.correction = 512
@@ -87,8 +87,8 @@ func (g *tileMany) panelBlocks() int {
 }
 
 // generateMany generates the kernel of a format.
-func generateMany(c *build.Context, u panelUnit, f format32) {
-	g := newTileMany(c, u, f)
+func generateMany(c *build.Context, u panelUnit, f format32, constants patterns32) {
+	g := newTileMany(c, u, f, constants)
 	g.beginChunk(f, "Many")
 	memory := g.AllocLocal(32*blocksMany + 2*g.panelBlocks()*g.unit + 64)
 	g.LEAQ(memory.Offset(63), manyMemory)
@@ -149,7 +149,7 @@ func generateMany(c *build.Context, u panelUnit, f format32) {
 func (g *tileMany) unpack() {
 	w, scales := reg.RAX, reg.RBX
 	g.constant(g.vec(13), 0x0f0f0f0f)
-	g.constant(g.vec(14), 0x08080808)
+	g.constant(g.vec(14), 0x01010101<<g.f.source.centre())
 	g.constant(g.vec(15), 0x01010101)
 	g.Load(g.Param("w"), w)
 	g.Load(g.Param("scales"), scales)
@@ -189,42 +189,53 @@ func (g *tileMany) unpackRows(half int) {
 	line := func(j int) operand.Mem { return operand.Mem{Base: manyQuants, Disp: 64*j + 32*half} }
 	scale := func(disp int) operand.Mem { return operand.Mem{Base: manyHalves, Disp: disp + 16*half} }
 	low, high, sum := g.vec(0), g.vec(1), g.vec(2)
-	mask, eight, bytes := g.vec(13), g.vec(14), g.vec(15)
-	if g.inverted {
+	mask, centre, bytes := g.vec(13), g.vec(14), g.vec(15)
+	switch {
+	case g.inverted:
 		g.zero(sum)
-		for j := range 8 {
+		g.wholeBytes(line, func(j int, value operand.Op) {
 			negative, magnitude := g.vec(0), g.vec(1)
 			g.zero(negative)
-			g.VPCMPGTB(line(j), negative, negative)
-			g.VPABSB(line(j), magnitude)
+			g.VPCMPGTB(value, negative, negative)
+			g.VPABSB(value, magnitude)
 			g.VMOVDQU(negative, to(32*j))
 			g.VMOVDQU(magnitude, to(256+32*j))
 			g.VPMADDUBSW(negative, magnitude, magnitude)
 			g.VPSUBW(magnitude, sum, sum)
-		}
+		})
 		g.VPMADDWD(g.ones, sum, sum)
-	} else {
+	case g.f.source.whole():
 		g.zero(sum)
-		if g.f.quants == 512 {
-			for j := range 8 {
-				g.VMOVDQU(line(j), low)
-				g.VMOVDQU(low, to(32*j))
-				g.VPMADDUBSW(low, bytes, low)
-				g.VPADDW(low, sum, sum)
-			}
-		} else {
-			for j := range 4 {
-				g.VMOVDQU(line(j), low)
-				g.VPSRLW(operand.U8(4), low, high)
-				for i, v := range []reg.VecPhysical{low, high} {
-					g.VPAND(mask, v, v)
-					g.VPSUBB(eight, v, v)
-					g.VMOVDQU(v, to(32*(4*i+j)))
-					g.VPADDB(v, sum, sum) // eight of them stay within a byte
-				}
-			}
-			g.VPMADDUBSW(sum, bytes, sum)
+		g.wholeBytes(line, func(j int, value operand.Op) {
+			g.VMOVDQU(value, low)
+			g.VMOVDQU(low, to(32*j))
+			g.VPMADDUBSW(low, bytes, low)
+			g.VPADDW(low, sum, sum)
+		})
+	default:
+		g.zero(sum)
+		fifths := g.vec(3)
+		if g.f.source == fromFive {
+			g.VMOVDQU(line(4), fifths)
 		}
+		for j := range 4 {
+			g.VMOVDQU(line(j), low)
+			g.VPSRLW(operand.U8(4), low, high)
+			for i, v := range []reg.VecPhysical{low, high} {
+				at := 4*i + j
+				g.VPAND(mask, v, v)
+				if g.f.source == fromFive {
+					g.VPSHUFB(g.constants.fifths[at/2], fifths, g.vec(4))
+					g.addFifth(at, g.vec(4), g.vec(5), v)
+				}
+				g.VPSUBB(centre, v, v)
+				g.VMOVDQU(v, to(32*at))
+				g.VPADDB(v, sum, sum) // eight of them stay within a byte: from 8·(−16) to 8·15
+			}
+		}
+		g.VPMADDUBSW(sum, bytes, sum)
+	}
+	if !g.inverted {
 		g.VPMADDWD(g.ones, sum, sum)
 		g.VPSLLD(operand.U8(7), sum, sum)
 		g.zero(low)
@@ -236,6 +247,28 @@ func (g *tileMany) unpackRows(half int) {
 	if g.f.minimum {
 		g.VCVTPH2PS(scale(32), low)
 		g.VMOVUPS(low, to(g.minimumAt))
+	}
+}
+
+// wholeBytes calls do for each four quants that take all bits of a byte: a line's, or those that are looked up. It uses the registers 3
+// to 6.
+func (g *tileMany) wholeBytes(line func(j int) operand.Mem, do func(j int, value operand.Op)) {
+	if g.f.source == fromBytes {
+		for j := range 8 {
+			do(j, line(j))
+		}
+		return
+	}
+	mask, table, low, high := g.vec(13), g.vec(3), g.vec(4), g.vec(5)
+	g.VMOVDQU(g.constants.values, table)
+	for j := range 4 {
+		g.VMOVDQU(line(j), low)
+		g.VPSRLW(operand.U8(4), low, high)
+		for i, v := range []reg.VecPhysical{low, high} {
+			g.VPAND(mask, v, v)
+			g.VPSHUFB(v, table, v)
+			do(4*i+j, v)
+		}
 	}
 }
 
@@ -292,7 +325,7 @@ func (g *tileMany) broadcast() {
 	if g.f.minimum {
 		g.VPBROADCASTD(operand.Mem{Base: manySums}, g.eightSums)
 		g.VCVTDQ2PS(g.eightSums, g.floatOfSum)
-		g.VPSLLD(operand.U8(3), g.eightSums, g.eightSums)
+		g.VPSLLD(operand.U8(g.f.source.centre()), g.eightSums, g.eightSums)
 	}
 }
 
@@ -332,17 +365,30 @@ func (g *tileMany) addPanel() {
 	}
 }
 
-// dotUnsigned makes the dot products of the block with quants of four bits.
+// dotUnsigned makes the dot products of the block with quants of four or five bits: of five, with sums of four registers' products in
+// 16 bits, since 8·255·16 = 32640.
 func (g *tileMany) dotUnsigned(at func(disp int) operand.Mem, dot reg.VecPhysical) {
+	other, madds := g.t0, g.f.source.madds() // the other half's dot products: not yet made, or no longer in use
+	if dot == other {
+		other = g.t2
+	}
 	for j := range 8 {
-		if j == 0 {
-			g.VPMADDUBSW(at(0), g.vec(0), dot)
+		sum := dot
+		if j >= madds {
+			sum = other
+		}
+		if j%madds == 0 {
+			g.VPMADDUBSW(at(32*j), g.vec(j), sum)
 			continue
 		}
 		g.VPMADDUBSW(at(32*j), g.vec(j), g.t1)
-		g.VPADDW(g.t1, dot, dot)
+		g.VPADDW(g.t1, sum, sum)
 	}
 	g.VPMADDWD(g.ones, dot, dot)
+	if madds < 8 {
+		g.VPMADDWD(g.ones, other, other)
+		g.VPADDD(other, dot, dot)
+	}
 	g.VPADDD(at(g.correction), dot, dot)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -173,7 +174,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			layout, all := "panels.Layout"+strings.ToUpper(m[1]), strings.Join(tiles, ", ")
 			if strings.Contains(m[1], "_") {
 				rows := g.rows()
-				if both256(u) && strings.HasSuffix(m[1], "_K") {
+				if both256(u) && slices.ContainsFunc(formats256, func(f format256) bool { return f.name == m[1] }) {
 					rows = 16
 				}
 				blocks = append(blocks, fmt.Sprintf("\t\t{layout: %s, rows: %d, tiles: []panels.BlockTile{%s}, single: %s%s},\n", layout, rows, all, f, chunksOf(u, m[1], functions)))
@@ -200,7 +201,7 @@ func chunksOf(u panelUnit, format string, functions []string) string {
 	few, many := has(functions, format+"Few"+u.name), has(functions, format+"Many"+u.name)
 	for _, f := range formats32(u) {
 		if f.name == format && many != "nil" {
-			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f).panelBlocks())
+			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f, patterns32{}).panelBlocks())
 		}
 	}
 	return ""

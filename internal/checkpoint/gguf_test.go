@@ -111,7 +111,7 @@ func TestConfigOfRefuses(t *testing.T) {
 		more        []gguf.KeyValue
 		unsupported bool
 	}{
-		{"experts", nil, []gguf.KeyValue{number(expertsKey, 8)}, true},
+		{"experts", nil, []gguf.KeyValue{number("llama."+expertsKey, 8)}, true},
 		{"uneven groups", func(c *Config) { c.KVHeads = 3 }, nil, false},
 		{"an end outside the vocabulary", func(c *Config) { c.EOS = []int32{100} }, nil, false},
 		{"divisors for other heads", func(c *Config) {

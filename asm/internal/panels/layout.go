@@ -38,9 +38,9 @@ var (
 	LayoutQ5_0   = newLayout(quant.Q5_0, field{6, 16, 4, 0}, field{2, 4, 4, 0}, field{0, 2, 2, 1})
 	LayoutQ5_1   = newLayout(quant.Q5_1, field{8, 16, 4, 0}, field{4, 4, 4, 0}, field{0, 4, 2, 1})
 	LayoutIQ4_NL = newLayout(quant.IQ4_NL, field{2, 16, 4, 0}, field{0, 2, 2, 1})
-	LayoutQ2_K   = newLayout(quant.Q2_K, field{16, 64, 4, 0}, field{80, 4, 2, 1}, field{0, 16, 1, 2})
+	LayoutQ2_K   = newLayout(quant.Q2_K, field{16, 64, 4, 0}, field{80, 4, 2, 1}, field{0, 16, 4, 2})
 	LayoutQ3_K   = newLayout(quant.Q3_K, field{32, 64, 4, 0}, field{0, 32, 4, 0}, field{108, 2, 2, 1}, field{96, 12, 4, 2})
-	LayoutIQ4_XS = newLayout(quant.IQ4_XS, field{8, 128, 4, 0}, field{0, 2, 2, 1}, field{4, 4, 4, 2}, field{2, 2, 2, 2})
+	LayoutIQ4_XS = newLayout(quant.IQ4_XS, field{8, 128, 4, 0}, field{0, 2, 2, 1}, field{2, 6, 2, 2})
 )
 
 // layouts are all layouts, those of cached keys first.

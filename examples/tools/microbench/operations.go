@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -32,8 +33,11 @@ const (
 )
 
 var (
-	f32Only   = []tensor.DType{tensor.F32}
-	stored    = []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.F32, tensor.F16, tensor.BF16}
+	f32Only = []tensor.DType{tensor.F32}
+	stored  = slices.Concat(
+		[]tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.F32, tensor.F16, tensor.BF16},
+		[]tensor.DType{tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS},
+	)
 	cached    = []tensor.DType{tensor.F16, tensor.F32, tensor.Q8_0, tensor.Q4_0}
 	quantized = []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0}
 	narrow    = []tensor.DType{tensor.F16, tensor.BF16}

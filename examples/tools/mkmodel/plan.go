@@ -56,6 +56,12 @@ var recipes = map[string]recipe{
 	"q5_k":   {tensor.Q5_K, tensor.Q6_K, 0},
 	"q6_k":   {tensor.Q6_K, tensor.Q6_K, 0},
 	"q4_k_m": {tensor.Q4_K, tensor.Q6_K, tensor.Q6_K},
+	"q5_0":   {tensor.Q5_0, tensor.Q6_K, 0},
+	"q5_1":   {tensor.Q5_1, tensor.Q6_K, 0},
+	"iq4_nl": {tensor.IQ4_NL, tensor.Q6_K, 0},
+	"q2_k":   {tensor.Q2_K, tensor.Q6_K, 0},
+	"q3_k":   {tensor.Q3_K, tensor.Q6_K, 0},
+	"iq4_xs": {tensor.IQ4_XS, tensor.Q6_K, 0},
 }
 
 // mixedFileType is llama.cpp's number for a file of Q4_K with more bits in some layers.

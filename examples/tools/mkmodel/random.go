@@ -35,6 +35,12 @@ var blockFormats = []blockFormat{
 	{dtype: tensor.Q4_K, unit: 4.61 * 48.4, scale: 0, minimum: 2, ratio: 7.5, tidy: tidySubScales},
 	{dtype: tensor.Q5_K, unit: 9.23 * 48.4, scale: 0, minimum: 2, ratio: 15.5, tidy: tidySubScales},
 	{dtype: tensor.Q6_K, unit: 18.5 * 97, scale: 208, tidy: tidySignedSubScales},
+	{dtype: tensor.Q5_0, unit: 9.24, scale: 0, signed: true},
+	{dtype: tensor.Q5_1, unit: 9.23, scale: 0, minimum: 2, ratio: -15.5},
+	{dtype: tensor.IQ4_NL, unit: 67.4, scale: 0, signed: true},
+	{dtype: tensor.Q2_K, unit: 1.118 * 11.7, scale: 80, minimum: 82, ratio: 1.5, tidy: tidyNibbleScales},
+	{dtype: tensor.Q3_K, unit: 2.35 * 18.5, scale: 108, signed: true},
+	{dtype: tensor.IQ4_XS, unit: 67.4 * 18.5, scale: 0, signed: true},
 }
 
 // tidyQ8 leaves out −128, which no quantiser gives and a kernel may rely on not to meet.
@@ -65,6 +71,14 @@ func tidySignedSubScales(block []byte) {
 			magnitude = -magnitude
 		}
 		block[192+i] = byte(magnitude)
+	}
+}
+
+// tidyNibbleScales gives a block of Q2_K sixteen 4-bit scales between 8 and 15, and minimums equal to them.
+func tidyNibbleScales(block []byte) {
+	for i := range 16 {
+		scale := block[i]&15 | 8
+		block[i] = scale | scale<<4
 	}
 }
 

@@ -4,6 +4,204 @@
 
 #include "textflag.h"
 
+DATA fifths0AVX2<>+0(SB)/4, $0x00000000
+DATA fifths0AVX2<>+4(SB)/4, $0x04040404
+DATA fifths0AVX2<>+8(SB)/4, $0x08080808
+DATA fifths0AVX2<>+12(SB)/4, $0x0c0c0c0c
+DATA fifths0AVX2<>+16(SB)/4, $0x00000000
+DATA fifths0AVX2<>+20(SB)/4, $0x04040404
+DATA fifths0AVX2<>+24(SB)/4, $0x08080808
+DATA fifths0AVX2<>+28(SB)/4, $0x0c0c0c0c
+DATA fifths0AVX2<>+32(SB)/4, $0x00000000
+DATA fifths0AVX2<>+36(SB)/4, $0x04040404
+DATA fifths0AVX2<>+40(SB)/4, $0x08080808
+DATA fifths0AVX2<>+44(SB)/4, $0x0c0c0c0c
+DATA fifths0AVX2<>+48(SB)/4, $0x00000000
+DATA fifths0AVX2<>+52(SB)/4, $0x04040404
+DATA fifths0AVX2<>+56(SB)/4, $0x08080808
+DATA fifths0AVX2<>+60(SB)/4, $0x0c0c0c0c
+GLOBL fifths0AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA fifths1AVX2<>+0(SB)/4, $0x01010101
+DATA fifths1AVX2<>+4(SB)/4, $0x05050505
+DATA fifths1AVX2<>+8(SB)/4, $0x09090909
+DATA fifths1AVX2<>+12(SB)/4, $0x0d0d0d0d
+DATA fifths1AVX2<>+16(SB)/4, $0x01010101
+DATA fifths1AVX2<>+20(SB)/4, $0x05050505
+DATA fifths1AVX2<>+24(SB)/4, $0x09090909
+DATA fifths1AVX2<>+28(SB)/4, $0x0d0d0d0d
+DATA fifths1AVX2<>+32(SB)/4, $0x01010101
+DATA fifths1AVX2<>+36(SB)/4, $0x05050505
+DATA fifths1AVX2<>+40(SB)/4, $0x09090909
+DATA fifths1AVX2<>+44(SB)/4, $0x0d0d0d0d
+DATA fifths1AVX2<>+48(SB)/4, $0x01010101
+DATA fifths1AVX2<>+52(SB)/4, $0x05050505
+DATA fifths1AVX2<>+56(SB)/4, $0x09090909
+DATA fifths1AVX2<>+60(SB)/4, $0x0d0d0d0d
+GLOBL fifths1AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA fifths2AVX2<>+0(SB)/4, $0x02020202
+DATA fifths2AVX2<>+4(SB)/4, $0x06060606
+DATA fifths2AVX2<>+8(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+12(SB)/4, $0x0e0e0e0e
+DATA fifths2AVX2<>+16(SB)/4, $0x02020202
+DATA fifths2AVX2<>+20(SB)/4, $0x06060606
+DATA fifths2AVX2<>+24(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+28(SB)/4, $0x0e0e0e0e
+DATA fifths2AVX2<>+32(SB)/4, $0x02020202
+DATA fifths2AVX2<>+36(SB)/4, $0x06060606
+DATA fifths2AVX2<>+40(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+44(SB)/4, $0x0e0e0e0e
+DATA fifths2AVX2<>+48(SB)/4, $0x02020202
+DATA fifths2AVX2<>+52(SB)/4, $0x06060606
+DATA fifths2AVX2<>+56(SB)/4, $0x0a0a0a0a
+DATA fifths2AVX2<>+60(SB)/4, $0x0e0e0e0e
+GLOBL fifths2AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA fifths3AVX2<>+0(SB)/4, $0x03030303
+DATA fifths3AVX2<>+4(SB)/4, $0x07070707
+DATA fifths3AVX2<>+8(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+12(SB)/4, $0x0f0f0f0f
+DATA fifths3AVX2<>+16(SB)/4, $0x03030303
+DATA fifths3AVX2<>+20(SB)/4, $0x07070707
+DATA fifths3AVX2<>+24(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+28(SB)/4, $0x0f0f0f0f
+DATA fifths3AVX2<>+32(SB)/4, $0x03030303
+DATA fifths3AVX2<>+36(SB)/4, $0x07070707
+DATA fifths3AVX2<>+40(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+44(SB)/4, $0x0f0f0f0f
+DATA fifths3AVX2<>+48(SB)/4, $0x03030303
+DATA fifths3AVX2<>+52(SB)/4, $0x07070707
+DATA fifths3AVX2<>+56(SB)/4, $0x0b0b0b0b
+DATA fifths3AVX2<>+60(SB)/4, $0x0f0f0f0f
+GLOBL fifths3AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA bits0AVX2<>+0(SB)/4, $0x08040201
+DATA bits0AVX2<>+4(SB)/4, $0x08040201
+DATA bits0AVX2<>+8(SB)/4, $0x08040201
+DATA bits0AVX2<>+12(SB)/4, $0x08040201
+DATA bits0AVX2<>+16(SB)/4, $0x08040201
+DATA bits0AVX2<>+20(SB)/4, $0x08040201
+DATA bits0AVX2<>+24(SB)/4, $0x08040201
+DATA bits0AVX2<>+28(SB)/4, $0x08040201
+DATA bits0AVX2<>+32(SB)/4, $0x08040201
+DATA bits0AVX2<>+36(SB)/4, $0x08040201
+DATA bits0AVX2<>+40(SB)/4, $0x08040201
+DATA bits0AVX2<>+44(SB)/4, $0x08040201
+DATA bits0AVX2<>+48(SB)/4, $0x08040201
+DATA bits0AVX2<>+52(SB)/4, $0x08040201
+DATA bits0AVX2<>+56(SB)/4, $0x08040201
+DATA bits0AVX2<>+60(SB)/4, $0x08040201
+GLOBL bits0AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA bits1AVX2<>+0(SB)/4, $0x80402010
+DATA bits1AVX2<>+4(SB)/4, $0x80402010
+DATA bits1AVX2<>+8(SB)/4, $0x80402010
+DATA bits1AVX2<>+12(SB)/4, $0x80402010
+DATA bits1AVX2<>+16(SB)/4, $0x80402010
+DATA bits1AVX2<>+20(SB)/4, $0x80402010
+DATA bits1AVX2<>+24(SB)/4, $0x80402010
+DATA bits1AVX2<>+28(SB)/4, $0x80402010
+DATA bits1AVX2<>+32(SB)/4, $0x80402010
+DATA bits1AVX2<>+36(SB)/4, $0x80402010
+DATA bits1AVX2<>+40(SB)/4, $0x80402010
+DATA bits1AVX2<>+44(SB)/4, $0x80402010
+DATA bits1AVX2<>+48(SB)/4, $0x80402010
+DATA bits1AVX2<>+52(SB)/4, $0x80402010
+DATA bits1AVX2<>+56(SB)/4, $0x80402010
+DATA bits1AVX2<>+60(SB)/4, $0x80402010
+GLOBL bits1AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA sixteenAVX2<>+0(SB)/4, $0x10101010
+DATA sixteenAVX2<>+4(SB)/4, $0x10101010
+DATA sixteenAVX2<>+8(SB)/4, $0x10101010
+DATA sixteenAVX2<>+12(SB)/4, $0x10101010
+DATA sixteenAVX2<>+16(SB)/4, $0x10101010
+DATA sixteenAVX2<>+20(SB)/4, $0x10101010
+DATA sixteenAVX2<>+24(SB)/4, $0x10101010
+DATA sixteenAVX2<>+28(SB)/4, $0x10101010
+DATA sixteenAVX2<>+32(SB)/4, $0x10101010
+DATA sixteenAVX2<>+36(SB)/4, $0x10101010
+DATA sixteenAVX2<>+40(SB)/4, $0x10101010
+DATA sixteenAVX2<>+44(SB)/4, $0x10101010
+DATA sixteenAVX2<>+48(SB)/4, $0x10101010
+DATA sixteenAVX2<>+52(SB)/4, $0x10101010
+DATA sixteenAVX2<>+56(SB)/4, $0x10101010
+DATA sixteenAVX2<>+60(SB)/4, $0x10101010
+GLOBL sixteenAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA valuesAVX2<>+0(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+4(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+8(SB)/4, $0x26190d01
+DATA valuesAVX2<>+12(SB)/4, $0x71594535
+DATA valuesAVX2<>+16(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+20(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+24(SB)/4, $0x26190d01
+DATA valuesAVX2<>+28(SB)/4, $0x71594535
+DATA valuesAVX2<>+32(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+36(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+40(SB)/4, $0x26190d01
+DATA valuesAVX2<>+44(SB)/4, $0x71594535
+DATA valuesAVX2<>+48(SB)/4, $0xbfad9881
+DATA valuesAVX2<>+52(SB)/4, $0xf6eaddcf
+DATA valuesAVX2<>+56(SB)/4, $0x26190d01
+DATA valuesAVX2<>+60(SB)/4, $0x71594535
+GLOBL valuesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA raisedValuesAVX2<>+0(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+4(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+8(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+12(SB)/4, $0xf1d9c5b5
+DATA raisedValuesAVX2<>+16(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+20(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+24(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+28(SB)/4, $0xf1d9c5b5
+DATA raisedValuesAVX2<>+32(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+36(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+40(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+44(SB)/4, $0xf1d9c5b5
+DATA raisedValuesAVX2<>+48(SB)/4, $0x3f2d1801
+DATA raisedValuesAVX2<>+52(SB)/4, $0x766a5d4f
+DATA raisedValuesAVX2<>+56(SB)/4, $0xa6998d81
+DATA raisedValuesAVX2<>+60(SB)/4, $0xf1d9c5b5
+GLOBL raisedValuesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA lowValuesAVX2<>+0(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+4(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+8(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+12(SB)/4, $0x01090505
+DATA lowValuesAVX2<>+16(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+20(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+24(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+28(SB)/4, $0x01090505
+DATA lowValuesAVX2<>+32(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+36(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+40(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+44(SB)/4, $0x01090505
+DATA lowValuesAVX2<>+48(SB)/4, $0x0f0d0801
+DATA lowValuesAVX2<>+52(SB)/4, $0x060a0d0f
+DATA lowValuesAVX2<>+56(SB)/4, $0x06090d01
+DATA lowValuesAVX2<>+60(SB)/4, $0x01090505
+GLOBL lowValuesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA highValuesAVX2<>+0(SB)/4, $0x03020100
+DATA highValuesAVX2<>+4(SB)/4, $0x07060504
+DATA highValuesAVX2<>+8(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+12(SB)/4, $0x0f0d0c0b
+DATA highValuesAVX2<>+16(SB)/4, $0x03020100
+DATA highValuesAVX2<>+20(SB)/4, $0x07060504
+DATA highValuesAVX2<>+24(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+28(SB)/4, $0x0f0d0c0b
+DATA highValuesAVX2<>+32(SB)/4, $0x03020100
+DATA highValuesAVX2<>+36(SB)/4, $0x07060504
+DATA highValuesAVX2<>+40(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+44(SB)/4, $0x0f0d0c0b
+DATA highValuesAVX2<>+48(SB)/4, $0x03020100
+DATA highValuesAVX2<>+52(SB)/4, $0x07060504
+DATA highValuesAVX2<>+56(SB)/4, $0x0a090808
+DATA highValuesAVX2<>+60(SB)/4, $0x0f0d0c0b
+GLOBL highValuesAVX2<>(SB), RODATA|NOPTR, $64
+
 // func q4_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_0ManyAVX2(SB), $21568-104
@@ -2807,7 +3005,7 @@ TEXT ·q8_0ManyAVX2(SB), $19520-104
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVL         $0x08080808, R13
+	MOVL         $0x01010101, R13
 	VMOVD        R13, X14
 	VPBROADCASTD X14, Y14
 	MOVL         $0x01010101, R13
@@ -4507,6 +4705,5789 @@ block:
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
 	ADDQ         $0x00000200, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func q5_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0ManyAVX2(SB), $21568-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000280, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000140, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      256(R10), Y3
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      288(R10), Y3
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 320(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 448(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 576(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 608(DI)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000280, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VPMADDUBSW  (AX), Y0, Y8
+	VPMADDUBSW  32(AX), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(AX), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(AX), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(AX), Y4, Y10
+	VPMADDUBSW  160(AX), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(AX), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(AX), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      256(AX), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPMADDUBSW  320(AX), Y0, Y10
+	VPMADDUBSW  352(AX), Y1, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  384(AX), Y2, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  416(AX), Y3, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  448(AX), Y4, Y8
+	VPMADDUBSW  480(AX), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  512(AX), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  544(AX), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPADDD      Y8, Y10, Y10
+	VPADDD      576(AX), Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      608(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000280, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func q5_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0FewAVX2(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VPSLLD       $0x04, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPSUBD       Y0, Y1, Y0
+	VMOVDQU      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000140, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VMOVUPS Y8, 96(R12)
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 96(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  128(R10)(R9*1)
+	VMOVDQU     384(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VMOVDQU     256(R10), Y8
+	VPSHUFB     fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y0, Y0
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y1, Y1
+	VPSHUFB     fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y2, Y2
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y3, Y3
+	VPSHUFB     fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y4, Y4
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y5, Y5
+	VPSHUFB     fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y6, Y6
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y7, Y7
+	VCVTPH2PS   (R11), Y11
+	VPMADDUBSW  (SI), Y0, Y8
+	VPMADDUBSW  32(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(SI), Y4, Y10
+	VPMADDUBSW  160(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      256(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPMADDUBSW  320(SI), Y0, Y8
+	VPMADDUBSW  352(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  384(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  416(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  448(SI), Y4, Y10
+	VPMADDUBSW  480(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  512(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  544(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      576(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPMADDUBSW  640(SI), Y0, Y8
+	VPMADDUBSW  672(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  704(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  736(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  768(SI), Y4, Y10
+	VPMADDUBSW  800(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  832(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  864(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      896(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPMADDUBSW  960(SI), Y0, Y8
+	VPMADDUBSW  992(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1024(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1056(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1088(SI), Y4, Y10
+	VPMADDUBSW  1120(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1152(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1184(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      1216(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y11, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPMADDUBSW  1280(SI), Y0, Y8
+	VPMADDUBSW  1312(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1344(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1376(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1408(SI), Y4, Y10
+	VPMADDUBSW  1440(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1472(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1504(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      1536(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y11, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPMADDUBSW  1600(SI), Y0, Y8
+	VPMADDUBSW  1632(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1664(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1696(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1728(SI), Y4, Y10
+	VPMADDUBSW  1760(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1792(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1824(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      1856(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y11, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPMADDUBSW  1920(SI), Y0, Y8
+	VPMADDUBSW  1952(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1984(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2016(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2048(SI), Y4, Y10
+	VPMADDUBSW  2080(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2112(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2144(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      2176(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y11, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPMADDUBSW  2240(SI), Y0, Y8
+	VPMADDUBSW  2272(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2304(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2336(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2368(SI), Y4, Y10
+	VPMADDUBSW  2400(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2432(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2464(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      2496(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y11, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VPMADDUBSW  2560(SI), Y0, Y8
+	VPMADDUBSW  2592(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2624(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2656(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2688(SI), Y4, Y10
+	VPMADDUBSW  2720(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2752(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2784(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      2816(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y11, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VPMADDUBSW  2880(SI), Y0, Y8
+	VPMADDUBSW  2912(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2944(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2976(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3008(SI), Y4, Y10
+	VPMADDUBSW  3040(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3072(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3104(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      3136(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y11, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VPMADDUBSW  3200(SI), Y0, Y8
+	VPMADDUBSW  3232(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3264(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3296(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3328(SI), Y4, Y10
+	VPMADDUBSW  3360(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3392(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3424(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      3456(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y11, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VPMADDUBSW  3520(SI), Y0, Y8
+	VPMADDUBSW  3552(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3584(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3616(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3648(SI), Y4, Y10
+	VPMADDUBSW  3680(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3712(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3744(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      3776(SI), Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y11, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000140, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS 96(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func q5_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0AVX2x1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_0AVX2x1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   192(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   2304(AX)(R8*1)
+	PREFETCHT0   192(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   2304(AX)(R8*2)
+	PREFETCHT0   192(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   2304(AX)(R9*1)
+	PREFETCHT0   192(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func q5_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1ManyAVX2(SB), $23616-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x10101010, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x000002c0, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000140, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      256(R10), Y3
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 288(DI)
+	VCVTPH2PS    32(R11), Y0
+	VMOVUPS      Y0, 320(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      288(R10), Y3
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths0AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths2AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits0AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits0AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      fifths1AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSUBB       Y14, Y0, Y0
+	VMOVDQU      Y0, 448(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      fifths3AVX2<>+0(SB), Y3, Y4
+	VPAND        bits1AVX2<>+0(SB), Y4, Y5
+	VPCMPEQB     bits1AVX2<>+0(SB), Y5, Y5
+	VPAND        sixteenAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y1, Y1
+	VPSUBB       Y14, Y1, Y1
+	VMOVDQU      Y1, 576(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 608(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 640(DI)
+	VCVTPH2PS    48(R11), Y0
+	VMOVUPS      Y0, 672(DI)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x40, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x000002c0, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	MOVQ    sums+56(FP), R9
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	VPBROADCASTD (R9), Y14
+	VCVTDQ2PS    Y14, Y15
+	VPSLLD       $0x04, Y14, Y14
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VPMADDUBSW  (AX), Y0, Y8
+	VPMADDUBSW  32(AX), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(AX), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(AX), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(AX), Y4, Y10
+	VPMADDUBSW  160(AX), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(AX), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(AX), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VPADDD      256(AX), Y8, Y8
+	VPADDD      Y14, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMULPS      320(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VPMADDUBSW  352(AX), Y0, Y10
+	VPMADDUBSW  384(AX), Y1, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  416(AX), Y2, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  448(AX), Y3, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  480(AX), Y4, Y8
+	VPMADDUBSW  512(AX), Y5, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  544(AX), Y6, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  576(AX), Y7, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPADDD      Y8, Y10, Y10
+	VPADDD      608(AX), Y10, Y10
+	VPADDD      Y14, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      640(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMULPS      672(AX), Y11, Y9
+	VFMADD231PS Y15, Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x000002c0, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	ADDQ        $0x04, R9
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        DX, sums+56(FP)
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func q5_1FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1FewAVX2(SB), $21000-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000140, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VMOVUPS Y8, 64(R12)
+	VMOVUPS Y8, 96(R12)
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 64(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 96(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  128(R10)(R9*1)
+	VMOVDQU     384(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VMOVDQU     256(R10), Y8
+	VPSHUFB     fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y0, Y0
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y1, Y1
+	VPSHUFB     fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y2, Y2
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y3, Y3
+	VPSHUFB     fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y4, Y4
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y5, Y5
+	VPSHUFB     fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND       bits0AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits0AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y6, Y6
+	VPAND       bits1AVX2<>+0(SB), Y9, Y11
+	VPCMPEQB    bits1AVX2<>+0(SB), Y11, Y11
+	VPAND       sixteenAVX2<>+0(SB), Y11, Y11
+	VPOR        Y11, Y7, Y7
+	VCVTPH2PS   (R11), Y11
+	VCVTPH2PS   32(R11), Y13
+	VPMADDUBSW  (SI), Y0, Y8
+	VPMADDUBSW  32(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  64(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  96(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  128(SI), Y4, Y10
+	VPMADDUBSW  160(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  192(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  224(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVUPS     256(SI), Y8
+	VMULPS      288(SI), Y13, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VPMADDUBSW  320(SI), Y0, Y8
+	VPMADDUBSW  352(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  384(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  416(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  448(SI), Y4, Y10
+	VPMADDUBSW  480(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  512(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  544(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y11, Y9
+	VFMADD231PS Y8, Y9, Y14
+	VMOVUPS     576(SI), Y8
+	VMULPS      608(SI), Y13, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VPMADDUBSW  640(SI), Y0, Y8
+	VPMADDUBSW  672(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  704(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  736(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  768(SI), Y4, Y10
+	VPMADDUBSW  800(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  832(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  864(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y11, Y9
+	VFMADD213PS 64(R12), Y9, Y8
+	VMOVUPS     Y8, 64(R12)
+	VMOVUPS     896(SI), Y8
+	VMULPS      928(SI), Y13, Y9
+	VFMADD213PS 64(R12), Y9, Y8
+	VMOVUPS     Y8, 64(R12)
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VPMADDUBSW  960(SI), Y0, Y8
+	VPMADDUBSW  992(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1024(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1056(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1088(SI), Y4, Y10
+	VPMADDUBSW  1120(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1152(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1184(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y11, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	VMOVUPS     1216(SI), Y8
+	VMULPS      1248(SI), Y13, Y9
+	VFMADD213PS 96(R12), Y9, Y8
+	VMOVUPS     Y8, 96(R12)
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VPMADDUBSW  1280(SI), Y0, Y8
+	VPMADDUBSW  1312(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1344(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1376(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1408(SI), Y4, Y10
+	VPMADDUBSW  1440(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1472(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1504(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y11, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	VMOVUPS     1536(SI), Y8
+	VMULPS      1568(SI), Y13, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VPMADDUBSW  1600(SI), Y0, Y8
+	VPMADDUBSW  1632(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1664(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1696(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1728(SI), Y4, Y10
+	VPMADDUBSW  1760(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1792(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  1824(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y11, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	VMOVUPS     1856(SI), Y8
+	VMULPS      1888(SI), Y13, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VPMADDUBSW  1920(SI), Y0, Y8
+	VPMADDUBSW  1952(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  1984(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2016(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2048(SI), Y4, Y10
+	VPMADDUBSW  2080(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2112(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2144(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y11, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	VMOVUPS     2176(SI), Y8
+	VMULPS      2208(SI), Y13, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VPMADDUBSW  2240(SI), Y0, Y8
+	VPMADDUBSW  2272(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2304(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2336(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2368(SI), Y4, Y10
+	VPMADDUBSW  2400(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2432(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2464(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y11, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	VMOVUPS     2496(SI), Y8
+	VMULPS      2528(SI), Y13, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VPMADDUBSW  2560(SI), Y0, Y8
+	VPMADDUBSW  2592(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2624(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2656(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2688(SI), Y4, Y10
+	VPMADDUBSW  2720(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2752(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  2784(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y11, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	VMOVUPS     2816(SI), Y8
+	VMULPS      2848(SI), Y13, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VPMADDUBSW  2880(SI), Y0, Y8
+	VPMADDUBSW  2912(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2944(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  2976(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3008(SI), Y4, Y10
+	VPMADDUBSW  3040(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3072(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3104(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y11, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	VMOVUPS     3136(SI), Y8
+	VMULPS      3168(SI), Y13, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VPMADDUBSW  3200(SI), Y0, Y8
+	VPMADDUBSW  3232(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3264(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3296(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3328(SI), Y4, Y10
+	VPMADDUBSW  3360(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3392(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3424(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y11, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	VMOVUPS     3456(SI), Y8
+	VMULPS      3488(SI), Y13, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VPMADDUBSW  3520(SI), Y0, Y8
+	VPMADDUBSW  3552(SI), Y1, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3584(SI), Y2, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3616(SI), Y3, Y9
+	VPADDW      Y9, Y8, Y8
+	VPMADDUBSW  3648(SI), Y4, Y10
+	VPMADDUBSW  3680(SI), Y5, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3712(SI), Y6, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDUBSW  3744(SI), Y7, Y9
+	VPADDW      Y9, Y10, Y10
+	VPMADDWD    Y12, Y8, Y8
+	VPMADDWD    Y12, Y10, Y10
+	VPADDD      Y10, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y11, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+	VMOVUPS     3776(SI), Y8
+	VMULPS      3808(SI), Y13, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000140, R10
+	ADDQ    $0x40, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS 64(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS 96(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func q5_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1AVX2x1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	VCVTPH2PS    32(BX), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x40, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q5_1AVX2x1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2304(AX)
+	PREFETCHT0   384(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VCVTPH2PS    32(BX), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	VCVTPH2PS    48(BX), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   2304(AX)(R8*1)
+	PREFETCHT0   384(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VCVTPH2PS    32(BX)(R8*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	VCVTPH2PS    48(BX)(R8*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   2304(AX)(R8*2)
+	PREFETCHT0   384(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VCVTPH2PS    32(BX)(R8*2), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R8*2), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	VCVTPH2PS    48(BX)(R8*2), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   2304(AX)(R9*1)
+	PREFETCHT0   384(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      256(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    (BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VCVTPH2PS    32(BX)(R9*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      288(AX)(R9*1), Y8
+	VPSHUFB      fifths0AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y0, Y0
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VPSHUFB      fifths1AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VPSHUFB      fifths2AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPSHUFB      fifths3AVX2<>+0(SB), Y8, Y9
+	VPAND        bits0AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits0AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VPAND        bits1AVX2<>+0(SB), Y9, Y10
+	VPCMPEQB     bits1AVX2<>+0(SB), Y10, Y10
+	VPAND        sixteenAVX2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VCVTPH2PS    16(BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y9
+	VPMADDUBSW   Y9, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPMADDUBSW   Y9, Y4, Y10
+	VPBROADCASTD 20(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 24(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y10, Y10
+	VPBROADCASTD 28(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMADDWD     Y12, Y8, Y8
+	VPMADDWD     Y12, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	VCVTPH2PS    48(BX)(R9*1), Y10
+	VPBROADCASTD (DX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, AX
+	ADDQ         $0x40, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func iq4_nlManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlManyAVX2(SB), $19520-104
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+24(FP), CX
+	IMUL3Q       $0x00000480, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+32(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+32(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      valuesAVX2<>+0(SB), Y3
+	VMOVDQU      (R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      Y1, 256(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 128(DI)
+	VMOVDQU      Y1, 384(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 32(DI)
+	VMOVDQU      Y1, 288(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 160(DI)
+	VMOVDQU      Y1, 416(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 64(DI)
+	VMOVDQU      Y1, 320(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 192(DI)
+	VMOVDQU      Y1, 448(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 96(DI)
+	VMOVDQU      Y1, 352(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 224(DI)
+	VMOVDQU      Y1, 480(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VMOVDQU      Y2, 512(DI)
+	VCVTPH2PS    (R11), Y0
+	VMOVUPS      Y0, 544(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      valuesAVX2<>+0(SB), Y3
+	VMOVDQU      32(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 576(DI)
+	VMOVDQU      Y1, 832(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 704(DI)
+	VMOVDQU      Y1, 960(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 608(DI)
+	VMOVDQU      Y1, 864(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 736(DI)
+	VMOVDQU      Y1, 992(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 640(DI)
+	VMOVDQU      Y1, 896(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 768(DI)
+	VMOVDQU      Y1, 1024(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y4
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        Y13, Y4, Y4
+	VPSHUFB      Y4, Y3, Y4
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y4, Y0, Y0
+	VPABSB       Y4, Y1
+	VMOVDQU      Y0, 672(DI)
+	VMOVDQU      Y1, 928(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPAND        Y13, Y5, Y5
+	VPSHUFB      Y5, Y3, Y5
+	VPXOR        Y0, Y0, Y0
+	VPCMPGTB     Y5, Y0, Y0
+	VPABSB       Y5, Y1
+	VMOVDQU      Y0, 800(DI)
+	VMOVDQU      Y1, 1056(DI)
+	VPMADDUBSW   Y0, Y1, Y1
+	VPSUBW       Y1, Y2, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VMOVDQU      Y2, 1088(DI)
+	VCVTPH2PS    16(R11), Y0
+	VMOVUPS      Y0, 1120(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+16(FP), AX
+	ADDQ         panelBytes+16(FP), BX
+	ADDQ         $0x00000480, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+40(FP), R8
+	MOVQ         d+48(FP), R10
+	MOVQ         out+80(FP), R11
+	MOVQ         panels+24(FP), R13
+	SHLQ         $0x02, stride+88(FP)
+
+token:
+	MOVQ stride+88(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+96(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+32(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VMOVDQU (DI), Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+32(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU     512(AX), Y8
+	VPXOR       (AX), Y0, Y9
+	VMOVDQU     256(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       32(AX), Y1, Y9
+	VMOVDQU     288(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       64(AX), Y2, Y9
+	VMOVDQU     320(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       96(AX), Y3, Y9
+	VMOVDQU     352(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       128(AX), Y4, Y9
+	VMOVDQU     384(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       160(AX), Y5, Y9
+	VMOVDQU     416(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       192(AX), Y6, Y9
+	VMOVDQU     448(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VPXOR       224(AX), Y7, Y9
+	VMOVDQU     480(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      544(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VMOVDQU     1088(AX), Y10
+	VPXOR       576(AX), Y0, Y9
+	VMOVDQU     832(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       608(AX), Y1, Y9
+	VMOVDQU     864(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       640(AX), Y2, Y9
+	VMOVDQU     896(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       672(AX), Y3, Y9
+	VMOVDQU     928(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       704(AX), Y4, Y9
+	VMOVDQU     960(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       736(AX), Y5, Y9
+	VMOVDQU     992(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       768(AX), Y6, Y9
+	VMOVDQU     1024(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VPXOR       800(AX), Y7, Y9
+	VMOVDQU     1056(AX), Y13
+	VPMADDUBSW  Y9, Y13, Y9
+	VPMADDWD    Y12, Y9, Y9
+	VPADDD      Y9, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      1120(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000480, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+72(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+88(FP), R11
+	DECQ        tokens+64(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func iq4_nlFewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlFewAVX2(SB), $21256-104
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X11
+	VPBROADCASTD X11, Y11
+	MOVQ         q+40(FP), AX
+	MOVQ         d+48(FP), BX
+	MOVQ         sums+56(FP), R9
+	MOVQ         k+72(FP), R8
+	MOVQ         tokens+64(FP), DX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+80(FP), DI
+	MOVQ         stride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+24(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+16(FP), R9
+	MOVQ         blocks+32(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+24(FP)
+	MOVQ         panelBytes+16(FP), R9
+	CMPQ         panels+24(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+96(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VMOVUPS Y8, 128(R12)
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 128(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+32(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	VMOVDQU     384(R12), Y8
+	VMOVDQU     (R10), Y0
+	VPSRLW      $0x04, Y0, Y4
+	VPAND       Y8, Y0, Y0
+	VPAND       Y8, Y4, Y4
+	VMOVDQU     64(R10), Y1
+	VPSRLW      $0x04, Y1, Y5
+	VPAND       Y8, Y1, Y1
+	VPAND       Y8, Y5, Y5
+	VMOVDQU     128(R10), Y2
+	VPSRLW      $0x04, Y2, Y6
+	VPAND       Y8, Y2, Y2
+	VPAND       Y8, Y6, Y6
+	VMOVDQU     192(R10), Y3
+	VPSRLW      $0x04, Y3, Y7
+	VPAND       Y8, Y3, Y3
+	VPAND       Y8, Y7, Y7
+	VMOVDQU     valuesAVX2<>+0(SB), Y9
+	VPSHUFB     Y0, Y9, Y0
+	VMOVDQU     Y0, 20928(R12)
+	VPABSB      Y0, Y0
+	VPSHUFB     Y1, Y9, Y1
+	VMOVDQU     Y1, 20960(R12)
+	VPABSB      Y1, Y1
+	VPSHUFB     Y2, Y9, Y2
+	VMOVDQU     Y2, 20992(R12)
+	VPABSB      Y2, Y2
+	VPSHUFB     Y3, Y9, Y3
+	VMOVDQU     Y3, 21024(R12)
+	VPABSB      Y3, Y3
+	VPSHUFB     Y4, Y9, Y4
+	VMOVDQU     Y4, 21056(R12)
+	VPABSB      Y4, Y4
+	VPSHUFB     Y5, Y9, Y5
+	VMOVDQU     Y5, 21088(R12)
+	VPABSB      Y5, Y5
+	VPSHUFB     Y6, Y9, Y6
+	VMOVDQU     Y6, 21120(R12)
+	VPABSB      Y6, Y6
+	VPSHUFB     Y7, Y9, Y7
+	VMOVDQU     Y7, 21152(R12)
+	VPABSB      Y7, Y7
+	VCVTPH2PS   (R11), Y10
+	VMOVDQU     (SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     32(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     64(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     96(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     128(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     160(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     192(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     224(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVDQU     320(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     352(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     384(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     416(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     448(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     480(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     512(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     544(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VMOVDQU     640(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     672(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     704(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     736(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     768(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     800(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     832(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     864(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VMOVDQU     960(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     992(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1024(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1056(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1088(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1120(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1152(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1184(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VMOVDQU     1280(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1312(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1344(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1376(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1408(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1440(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1472(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1504(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD213PS 128(R12), Y9, Y8
+	VMOVUPS     Y8, 128(R12)
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VMOVDQU     1600(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1632(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1664(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1696(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1728(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1760(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1792(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1824(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VMOVDQU     1920(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     1952(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     1984(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2016(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2048(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2080(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2112(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2144(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VMOVDQU     2240(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2272(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2304(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2336(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2368(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2400(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2432(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2464(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2560(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2592(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2624(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2656(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2688(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2720(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2752(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2784(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     2880(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     2912(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2944(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     2976(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3008(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3040(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3072(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3104(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3200(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     3232(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3264(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3296(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3328(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3360(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3392(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3424(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3520(SI), Y8
+	VPSIGNB     20928(R12), Y8, Y8
+	VPMADDUBSW  Y8, Y0, Y8
+	VPMADDWD    Y11, Y8, Y8
+	VMOVDQU     3552(SI), Y9
+	VPSIGNB     20960(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y1, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3584(SI), Y9
+	VPSIGNB     20992(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y2, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3616(SI), Y9
+	VPSIGNB     21024(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y3, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3648(SI), Y9
+	VPSIGNB     21056(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y4, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3680(SI), Y9
+	VPSIGNB     21088(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y5, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3712(SI), Y9
+	VPSIGNB     21120(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y6, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VMOVDQU     3744(SI), Y9
+	VPSIGNB     21152(R12), Y9, Y9
+	VPMADDUBSW  Y9, Y7, Y9
+	VPMADDWD    Y11, Y9, Y9
+	VPADDD      Y9, Y8, Y8
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x20, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS 128(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+24(FP)
+	JEQ  end
+	BTQ  $0x00, panels+24(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x10, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+16(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -16(BX)(R9*1), BX
+	CMPQ panels+24(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func iq4_nlAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlAVX2x1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_nlAVX2x1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   256(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   256(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX)(R8*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   256(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX)(R8*2), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   256(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    (BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      valuesAVX2<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VCVTPH2PS    16(BX)(R9*1), Y11
+	VPBROADCASTD (SI), Y8
+	VPSIGNB      Y0, Y8, Y8
+	VPABSB       Y0, Y10
+	VPMADDUBSW   Y8, Y10, Y8
+	VPMADDWD     Y12, Y8, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPSIGNB      Y1, Y9, Y9
+	VPABSB       Y1, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPSIGNB      Y2, Y9, Y9
+	VPABSB       Y2, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPABSB       Y3, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(SI), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPABSB       Y4, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(SI), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPABSB       Y5, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(SI), Y9
+	VPSIGNB      Y6, Y9, Y9
+	VPABSB       Y6, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(SI), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPABSB       Y7, Y10
+	VPMADDUBSW   Y9, Y10, Y9
+	VPMADDWD     Y12, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
 	ADDQ         $0x04, DI
@@ -31579,6 +37560,12619 @@ part:
 	ADDQ         $0x00000c00, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x00000100, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
+	DECQ         blocks+32(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+DATA signed0AVX2<>+0(SB)/4, $0x00800080
+DATA signed0AVX2<>+4(SB)/4, $0x04800480
+DATA signed0AVX2<>+8(SB)/4, $0x08800880
+DATA signed0AVX2<>+12(SB)/4, $0x0c800c80
+DATA signed0AVX2<>+16(SB)/4, $0x00800080
+DATA signed0AVX2<>+20(SB)/4, $0x04800480
+DATA signed0AVX2<>+24(SB)/4, $0x08800880
+DATA signed0AVX2<>+28(SB)/4, $0x0c800c80
+DATA signed0AVX2<>+32(SB)/4, $0x00800080
+DATA signed0AVX2<>+36(SB)/4, $0x04800480
+DATA signed0AVX2<>+40(SB)/4, $0x08800880
+DATA signed0AVX2<>+44(SB)/4, $0x0c800c80
+DATA signed0AVX2<>+48(SB)/4, $0x00800080
+DATA signed0AVX2<>+52(SB)/4, $0x04800480
+DATA signed0AVX2<>+56(SB)/4, $0x08800880
+DATA signed0AVX2<>+60(SB)/4, $0x0c800c80
+GLOBL signed0AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA signed1AVX2<>+0(SB)/4, $0x01800180
+DATA signed1AVX2<>+4(SB)/4, $0x05800580
+DATA signed1AVX2<>+8(SB)/4, $0x09800980
+DATA signed1AVX2<>+12(SB)/4, $0x0d800d80
+DATA signed1AVX2<>+16(SB)/4, $0x01800180
+DATA signed1AVX2<>+20(SB)/4, $0x05800580
+DATA signed1AVX2<>+24(SB)/4, $0x09800980
+DATA signed1AVX2<>+28(SB)/4, $0x0d800d80
+DATA signed1AVX2<>+32(SB)/4, $0x01800180
+DATA signed1AVX2<>+36(SB)/4, $0x05800580
+DATA signed1AVX2<>+40(SB)/4, $0x09800980
+DATA signed1AVX2<>+44(SB)/4, $0x0d800d80
+DATA signed1AVX2<>+48(SB)/4, $0x01800180
+DATA signed1AVX2<>+52(SB)/4, $0x05800580
+DATA signed1AVX2<>+56(SB)/4, $0x09800980
+DATA signed1AVX2<>+60(SB)/4, $0x0d800d80
+GLOBL signed1AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA signed2AVX2<>+0(SB)/4, $0x02800280
+DATA signed2AVX2<>+4(SB)/4, $0x06800680
+DATA signed2AVX2<>+8(SB)/4, $0x0a800a80
+DATA signed2AVX2<>+12(SB)/4, $0x0e800e80
+DATA signed2AVX2<>+16(SB)/4, $0x02800280
+DATA signed2AVX2<>+20(SB)/4, $0x06800680
+DATA signed2AVX2<>+24(SB)/4, $0x0a800a80
+DATA signed2AVX2<>+28(SB)/4, $0x0e800e80
+DATA signed2AVX2<>+32(SB)/4, $0x02800280
+DATA signed2AVX2<>+36(SB)/4, $0x06800680
+DATA signed2AVX2<>+40(SB)/4, $0x0a800a80
+DATA signed2AVX2<>+44(SB)/4, $0x0e800e80
+DATA signed2AVX2<>+48(SB)/4, $0x02800280
+DATA signed2AVX2<>+52(SB)/4, $0x06800680
+DATA signed2AVX2<>+56(SB)/4, $0x0a800a80
+DATA signed2AVX2<>+60(SB)/4, $0x0e800e80
+GLOBL signed2AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA signed3AVX2<>+0(SB)/4, $0x03800380
+DATA signed3AVX2<>+4(SB)/4, $0x07800780
+DATA signed3AVX2<>+8(SB)/4, $0x0b800b80
+DATA signed3AVX2<>+12(SB)/4, $0x0f800f80
+DATA signed3AVX2<>+16(SB)/4, $0x03800380
+DATA signed3AVX2<>+20(SB)/4, $0x07800780
+DATA signed3AVX2<>+24(SB)/4, $0x0b800b80
+DATA signed3AVX2<>+28(SB)/4, $0x0f800f80
+DATA signed3AVX2<>+32(SB)/4, $0x03800380
+DATA signed3AVX2<>+36(SB)/4, $0x07800780
+DATA signed3AVX2<>+40(SB)/4, $0x0b800b80
+DATA signed3AVX2<>+44(SB)/4, $0x0f800f80
+DATA signed3AVX2<>+48(SB)/4, $0x03800380
+DATA signed3AVX2<>+52(SB)/4, $0x07800780
+DATA signed3AVX2<>+56(SB)/4, $0x0b800b80
+DATA signed3AVX2<>+60(SB)/4, $0x0f800f80
+GLOBL signed3AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA signedPairs0AVX2<>+0(SB)/4, $0x01800080
+DATA signedPairs0AVX2<>+4(SB)/4, $0x05800480
+DATA signedPairs0AVX2<>+8(SB)/4, $0x09800880
+DATA signedPairs0AVX2<>+12(SB)/4, $0x0d800c80
+DATA signedPairs0AVX2<>+16(SB)/4, $0x01800080
+DATA signedPairs0AVX2<>+20(SB)/4, $0x05800480
+DATA signedPairs0AVX2<>+24(SB)/4, $0x09800880
+DATA signedPairs0AVX2<>+28(SB)/4, $0x0d800c80
+DATA signedPairs0AVX2<>+32(SB)/4, $0x01800080
+DATA signedPairs0AVX2<>+36(SB)/4, $0x05800480
+DATA signedPairs0AVX2<>+40(SB)/4, $0x09800880
+DATA signedPairs0AVX2<>+44(SB)/4, $0x0d800c80
+DATA signedPairs0AVX2<>+48(SB)/4, $0x01800080
+DATA signedPairs0AVX2<>+52(SB)/4, $0x05800480
+DATA signedPairs0AVX2<>+56(SB)/4, $0x09800880
+DATA signedPairs0AVX2<>+60(SB)/4, $0x0d800c80
+GLOBL signedPairs0AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA signedPairs1AVX2<>+0(SB)/4, $0x03800280
+DATA signedPairs1AVX2<>+4(SB)/4, $0x07800680
+DATA signedPairs1AVX2<>+8(SB)/4, $0x0b800a80
+DATA signedPairs1AVX2<>+12(SB)/4, $0x0f800e80
+DATA signedPairs1AVX2<>+16(SB)/4, $0x03800280
+DATA signedPairs1AVX2<>+20(SB)/4, $0x07800680
+DATA signedPairs1AVX2<>+24(SB)/4, $0x0b800a80
+DATA signedPairs1AVX2<>+28(SB)/4, $0x0f800e80
+DATA signedPairs1AVX2<>+32(SB)/4, $0x03800280
+DATA signedPairs1AVX2<>+36(SB)/4, $0x07800680
+DATA signedPairs1AVX2<>+40(SB)/4, $0x0b800a80
+DATA signedPairs1AVX2<>+44(SB)/4, $0x0f800e80
+DATA signedPairs1AVX2<>+48(SB)/4, $0x03800280
+DATA signedPairs1AVX2<>+52(SB)/4, $0x07800680
+DATA signedPairs1AVX2<>+56(SB)/4, $0x0b800a80
+DATA signedPairs1AVX2<>+60(SB)/4, $0x0f800e80
+GLOBL signedPairs1AVX2<>(SB), RODATA|NOPTR, $64
+
+DATA twiceAVX2<>+0(SB)/4, $0x01010000
+DATA twiceAVX2<>+4(SB)/4, $0x05050404
+DATA twiceAVX2<>+8(SB)/4, $0x09090808
+DATA twiceAVX2<>+12(SB)/4, $0x0d0d0c0c
+DATA twiceAVX2<>+16(SB)/4, $0x01010000
+DATA twiceAVX2<>+20(SB)/4, $0x05050404
+DATA twiceAVX2<>+24(SB)/4, $0x09090808
+DATA twiceAVX2<>+28(SB)/4, $0x0d0d0c0c
+DATA twiceAVX2<>+32(SB)/4, $0x01010000
+DATA twiceAVX2<>+36(SB)/4, $0x05050404
+DATA twiceAVX2<>+40(SB)/4, $0x09090808
+DATA twiceAVX2<>+44(SB)/4, $0x0d0d0c0c
+DATA twiceAVX2<>+48(SB)/4, $0x01010000
+DATA twiceAVX2<>+52(SB)/4, $0x05050404
+DATA twiceAVX2<>+56(SB)/4, $0x09090808
+DATA twiceAVX2<>+60(SB)/4, $0x0d0d0c0c
+GLOBL twiceAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA evenBytesAVX2<>+0(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+4(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+8(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+12(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+16(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+20(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+24(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+28(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+32(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+36(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+40(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+44(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+48(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+52(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+56(SB)/4, $0x000f000f
+DATA evenBytesAVX2<>+60(SB)/4, $0x000f000f
+GLOBL evenBytesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA oddBytesAVX2<>+0(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+4(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+8(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+12(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+16(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+20(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+24(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+28(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+32(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+36(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+40(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+44(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+48(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+52(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+56(SB)/4, $0x0f000f00
+DATA oddBytesAVX2<>+60(SB)/4, $0x0f000f00
+GLOBL oddBytesAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA lowerFourAVX2<>+0(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+4(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+8(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+12(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+16(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+20(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+24(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+28(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+32(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+36(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+40(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+44(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+48(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+52(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+56(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVX2<>+60(SB)/4, $0x0f0f0f0f
+GLOBL lowerFourAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA evenFirstAVX2<>+0(SB)/4, $0x05040100
+DATA evenFirstAVX2<>+4(SB)/4, $0x0d0c0908
+DATA evenFirstAVX2<>+8(SB)/4, $0x07060302
+DATA evenFirstAVX2<>+12(SB)/4, $0x0f0e0b0a
+DATA evenFirstAVX2<>+16(SB)/4, $0x05040100
+DATA evenFirstAVX2<>+20(SB)/4, $0x0d0c0908
+DATA evenFirstAVX2<>+24(SB)/4, $0x07060302
+DATA evenFirstAVX2<>+28(SB)/4, $0x0f0e0b0a
+DATA evenFirstAVX2<>+32(SB)/4, $0x05040100
+DATA evenFirstAVX2<>+36(SB)/4, $0x0d0c0908
+DATA evenFirstAVX2<>+40(SB)/4, $0x07060302
+DATA evenFirstAVX2<>+44(SB)/4, $0x0f0e0b0a
+DATA evenFirstAVX2<>+48(SB)/4, $0x05040100
+DATA evenFirstAVX2<>+52(SB)/4, $0x0d0c0908
+DATA evenFirstAVX2<>+56(SB)/4, $0x07060302
+DATA evenFirstAVX2<>+60(SB)/4, $0x0f0e0b0a
+GLOBL evenFirstAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA q2_KStepsAVX2<>+0(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+4(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+8(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+12(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+16(SB)/4, $0x00000100
+DATA q2_KStepsAVX2<>+20(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+24(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+28(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+32(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+36(SB)/4, $0x00000002
+DATA q2_KStepsAVX2<>+40(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+44(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+48(SB)/4, $0x00000100
+DATA q2_KStepsAVX2<>+52(SB)/4, $0x00000002
+DATA q2_KStepsAVX2<>+56(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+60(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+64(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+68(SB)/4, $0x00000004
+DATA q2_KStepsAVX2<>+72(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+76(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+80(SB)/4, $0x00000100
+DATA q2_KStepsAVX2<>+84(SB)/4, $0x00000004
+DATA q2_KStepsAVX2<>+88(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+92(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+96(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+100(SB)/4, $0x00000006
+DATA q2_KStepsAVX2<>+104(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+108(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+112(SB)/4, $0x00000100
+DATA q2_KStepsAVX2<>+116(SB)/4, $0x00000006
+DATA q2_KStepsAVX2<>+120(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+124(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+128(SB)/4, $0x00000200
+DATA q2_KStepsAVX2<>+132(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+136(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+140(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+144(SB)/4, $0x00000300
+DATA q2_KStepsAVX2<>+148(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+152(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+156(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+160(SB)/4, $0x00000200
+DATA q2_KStepsAVX2<>+164(SB)/4, $0x00000002
+DATA q2_KStepsAVX2<>+168(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+172(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+176(SB)/4, $0x00000300
+DATA q2_KStepsAVX2<>+180(SB)/4, $0x00000002
+DATA q2_KStepsAVX2<>+184(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+188(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+192(SB)/4, $0x00000200
+DATA q2_KStepsAVX2<>+196(SB)/4, $0x00000004
+DATA q2_KStepsAVX2<>+200(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+204(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+208(SB)/4, $0x00000300
+DATA q2_KStepsAVX2<>+212(SB)/4, $0x00000004
+DATA q2_KStepsAVX2<>+216(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+220(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+224(SB)/4, $0x00000200
+DATA q2_KStepsAVX2<>+228(SB)/4, $0x00000006
+DATA q2_KStepsAVX2<>+232(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+236(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+240(SB)/4, $0x00000300
+DATA q2_KStepsAVX2<>+244(SB)/4, $0x00000006
+DATA q2_KStepsAVX2<>+248(SB)/4, $0x00000000
+DATA q2_KStepsAVX2<>+252(SB)/4, $0x00000000
+GLOBL q2_KStepsAVX2<>(SB), RODATA|NOPTR, $256
+
+// func q2_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x8(SB), $1536-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 480(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1280(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1312(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1344(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1376(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1408(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1440(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1248(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1472(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1504(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 512(SP)
+	VMOVDQU   Y4, 544(SP)
+	VMOVDQU   Y4, 576(SP)
+	VMOVDQU   Y4, 608(SP)
+	VMOVDQU   Y4, 640(SP)
+	VMOVDQU   Y4, 672(SP)
+	VMOVDQU   Y4, 704(SP)
+	VMOVDQU   Y4, 736(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       512(SP), Y4, Y4
+	VMOVDQU      Y4, 512(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       544(SP), Y4, Y4
+	VMOVDQU      Y4, 544(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       576(SP), Y4, Y4
+	VMOVDQU      Y4, 576(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       608(SP), Y4, Y4
+	VMOVDQU      Y4, 608(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       640(SP), Y4, Y4
+	VMOVDQU      Y4, 640(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       672(SP), Y4, Y4
+	VMOVDQU      Y4, 672(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       704(SP), Y4, Y4
+	VMOVDQU      Y4, 704(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       736(SP), Y4, Y4
+	VMOVDQU      Y4, 736(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      512(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y4
+	VPBROADCASTD 320(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 324(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 328(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 332(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 336(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 340(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 344(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 348(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y4
+	VPBROADCASTD 352(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 356(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 360(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 364(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 368(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 372(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 376(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 380(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y4
+	VPBROADCASTD 384(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 388(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 392(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 396(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 400(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 404(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 408(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 412(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      672(SP), Y4
+	VPBROADCASTD 416(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 420(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 424(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 428(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 432(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 436(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 440(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 444(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  160(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      704(SP), Y4
+	VPBROADCASTD 448(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 452(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 456(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 460(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 464(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 468(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 472(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 476(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  192(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 192(SP)
+	ADDQ         R11, R13
+	VMOVDQU      736(SP), Y4
+	VPBROADCASTD 480(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 484(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 488(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 492(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 496(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 500(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 504(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 508(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  224(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 224(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x7(SB), $1440-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 416(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1248(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1280(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1312(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1344(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1376(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1408(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 448(SP)
+	VMOVDQU   Y4, 480(SP)
+	VMOVDQU   Y4, 512(SP)
+	VMOVDQU   Y4, 544(SP)
+	VMOVDQU   Y4, 576(SP)
+	VMOVDQU   Y4, 608(SP)
+	VMOVDQU   Y4, 640(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       448(SP), Y4, Y4
+	VMOVDQU      Y4, 448(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       480(SP), Y4, Y4
+	VMOVDQU      Y4, 480(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       512(SP), Y4, Y4
+	VMOVDQU      Y4, 512(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       544(SP), Y4, Y4
+	VMOVDQU      Y4, 544(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       576(SP), Y4, Y4
+	VMOVDQU      Y4, 576(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       608(SP), Y4, Y4
+	VMOVDQU      Y4, 608(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       640(SP), Y4, Y4
+	VMOVDQU      Y4, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      448(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y4
+	VPBROADCASTD 320(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 324(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 328(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 332(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 336(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 340(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 344(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 348(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y4
+	VPBROADCASTD 352(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 356(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 360(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 364(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 368(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 372(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 376(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 380(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y4
+	VPBROADCASTD 384(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 388(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 392(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 396(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 400(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 404(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 408(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 412(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  160(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y4
+	VPBROADCASTD 416(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 420(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 424(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 428(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 432(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 436(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 440(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 444(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  192(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 192(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x6(SB), $1344-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1248(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1280(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1312(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 384(SP)
+	VMOVDQU   Y4, 416(SP)
+	VMOVDQU   Y4, 448(SP)
+	VMOVDQU   Y4, 480(SP)
+	VMOVDQU   Y4, 512(SP)
+	VMOVDQU   Y4, 544(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       384(SP), Y4, Y4
+	VMOVDQU      Y4, 384(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       416(SP), Y4, Y4
+	VMOVDQU      Y4, 416(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       448(SP), Y4, Y4
+	VMOVDQU      Y4, 448(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       480(SP), Y4, Y4
+	VMOVDQU      Y4, 480(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       512(SP), Y4, Y4
+	VMOVDQU      Y4, 512(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       544(SP), Y4, Y4
+	VMOVDQU      Y4, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      384(SP), Y4
+	VPBROADCASTD 192(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 196(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 200(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 204(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 208(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 212(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 216(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 220(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y4
+	VPBROADCASTD 320(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 324(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 328(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 332(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 336(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 340(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 344(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 348(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y4
+	VPBROADCASTD 352(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 356(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 360(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 364(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 368(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 372(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 376(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 380(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  160(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x5(SB), $1248-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 320(SP)
+	VMOVDQU   Y4, 352(SP)
+	VMOVDQU   Y4, 384(SP)
+	VMOVDQU   Y4, 416(SP)
+	VMOVDQU   Y4, 448(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       320(SP), Y4, Y4
+	VMOVDQU      Y4, 320(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       352(SP), Y4, Y4
+	VMOVDQU      Y4, 352(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       384(SP), Y4, Y4
+	VMOVDQU      Y4, 384(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       416(SP), Y4, Y4
+	VMOVDQU      Y4, 416(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       448(SP), Y4, Y4
+	VMOVDQU      Y4, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      320(SP), Y4
+	VPBROADCASTD 160(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 164(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 168(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 172(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 176(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 180(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 184(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 188(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y4
+	VPBROADCASTD 192(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 196(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 200(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 204(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 208(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 212(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 216(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 220(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      384(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x4(SB), $1152-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 928(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 992(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 256(SP)
+	VMOVDQU   Y4, 288(SP)
+	VMOVDQU   Y4, 320(SP)
+	VMOVDQU   Y4, 352(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       256(SP), Y4, Y4
+	VMOVDQU      Y4, 256(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       288(SP), Y4, Y4
+	VMOVDQU      Y4, 288(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       320(SP), Y4, Y4
+	VMOVDQU      Y4, 320(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       352(SP), Y4, Y4
+	VMOVDQU      Y4, 352(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      256(SP), Y4
+	VPBROADCASTD 128(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 132(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 136(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 140(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 144(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 148(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 152(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 156(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      288(SP), Y4
+	VPBROADCASTD 160(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 164(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 168(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 172(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 176(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 180(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 184(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 188(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      320(SP), Y4
+	VPBROADCASTD 192(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 196(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 200(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 204(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 208(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 212(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 216(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 220(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x3(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 96(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 288(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 320(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 352(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 832(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 896(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 960(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 192(SP)
+	VMOVDQU   Y4, 224(SP)
+	VMOVDQU   Y4, 256(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     288(SP)(CX*2), Y4, Y4
+	VPADDD       192(SP), Y4, Y4
+	VMOVDQU      Y4, 192(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     288(SP)(CX*2), Y4, Y4
+	VPADDD       224(SP), Y4, Y4
+	VMOVDQU      Y4, 224(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     288(SP)(CX*2), Y4, Y4
+	VPADDD       256(SP), Y4, Y4
+	VMOVDQU      Y4, 256(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      192(SP), Y4
+	VPBROADCASTD 96(SP), Y5
+	VPMADDWD     800(SP), Y5, Y5
+	VPBROADCASTD 100(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 104(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 108(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 112(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 116(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 120(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 124(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      224(SP), Y4
+	VPBROADCASTD 128(SP), Y5
+	VPMADDWD     800(SP), Y5, Y5
+	VPBROADCASTD 132(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 136(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 140(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 144(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 148(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 152(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 156(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      256(SP), Y4
+	VPBROADCASTD 160(SP), Y5
+	VPMADDWD     800(SP), Y5, Y5
+	VPBROADCASTD 164(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 168(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 172(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 176(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 180(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 184(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 188(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x2(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 64(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 96(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 192(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 224(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 256(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 288(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 736(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 320(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 352(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 800(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 864(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 128(SP)
+	VMOVDQU   Y4, 160(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     192(SP)(CX*2), Y4, Y4
+	VPADDD       128(SP), Y4, Y4
+	VMOVDQU      Y4, 128(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     192(SP)(CX*2), Y4, Y4
+	VPADDD       160(SP), Y4, Y4
+	VMOVDQU      Y4, 160(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      128(SP), Y4
+	VPBROADCASTD 64(SP), Y5
+	VPMADDWD     704(SP), Y5, Y5
+	VPBROADCASTD 68(SP), Y6
+	VPMADDWD     736(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 72(SP), Y6
+	VPMADDWD     768(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 76(SP), Y6
+	VPMADDWD     800(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 80(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 84(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 88(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 92(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      160(SP), Y4
+	VPBROADCASTD 96(SP), Y5
+	VPMADDWD     704(SP), Y5, Y5
+	VPBROADCASTD 100(SP), Y6
+	VPMADDWD     736(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 104(SP), Y6
+	VPMADDWD     768(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 108(SP), Y6
+	VPMADDWD     800(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 112(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 116(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 120(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 124(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x1(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 32(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 96(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 128(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 160(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 192(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 640(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 224(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 256(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 288(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 320(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 704(SP)
+	VMOVDQU   128(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 352(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 768(SP)
+	VMOVDQU   192(DI), Y4
+	VPSRLW    $0x04, Y4, Y5
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y5, Y5
+	VPSHUFB   scale0AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   scale1AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   scale2AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   scale3AVX2<>+0(SB), Y4, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   minimums0AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   minimums1AVX2<>+0(SB), Y5, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 64(SP)
+	LEAQ      q2_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*4), DX
+	PREFETCHT0   4096(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     96(SP)(CX*2), Y4, Y4
+	VPADDD       64(SP), Y4, Y4
+	VMOVDQU      Y4, 64(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VCVTPH2PS    32(BX), Y0
+	VMOVDQU      64(SP), Y4
+	VPBROADCASTD 32(SP), Y5
+	VPMADDWD     608(SP), Y5, Y5
+	VPBROADCASTD 36(SP), Y6
+	VPMADDWD     640(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 40(SP), Y6
+	VPMADDWD     672(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 44(SP), Y6
+	VPMADDWD     704(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 48(SP), Y6
+	VPMADDWD     736(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 52(SP), Y6
+	VPMADDWD     768(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 56(SP), Y6
+	VPMADDWD     800(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 60(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y0, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q2_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q2_KAVX2x1x4(SB), $1088-72
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X5
+	VPBROADCASTD X5, Y5
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVL         $0x00000040, R12
+	MOVL         $0x00000100, R13
+
+block:
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      1024(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
+
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT0   128(DI)(R13*1)
+	PREFETCHT0   192(DI)(R13*1)
+	VMOVDQU      (DI), Y1
+	VPSRLW       $0x04, Y1, Y2
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y2, Y2
+	VPSHUFB      scale0AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 320(SP)
+	VPSHUFB      scale1AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 352(SP)
+	VPSHUFB      scale2AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 384(SP)
+	VPSHUFB      scale3AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 416(SP)
+	VPSHUFB      minimums0AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 832(SP)
+	VPSHUFB      minimums1AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 864(SP)
+	VMOVDQU      64(DI), Y1
+	VPSRLW       $0x04, Y1, Y2
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y2, Y2
+	VPSHUFB      scale0AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 448(SP)
+	VPSHUFB      scale1AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 480(SP)
+	VPSHUFB      scale2AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 512(SP)
+	VPSHUFB      scale3AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 544(SP)
+	VPSHUFB      minimums0AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 896(SP)
+	VPSHUFB      minimums1AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 928(SP)
+	VMOVDQU      128(DI), Y1
+	VPSRLW       $0x04, Y1, Y2
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y2, Y2
+	VPSHUFB      scale0AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 576(SP)
+	VPSHUFB      scale1AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 608(SP)
+	VPSHUFB      scale2AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 640(SP)
+	VPSHUFB      scale3AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 672(SP)
+	VPSHUFB      minimums0AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 960(SP)
+	VPSHUFB      minimums1AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 992(SP)
+	VMOVDQU      192(DI), Y1
+	VPSRLW       $0x04, Y1, Y2
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y2, Y2
+	VPSHUFB      scale0AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 704(SP)
+	VPSHUFB      scale1AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 736(SP)
+	VPSHUFB      scale2AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 768(SP)
+	VPSHUFB      scale3AVX2<>+0(SB), Y1, Y3
+	VMOVUPS      Y3, 800(SP)
+	VPSHUFB      minimums0AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 1024(SP)
+	VPSHUFB      minimums1AVX2<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, 1056(SP)
+	VPXOR        Y6, Y6, Y6
+	VPAND        (AX), Y5, Y0
+	VPBROADCASTD -128(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        64(AX), Y5, Y0
+	VPBROADCASTD -124(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        128(AX), Y5, Y0
+	VPBROADCASTD -120(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        192(AX), Y5, Y0
+	VPBROADCASTD -116(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     320(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   (R11)
+	VPAND        256(AX), Y5, Y0
+	VPBROADCASTD -112(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        320(AX), Y5, Y0
+	VPBROADCASTD -108(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        384(AX), Y5, Y0
+	VPBROADCASTD -104(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        448(AX), Y5, Y0
+	VPBROADCASTD -100(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     352(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -96(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -92(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -88(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -84(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     384(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   (R11)(R8*1)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -80(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -76(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -72(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -68(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     416(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -64(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -60(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -56(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -52(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     448(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   (R11)(R8*2)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -48(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -44(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -40(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -36(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     480(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -32(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -28(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -24(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -20(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     512(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   (R11)(R9*1)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -16(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -12(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -8(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD -4(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     544(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VPAND        512(AX), Y5, Y0
+	VPBROADCASTD (SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        576(AX), Y5, Y0
+	VPBROADCASTD 4(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        640(AX), Y5, Y0
+	VPBROADCASTD 8(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        704(AX), Y5, Y0
+	VPBROADCASTD 12(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     576(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   64(R11)
+	VPAND        768(AX), Y5, Y0
+	VPBROADCASTD 16(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        832(AX), Y5, Y0
+	VPBROADCASTD 20(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        896(AX), Y5, Y0
+	VPBROADCASTD 24(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        960(AX), Y5, Y0
+	VPBROADCASTD 28(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     608(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 32(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 36(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 40(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 44(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     640(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   64(R11)(R8*1)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 48(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 52(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 56(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 60(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     672(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 64(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 68(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 72(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 76(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     704(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   64(R11)(R8*2)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 80(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 84(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 88(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 92(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     736(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 96(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 100(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 104(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 108(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     768(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	PREFETCHT0   64(R11)(R9*1)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 112(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 116(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 120(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPBROADCASTD 124(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     800(SP), Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VCVTPH2PS    (BX), Y4
+	VCVTPH2PS    32(BX), Y0
+	VPBROADCASTD 256(SP), Y2
+	VPMADDWD     832(SP), Y2, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPMADDWD     864(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPMADDWD     896(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPMADDWD     928(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 272(SP), Y3
+	VPMADDWD     960(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 276(SP), Y3
+	VPMADDWD     992(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 280(SP), Y3
+	VPMADDWD     1024(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 284(SP), Y3
+	VPMADDWD     1056(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R10), Y3
+	VMULPS       Y4, Y3, Y3
+	VFMADD213PS  (SP)(CX*1), Y3, Y6
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R10), Y3
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y2, Y3, Y6
+	VMOVUPS      Y6, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000080, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -64(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x40, BX
+	ADDQ         $0x00000100, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
+	DECQ         blocks+32(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+DATA q3_KStepsAVX2<>+0(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+4(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+8(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+12(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+16(SB)/4, $0x00000100
+DATA q3_KStepsAVX2<>+20(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+24(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+28(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+32(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+36(SB)/4, $0x00000002
+DATA q3_KStepsAVX2<>+40(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+44(SB)/4, $0x00000001
+DATA q3_KStepsAVX2<>+48(SB)/4, $0x00000100
+DATA q3_KStepsAVX2<>+52(SB)/4, $0x00000002
+DATA q3_KStepsAVX2<>+56(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+60(SB)/4, $0x00000001
+DATA q3_KStepsAVX2<>+64(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+68(SB)/4, $0x00000004
+DATA q3_KStepsAVX2<>+72(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+76(SB)/4, $0x00000002
+DATA q3_KStepsAVX2<>+80(SB)/4, $0x00000100
+DATA q3_KStepsAVX2<>+84(SB)/4, $0x00000004
+DATA q3_KStepsAVX2<>+88(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+92(SB)/4, $0x00000002
+DATA q3_KStepsAVX2<>+96(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+100(SB)/4, $0x00000006
+DATA q3_KStepsAVX2<>+104(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+108(SB)/4, $0x00000003
+DATA q3_KStepsAVX2<>+112(SB)/4, $0x00000100
+DATA q3_KStepsAVX2<>+116(SB)/4, $0x00000006
+DATA q3_KStepsAVX2<>+120(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+124(SB)/4, $0x00000003
+DATA q3_KStepsAVX2<>+128(SB)/4, $0x00000200
+DATA q3_KStepsAVX2<>+132(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+136(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+140(SB)/4, $0x00000004
+DATA q3_KStepsAVX2<>+144(SB)/4, $0x00000300
+DATA q3_KStepsAVX2<>+148(SB)/4, $0x00000000
+DATA q3_KStepsAVX2<>+152(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+156(SB)/4, $0x00000004
+DATA q3_KStepsAVX2<>+160(SB)/4, $0x00000200
+DATA q3_KStepsAVX2<>+164(SB)/4, $0x00000002
+DATA q3_KStepsAVX2<>+168(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+172(SB)/4, $0x00000005
+DATA q3_KStepsAVX2<>+176(SB)/4, $0x00000300
+DATA q3_KStepsAVX2<>+180(SB)/4, $0x00000002
+DATA q3_KStepsAVX2<>+184(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+188(SB)/4, $0x00000005
+DATA q3_KStepsAVX2<>+192(SB)/4, $0x00000200
+DATA q3_KStepsAVX2<>+196(SB)/4, $0x00000004
+DATA q3_KStepsAVX2<>+200(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+204(SB)/4, $0x00000006
+DATA q3_KStepsAVX2<>+208(SB)/4, $0x00000300
+DATA q3_KStepsAVX2<>+212(SB)/4, $0x00000004
+DATA q3_KStepsAVX2<>+216(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+220(SB)/4, $0x00000006
+DATA q3_KStepsAVX2<>+224(SB)/4, $0x00000200
+DATA q3_KStepsAVX2<>+228(SB)/4, $0x00000006
+DATA q3_KStepsAVX2<>+232(SB)/4, $0x00000400
+DATA q3_KStepsAVX2<>+236(SB)/4, $0x00000007
+DATA q3_KStepsAVX2<>+240(SB)/4, $0x00000300
+DATA q3_KStepsAVX2<>+244(SB)/4, $0x00000006
+DATA q3_KStepsAVX2<>+248(SB)/4, $0x00000500
+DATA q3_KStepsAVX2<>+252(SB)/4, $0x00000007
+GLOBL q3_KStepsAVX2<>(SB), RODATA|NOPTR, $256
+
+// func q3_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x8(SB), $1536-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 480(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1280(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1312(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1344(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1376(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1408(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1440(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1248(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1472(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1504(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 512(SP)
+	VMOVDQU   Y4, 544(SP)
+	VMOVDQU   Y4, 576(SP)
+	VMOVDQU   Y4, 608(SP)
+	VMOVDQU   Y4, 640(SP)
+	VMOVDQU   Y4, 672(SP)
+	VMOVDQU   Y4, 704(SP)
+	VMOVDQU   Y4, 736(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       512(SP), Y4, Y4
+	VMOVDQU      Y4, 512(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       544(SP), Y4, Y4
+	VMOVDQU      Y4, 544(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       576(SP), Y4, Y4
+	VMOVDQU      Y4, 576(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       608(SP), Y4, Y4
+	VMOVDQU      Y4, 608(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       640(SP), Y4, Y4
+	VMOVDQU      Y4, 640(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       672(SP), Y4, Y4
+	VMOVDQU      Y4, 672(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       704(SP), Y4, Y4
+	VMOVDQU      Y4, 704(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     768(SP)(CX*2), Y4, Y4
+	VPADDD       736(SP), Y4, Y4
+	VMOVDQU      Y4, 736(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      512(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y4
+	VPBROADCASTD 320(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 324(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 328(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 332(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 336(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 340(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 344(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 348(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y4
+	VPBROADCASTD 352(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 356(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 360(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 364(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 368(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 372(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 376(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 380(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y4
+	VPBROADCASTD 384(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 388(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 392(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 396(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 400(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 404(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 408(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 412(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      672(SP), Y4
+	VPBROADCASTD 416(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 420(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 424(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 428(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 432(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 436(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 440(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 444(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  160(SP), Y6, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      704(SP), Y4
+	VPBROADCASTD 448(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 452(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 456(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 460(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 464(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 468(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 472(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 476(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  192(SP), Y6, Y4
+	VMOVUPS      Y4, 192(SP)
+	ADDQ         R11, R13
+	VMOVDQU      736(SP), Y4
+	VPBROADCASTD 480(SP), Y5
+	VPMADDWD     1280(SP), Y5, Y5
+	VPBROADCASTD 484(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 488(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 492(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 496(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 500(SP), Y6
+	VPMADDWD     1440(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 504(SP), Y6
+	VPMADDWD     1472(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 508(SP), Y6
+	VPMADDWD     1504(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  224(SP), Y6, Y4
+	VMOVUPS      Y4, 224(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x7(SB), $1440-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 416(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1248(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1280(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1312(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1344(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1376(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1408(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 448(SP)
+	VMOVDQU   Y4, 480(SP)
+	VMOVDQU   Y4, 512(SP)
+	VMOVDQU   Y4, 544(SP)
+	VMOVDQU   Y4, 576(SP)
+	VMOVDQU   Y4, 608(SP)
+	VMOVDQU   Y4, 640(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       448(SP), Y4, Y4
+	VMOVDQU      Y4, 448(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       480(SP), Y4, Y4
+	VMOVDQU      Y4, 480(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       512(SP), Y4, Y4
+	VMOVDQU      Y4, 512(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       544(SP), Y4, Y4
+	VMOVDQU      Y4, 544(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       576(SP), Y4, Y4
+	VMOVDQU      Y4, 576(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       608(SP), Y4, Y4
+	VMOVDQU      Y4, 608(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     672(SP)(CX*2), Y4, Y4
+	VPADDD       640(SP), Y4, Y4
+	VMOVDQU      Y4, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      448(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y4
+	VPBROADCASTD 320(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 324(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 328(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 332(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 336(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 340(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 344(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 348(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y4
+	VPBROADCASTD 352(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 356(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 360(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 364(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 368(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 372(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 376(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 380(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y4
+	VPBROADCASTD 384(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 388(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 392(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 396(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 400(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 404(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 408(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 412(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  160(SP), Y6, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y4
+	VPBROADCASTD 416(SP), Y5
+	VPMADDWD     1184(SP), Y5, Y5
+	VPBROADCASTD 420(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 424(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 428(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 432(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 436(SP), Y6
+	VPMADDWD     1344(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 440(SP), Y6
+	VPMADDWD     1376(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 444(SP), Y6
+	VPMADDWD     1408(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  192(SP), Y6, Y4
+	VMOVUPS      Y4, 192(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x6(SB), $1344-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1248(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1280(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1312(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 384(SP)
+	VMOVDQU   Y4, 416(SP)
+	VMOVDQU   Y4, 448(SP)
+	VMOVDQU   Y4, 480(SP)
+	VMOVDQU   Y4, 512(SP)
+	VMOVDQU   Y4, 544(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       384(SP), Y4, Y4
+	VMOVDQU      Y4, 384(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       416(SP), Y4, Y4
+	VMOVDQU      Y4, 416(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       448(SP), Y4, Y4
+	VMOVDQU      Y4, 448(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       480(SP), Y4, Y4
+	VMOVDQU      Y4, 480(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       512(SP), Y4, Y4
+	VMOVDQU      Y4, 512(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     576(SP)(CX*2), Y4, Y4
+	VPADDD       544(SP), Y4, Y4
+	VMOVDQU      Y4, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      384(SP), Y4
+	VPBROADCASTD 192(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 196(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 200(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 204(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 208(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 212(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 216(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 220(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y4
+	VPBROADCASTD 320(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 324(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 328(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 332(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 336(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 340(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 344(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 348(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y4
+	VPBROADCASTD 352(SP), Y5
+	VPMADDWD     1088(SP), Y5, Y5
+	VPBROADCASTD 356(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 360(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 364(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 368(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 372(SP), Y6
+	VPMADDWD     1248(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 376(SP), Y6
+	VPMADDWD     1280(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 380(SP), Y6
+	VPMADDWD     1312(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  160(SP), Y6, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x5(SB), $1248-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 288(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1152(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1184(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1216(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 320(SP)
+	VMOVDQU   Y4, 352(SP)
+	VMOVDQU   Y4, 384(SP)
+	VMOVDQU   Y4, 416(SP)
+	VMOVDQU   Y4, 448(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       320(SP), Y4, Y4
+	VMOVDQU      Y4, 320(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       352(SP), Y4, Y4
+	VMOVDQU      Y4, 352(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       384(SP), Y4, Y4
+	VMOVDQU      Y4, 384(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       416(SP), Y4, Y4
+	VMOVDQU      Y4, 416(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     480(SP)(CX*2), Y4, Y4
+	VPADDD       448(SP), Y4, Y4
+	VMOVDQU      Y4, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      320(SP), Y4
+	VPBROADCASTD 160(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 164(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 168(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 172(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 176(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 180(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 184(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 188(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y4
+	VPBROADCASTD 192(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 196(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 200(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 204(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 208(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 212(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 216(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 220(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      384(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y4
+	VPBROADCASTD 256(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 260(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 264(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 268(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 272(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 276(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 280(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 284(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y4
+	VPBROADCASTD 288(SP), Y5
+	VPMADDWD     992(SP), Y5, Y5
+	VPBROADCASTD 292(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 296(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 300(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 304(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 308(SP), Y6
+	VPMADDWD     1152(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 312(SP), Y6
+	VPMADDWD     1184(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 316(SP), Y6
+	VPMADDWD     1216(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  128(SP), Y6, Y4
+	VMOVUPS      Y4, 128(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x4(SB), $1152-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 224(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 960(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 992(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1056(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1088(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1120(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 256(SP)
+	VMOVDQU   Y4, 288(SP)
+	VMOVDQU   Y4, 320(SP)
+	VMOVDQU   Y4, 352(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       256(SP), Y4, Y4
+	VMOVDQU      Y4, 256(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       288(SP), Y4, Y4
+	VMOVDQU      Y4, 288(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       320(SP), Y4, Y4
+	VMOVDQU      Y4, 320(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     384(SP)(CX*2), Y4, Y4
+	VPADDD       352(SP), Y4, Y4
+	VMOVDQU      Y4, 352(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      256(SP), Y4
+	VPBROADCASTD 128(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 132(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 136(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 140(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 144(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 148(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 152(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 156(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      288(SP), Y4
+	VPBROADCASTD 160(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 164(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 168(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 172(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 176(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 180(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 184(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 188(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      320(SP), Y4
+	VPBROADCASTD 192(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 196(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 200(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 204(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 208(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 212(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 216(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 220(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y4
+	VPBROADCASTD 224(SP), Y5
+	VPMADDWD     896(SP), Y5, Y5
+	VPBROADCASTD 228(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 232(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 236(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 240(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 244(SP), Y6
+	VPMADDWD     1056(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 248(SP), Y6
+	VPMADDWD     1088(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 252(SP), Y6
+	VPMADDWD     1120(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  96(SP), Y6, Y4
+	VMOVUPS      Y4, 96(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x3(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 96(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 288(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 320(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 352(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 960(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 992(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 1024(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 192(SP)
+	VMOVDQU   Y4, 224(SP)
+	VMOVDQU   Y4, 256(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     288(SP)(CX*2), Y4, Y4
+	VPADDD       192(SP), Y4, Y4
+	VMOVDQU      Y4, 192(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     288(SP)(CX*2), Y4, Y4
+	VPADDD       224(SP), Y4, Y4
+	VMOVDQU      Y4, 224(SP)
+	VPBROADCASTD (SI)(R8*2), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*2), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     288(SP)(CX*2), Y4, Y4
+	VPADDD       256(SP), Y4, Y4
+	VMOVDQU      Y4, 256(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      192(SP), Y4
+	VPBROADCASTD 96(SP), Y5
+	VPMADDWD     800(SP), Y5, Y5
+	VPBROADCASTD 100(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 104(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 108(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 112(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 116(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 120(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 124(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      224(SP), Y4
+	VPBROADCASTD 128(SP), Y5
+	VPMADDWD     800(SP), Y5, Y5
+	VPBROADCASTD 132(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 136(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 140(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 144(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 148(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 152(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 156(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      256(SP), Y4
+	VPBROADCASTD 160(SP), Y5
+	VPMADDWD     800(SP), Y5, Y5
+	VPBROADCASTD 164(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 168(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 172(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 176(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 180(SP), Y6
+	VPMADDWD     960(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 184(SP), Y6
+	VPMADDWD     992(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 188(SP), Y6
+	VPMADDWD     1024(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  64(SP), Y6, Y4
+	VMOVUPS      Y4, 64(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x2(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 64(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 96(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 192(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 224(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 256(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 288(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 320(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 352(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 864(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 640(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 896(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 928(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 128(SP)
+	VMOVDQU   Y4, 160(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     192(SP)(CX*2), Y4, Y4
+	VPADDD       128(SP), Y4, Y4
+	VMOVDQU      Y4, 128(SP)
+	VPBROADCASTD (SI)(R8*1), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI)(R8*1), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     192(SP)(CX*2), Y4, Y4
+	VPADDD       160(SP), Y4, Y4
+	VMOVDQU      Y4, 160(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      128(SP), Y4
+	VPBROADCASTD 64(SP), Y5
+	VPMADDWD     704(SP), Y5, Y5
+	VPBROADCASTD 68(SP), Y6
+	VPMADDWD     736(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 72(SP), Y6
+	VPMADDWD     768(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 76(SP), Y6
+	VPMADDWD     800(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 80(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 84(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 88(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 92(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      160(SP), Y4
+	VPBROADCASTD 96(SP), Y5
+	VPMADDWD     704(SP), Y5, Y5
+	VPBROADCASTD 100(SP), Y6
+	VPMADDWD     736(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 104(SP), Y6
+	VPMADDWD     768(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 108(SP), Y6
+	VPMADDWD     800(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 112(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 116(SP), Y6
+	VPMADDWD     864(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 120(SP), Y6
+	VPMADDWD     896(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 124(SP), Y6
+	VPMADDWD     928(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  32(SP), Y6, Y4
+	VMOVUPS      Y4, 32(SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x1(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 32(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VMOVDQU   128(DI), Y7
+	VMOVDQU   (DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x04, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 96(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 128(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 160(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 192(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 608(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 640(SP)
+	VMOVDQU   64(DI), Y4
+	VPSLLW    $0x00, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 224(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 256(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 288(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 320(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 672(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 704(SP)
+	VMOVDQU   (DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW    $0x00, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 352(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 384(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 416(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 448(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 736(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 768(SP)
+	VMOVDQU   64(DI), Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPAND     lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSRLW    $0x02, Y7, Y5
+	VPAND     upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR      Y5, Y4, Y4
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB   signed0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 480(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 512(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 544(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 576(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 800(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y4, Y6
+	VPSRAW    $0x08, Y6, Y6
+	VMOVUPS   Y6, 832(SP)
+	VPXOR     Y4, Y4, Y4
+	VMOVDQU   Y4, 64(SP)
+	LEAQ      q3_KStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(DX*2), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y5, Y0, Y0
+	VPAND        Y8, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y5, Y1, Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y5, Y2, Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y5, Y3, Y3
+	VPAND        Y8, Y3, Y3
+	MOVL         8(R13)(CX*1), DX
+	VPBROADCASTD 12(R13)(CX*1), Y5
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VMOVDQU      64(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      128(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      192(AX)(DX*1), Y4
+	VPSRLVD      Y5, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPSLLD       $0x02, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (SI), Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPBROADCASTD 4(SI), Y5
+	VPMADDUBSW   Y5, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 8(SI), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y5, Y4, Y4
+	VPBROADCASTD 12(SI), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDWD     96(SP)(CX*2), Y4, Y4
+	VPADDD       64(SP), Y4, Y4
+	VMOVDQU      Y4, 64(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y7
+	VMOVDQU      64(SP), Y4
+	VPBROADCASTD 32(SP), Y5
+	VPMADDWD     608(SP), Y5, Y5
+	VPBROADCASTD 36(SP), Y6
+	VPMADDWD     640(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 40(SP), Y6
+	VPMADDWD     672(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 44(SP), Y6
+	VPMADDWD     704(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 48(SP), Y6
+	VPMADDWD     736(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 52(SP), Y6
+	VPMADDWD     768(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 56(SP), Y6
+	VPMADDWD     800(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 60(SP), Y6
+	VPMADDWD     832(SP), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLD       $0x02, Y5, Y5
+	VPSUBD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS (R13), Y6
+	VMULPS       Y7, Y6, Y6
+	VFMADD213PS  (SP), Y6, Y4
+	VMOVUPS      Y4, (SP)
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func q3_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·q3_KAVX2x1x4(SB), $1088-72
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x03030303, R13
+	VMOVD        R13, X5
+	VPBROADCASTD X5, Y5
+	MOVL         $0x04040404, R13
+	VMOVD        R13, X6
+	VPBROADCASTD X6, Y6
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVL         $0x00000020, R12
+	MOVL         $0x000000c0, R13
+
+block:
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VMOVDQU   Y0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      1536(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
+
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT0   128(DI)(R13*1)
+	VMOVDQU      128(DI), Y4
+	VMOVDQU      (DI), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPSLLW       $0x04, Y4, Y2
+	VPAND        upperTwoAVX2<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPSUBB       thirtyTwoAVX2<>+0(SB), Y1, Y1
+	VPSHUFB      signed0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 320(SP)
+	VPSHUFB      signed1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 352(SP)
+	VPSHUFB      signed2AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 384(SP)
+	VPSHUFB      signed3AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 416(SP)
+	VPSHUFB      signedPairs0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 832(SP)
+	VPSHUFB      signedPairs1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 864(SP)
+	VMOVDQU      64(DI), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPSLLW       $0x02, Y4, Y2
+	VPAND        upperTwoAVX2<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPSUBB       thirtyTwoAVX2<>+0(SB), Y1, Y1
+	VPSHUFB      signed0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 448(SP)
+	VPSHUFB      signed1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 480(SP)
+	VPSHUFB      signed2AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 512(SP)
+	VPSHUFB      signed3AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 544(SP)
+	VPSHUFB      signedPairs0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 896(SP)
+	VPSHUFB      signedPairs1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 928(SP)
+	VMOVDQU      (DI), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPSLLW       $0x00, Y4, Y2
+	VPAND        upperTwoAVX2<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPSUBB       thirtyTwoAVX2<>+0(SB), Y1, Y1
+	VPSHUFB      signed0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 576(SP)
+	VPSHUFB      signed1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 608(SP)
+	VPSHUFB      signed2AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 640(SP)
+	VPSHUFB      signed3AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 672(SP)
+	VPSHUFB      signedPairs0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 960(SP)
+	VPSHUFB      signedPairs1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 992(SP)
+	VMOVDQU      64(DI), Y1
+	VPSRLW       $0x04, Y1, Y1
+	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
+	VPSRLW       $0x02, Y4, Y2
+	VPAND        upperTwoAVX2<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPSUBB       thirtyTwoAVX2<>+0(SB), Y1, Y1
+	VPSHUFB      signed0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 704(SP)
+	VPSHUFB      signed1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 736(SP)
+	VPSHUFB      signed2AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 768(SP)
+	VPSHUFB      signed3AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 800(SP)
+	VPSHUFB      signedPairs0AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 1024(SP)
+	VPSHUFB      signedPairs1AVX2<>+0(SB), Y1, Y3
+	VPSRAW       $0x08, Y3, Y3
+	VMOVUPS      Y3, 1056(SP)
+	VPXOR        Y7, Y7, Y7
+	VPAND        (AX), Y5, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -128(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        64(AX), Y5, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -124(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        128(AX), Y5, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -120(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        192(AX), Y5, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -116(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     320(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   (R11)
+	VPAND        256(AX), Y5, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -112(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        320(AX), Y5, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -108(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        384(AX), Y5, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -104(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        448(AX), Y5, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSLLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -100(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     352(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   (R11)(R8*1)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -96(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -92(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -88(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -84(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     384(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   (R11)(R8*2)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -80(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -76(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -72(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSLLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -68(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     416(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -64(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -60(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -56(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -52(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     448(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   (R11)(R9*1)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -48(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -44(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -40(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSLLW       $0x00, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -36(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     480(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   64(R11)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -32(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -28(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -24(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -20(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     512(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   64(R11)(R8*1)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -16(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -12(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -8(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSRLW       $0x01, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD -4(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     544(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	VPAND        512(AX), Y5, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD (SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        576(AX), Y5, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 4(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        640(AX), Y5, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 8(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        704(AX), Y5, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 12(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     576(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   64(R11)(R8*2)
+	VPAND        768(AX), Y5, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 16(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VPAND        832(AX), Y5, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 20(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        896(AX), Y5, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 24(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPAND        960(AX), Y5, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSRLW       $0x02, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 28(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     608(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   64(R11)(R9*1)
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 32(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 36(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 40(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 44(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     640(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   128(R11)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 48(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 52(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 56(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x02, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 60(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     672(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 64(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 68(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 72(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 76(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     704(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   128(R11)(R8*1)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 80(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 84(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 88(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 92(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     736(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   128(R11)(R8*2)
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1024(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 96(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1088(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 100(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1152(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 104(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1216(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 108(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     768(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   128(R11)(R9*1)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1280(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 112(SI), Y1
+	VPMADDUBSW   Y1, Y0, Y1
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1344(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 116(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1408(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 120(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VMOVDQU      1472(AX), Y4
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        Y6, Y4, Y4
+	VPOR         Y4, Y0, Y0
+	VPBROADCASTD 124(SI), Y2
+	VPMADDUBSW   Y2, Y0, Y2
+	VPADDW       Y2, Y1, Y1
+	VPMADDWD     800(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	VCVTPH2PS    (BX), Y4
+	VPBROADCASTD 256(SP), Y2
+	VPMADDWD     832(SP), Y2, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPMADDWD     864(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPMADDWD     896(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPMADDWD     928(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 272(SP), Y3
+	VPMADDWD     960(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 276(SP), Y3
+	VPMADDWD     992(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 280(SP), Y3
+	VPMADDWD     1024(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 284(SP), Y3
+	VPMADDWD     1056(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPSLLD       $0x02, Y2, Y2
+	VPSUBD       Y2, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R10), Y3
+	VMULPS       Y4, Y3, Y3
+	VFMADD213PS  (SP)(CX*1), Y3, Y7
+	VMOVUPS      Y7, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x000000c0, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -64(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
+	ADDQ         $0x00000600, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x000000c0, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
+	DECQ         blocks+32(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+DATA iq4_xsStepsAVX2<>+0(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+4(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+8(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+12(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+16(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+20(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+24(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+28(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+32(SB)/4, $0x00000100
+DATA iq4_xsStepsAVX2<>+36(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+40(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+44(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+48(SB)/4, $0x00000100
+DATA iq4_xsStepsAVX2<>+52(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+56(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+60(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+64(SB)/4, $0x00000200
+DATA iq4_xsStepsAVX2<>+68(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+72(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+76(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+80(SB)/4, $0x00000200
+DATA iq4_xsStepsAVX2<>+84(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+88(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+92(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+96(SB)/4, $0x00000300
+DATA iq4_xsStepsAVX2<>+100(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+104(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+108(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+112(SB)/4, $0x00000300
+DATA iq4_xsStepsAVX2<>+116(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+120(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+124(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+128(SB)/4, $0x00000400
+DATA iq4_xsStepsAVX2<>+132(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+136(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+140(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+144(SB)/4, $0x00000400
+DATA iq4_xsStepsAVX2<>+148(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+152(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+156(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+160(SB)/4, $0x00000500
+DATA iq4_xsStepsAVX2<>+164(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+168(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+172(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+176(SB)/4, $0x00000500
+DATA iq4_xsStepsAVX2<>+180(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+184(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+188(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+192(SB)/4, $0x00000600
+DATA iq4_xsStepsAVX2<>+196(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+200(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+204(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+208(SB)/4, $0x00000600
+DATA iq4_xsStepsAVX2<>+212(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+216(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+220(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+224(SB)/4, $0x00000700
+DATA iq4_xsStepsAVX2<>+228(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+232(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+236(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+240(SB)/4, $0x00000700
+DATA iq4_xsStepsAVX2<>+244(SB)/4, $0x00000004
+DATA iq4_xsStepsAVX2<>+248(SB)/4, $0x00000000
+DATA iq4_xsStepsAVX2<>+252(SB)/4, $0x00000000
+GLOBL iq4_xsStepsAVX2<>(SB), RODATA|NOPTR, $256
+
+// func iq4_xsAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x8(SB), $1920-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VMOVUPS   Y0, 800(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1280(SP)
+	VMOVUPS   Y0, 1312(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VMOVUPS   Y0, 928(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1408(SP)
+	VMOVUPS   Y0, 1440(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1024(SP)
+	VMOVUPS   Y0, 1056(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1536(SP)
+	VMOVUPS   Y0, 1568(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1152(SP)
+	VMOVUPS   Y0, 1184(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1664(SP)
+	VMOVUPS   Y0, 1696(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1792(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1824(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VMOVUPS   Y0, 864(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1344(SP)
+	VMOVUPS   Y0, 1376(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 960(SP)
+	VMOVUPS   Y0, 992(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1472(SP)
+	VMOVUPS   Y0, 1504(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1088(SP)
+	VMOVUPS   Y0, 1120(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1600(SP)
+	VMOVUPS   Y0, 1632(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1216(SP)
+	VMOVUPS   Y0, 1248(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1728(SP)
+	VMOVUPS   Y0, 1760(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1856(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1888(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	VMOVDQU   Y8, 576(SP)
+	VMOVDQU   Y8, 608(SP)
+	VMOVDQU   Y8, 640(SP)
+	VMOVDQU   Y8, 672(SP)
+	VMOVDQU   Y8, 704(SP)
+	VMOVDQU   Y8, 736(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       512(SP), Y8, Y8
+	VMOVDQU      Y8, 512(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       576(SP), Y8, Y8
+	VMOVDQU      Y8, 576(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       608(SP), Y8, Y8
+	VMOVDQU      Y8, 608(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       672(SP), Y8, Y8
+	VMOVDQU      Y8, 672(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       704(SP), Y8, Y8
+	VMOVDQU      Y8, 704(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     768(SP)(CX*2), Y8, Y8
+	VPMADDWD     1280(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       736(SP), Y8, Y8
+	VMOVDQU      Y8, 736(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      512(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      672(SP), Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  160(SP), Y10, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      704(SP), Y8
+	VPBROADCASTD 448(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 452(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 456(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 460(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  192(SP), Y10, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         R11, R13
+	VMOVDQU      736(SP), Y8
+	VPBROADCASTD 480(SP), Y9
+	VPMADDWD     1792(SP), Y9, Y9
+	VPBROADCASTD 484(SP), Y10
+	VPMADDWD     1824(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 488(SP), Y10
+	VPMADDWD     1856(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 492(SP), Y10
+	VPMADDWD     1888(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  224(SP), Y10, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x7(SB), $1824-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VMOVUPS   Y0, 704(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1184(SP)
+	VMOVUPS   Y0, 1216(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VMOVUPS   Y0, 832(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1312(SP)
+	VMOVUPS   Y0, 1344(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VMOVUPS   Y0, 960(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1440(SP)
+	VMOVUPS   Y0, 1472(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1056(SP)
+	VMOVUPS   Y0, 1088(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1568(SP)
+	VMOVUPS   Y0, 1600(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1696(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1728(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VMOVUPS   Y0, 768(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1248(SP)
+	VMOVUPS   Y0, 1280(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VMOVUPS   Y0, 896(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1376(SP)
+	VMOVUPS   Y0, 1408(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 992(SP)
+	VMOVUPS   Y0, 1024(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1504(SP)
+	VMOVUPS   Y0, 1536(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1120(SP)
+	VMOVUPS   Y0, 1152(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1632(SP)
+	VMOVUPS   Y0, 1664(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1760(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1792(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 448(SP)
+	VMOVDQU   Y8, 480(SP)
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	VMOVDQU   Y8, 576(SP)
+	VMOVDQU   Y8, 608(SP)
+	VMOVDQU   Y8, 640(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       512(SP), Y8, Y8
+	VMOVDQU      Y8, 512(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       576(SP), Y8, Y8
+	VMOVDQU      Y8, 576(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       608(SP), Y8, Y8
+	VMOVDQU      Y8, 608(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     672(SP)(CX*2), Y8, Y8
+	VPMADDWD     1184(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      448(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  160(SP), Y10, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     1696(SP), Y9, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     1728(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     1760(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     1792(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  192(SP), Y10, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x6(SB), $1728-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VMOVUPS   Y0, 608(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1088(SP)
+	VMOVUPS   Y0, 1120(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VMOVUPS   Y0, 736(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1216(SP)
+	VMOVUPS   Y0, 1248(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VMOVUPS   Y0, 864(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1344(SP)
+	VMOVUPS   Y0, 1376(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 960(SP)
+	VMOVUPS   Y0, 992(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1472(SP)
+	VMOVUPS   Y0, 1504(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1600(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1632(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VMOVUPS   Y0, 672(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1152(SP)
+	VMOVUPS   Y0, 1184(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VMOVUPS   Y0, 800(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1280(SP)
+	VMOVUPS   Y0, 1312(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VMOVUPS   Y0, 928(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1408(SP)
+	VMOVUPS   Y0, 1440(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1024(SP)
+	VMOVUPS   Y0, 1056(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1536(SP)
+	VMOVUPS   Y0, 1568(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1664(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1696(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 384(SP)
+	VMOVDQU   Y8, 416(SP)
+	VMOVDQU   Y8, 448(SP)
+	VMOVDQU   Y8, 480(SP)
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     576(SP)(CX*2), Y8, Y8
+	VPMADDWD     1088(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     576(SP)(CX*2), Y8, Y8
+	VPMADDWD     1088(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     576(SP)(CX*2), Y8, Y8
+	VPMADDWD     1088(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     576(SP)(CX*2), Y8, Y8
+	VPMADDWD     1088(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     576(SP)(CX*2), Y8, Y8
+	VPMADDWD     1088(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       512(SP), Y8, Y8
+	VMOVDQU      Y8, 512(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     576(SP)(CX*2), Y8, Y8
+	VPMADDWD     1088(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      384(SP), Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     1600(SP), Y9, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     1632(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     1664(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     1696(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     1600(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     1632(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     1664(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     1696(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     1600(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     1632(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     1664(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     1696(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     1600(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     1632(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     1664(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     1696(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     1600(SP), Y9, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     1632(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     1664(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     1696(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     1600(SP), Y9, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     1632(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     1664(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     1696(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  160(SP), Y10, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x5(SB), $1632-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VMOVUPS   Y0, 512(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 992(SP)
+	VMOVUPS   Y0, 1024(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VMOVUPS   Y0, 640(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1120(SP)
+	VMOVUPS   Y0, 1152(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VMOVUPS   Y0, 768(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1248(SP)
+	VMOVUPS   Y0, 1280(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VMOVUPS   Y0, 896(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1376(SP)
+	VMOVUPS   Y0, 1408(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1504(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1536(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VMOVUPS   Y0, 576(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1056(SP)
+	VMOVUPS   Y0, 1088(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VMOVUPS   Y0, 704(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1184(SP)
+	VMOVUPS   Y0, 1216(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VMOVUPS   Y0, 832(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1312(SP)
+	VMOVUPS   Y0, 1344(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VMOVUPS   Y0, 960(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1440(SP)
+	VMOVUPS   Y0, 1472(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1568(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1600(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 320(SP)
+	VMOVDQU   Y8, 352(SP)
+	VMOVDQU   Y8, 384(SP)
+	VMOVDQU   Y8, 416(SP)
+	VMOVDQU   Y8, 448(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     480(SP)(CX*2), Y8, Y8
+	VPMADDWD     992(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     480(SP)(CX*2), Y8, Y8
+	VPMADDWD     992(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       352(SP), Y8, Y8
+	VMOVDQU      Y8, 352(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     480(SP)(CX*2), Y8, Y8
+	VPMADDWD     992(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     480(SP)(CX*2), Y8, Y8
+	VPMADDWD     992(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     480(SP)(CX*2), Y8, Y8
+	VPMADDWD     992(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      320(SP), Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     1504(SP), Y9, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     1536(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     1568(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     1600(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     1504(SP), Y9, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     1536(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     1568(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     1600(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      384(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     1504(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     1536(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     1568(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     1600(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     1504(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     1536(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     1568(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     1600(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     1504(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     1536(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     1568(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     1600(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x4(SB), $1536-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 384(SP)
+	VMOVUPS   Y0, 416(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VMOVUPS   Y0, 928(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 512(SP)
+	VMOVUPS   Y0, 544(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1024(SP)
+	VMOVUPS   Y0, 1056(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VMOVUPS   Y0, 672(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1152(SP)
+	VMOVUPS   Y0, 1184(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VMOVUPS   Y0, 800(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1280(SP)
+	VMOVUPS   Y0, 1312(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1408(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1440(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 448(SP)
+	VMOVUPS   Y0, 480(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 960(SP)
+	VMOVUPS   Y0, 992(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VMOVUPS   Y0, 608(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1088(SP)
+	VMOVUPS   Y0, 1120(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VMOVUPS   Y0, 736(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1216(SP)
+	VMOVUPS   Y0, 1248(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VMOVUPS   Y0, 864(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1344(SP)
+	VMOVUPS   Y0, 1376(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1472(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1504(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 256(SP)
+	VMOVDQU   Y8, 288(SP)
+	VMOVDQU   Y8, 320(SP)
+	VMOVDQU   Y8, 352(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     384(SP)(CX*2), Y8, Y8
+	VPMADDWD     896(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       256(SP), Y8, Y8
+	VMOVDQU      Y8, 256(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     384(SP)(CX*2), Y8, Y8
+	VPMADDWD     896(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       288(SP), Y8, Y8
+	VMOVDQU      Y8, 288(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     384(SP)(CX*2), Y8, Y8
+	VPMADDWD     896(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	ADDQ         R9, SI
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     384(SP)(CX*2), Y8, Y8
+	VPMADDWD     896(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       352(SP), Y8, Y8
+	VMOVDQU      Y8, 352(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      256(SP), Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     1408(SP), Y9, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     1440(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     1472(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     1504(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      288(SP), Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     1408(SP), Y9, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     1440(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     1472(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     1504(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      320(SP), Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     1408(SP), Y9, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     1440(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     1472(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     1504(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     1408(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     1440(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     1472(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     1504(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x3(SB), $1440-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 96(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 288(SP)
+	VMOVUPS   Y0, 320(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VMOVUPS   Y0, 832(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 416(SP)
+	VMOVUPS   Y0, 448(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VMOVUPS   Y0, 960(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VMOVUPS   Y0, 576(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1056(SP)
+	VMOVUPS   Y0, 1088(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VMOVUPS   Y0, 704(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1184(SP)
+	VMOVUPS   Y0, 1216(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1312(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1344(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 352(SP)
+	VMOVUPS   Y0, 384(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VMOVUPS   Y0, 896(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VMOVUPS   Y0, 512(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 992(SP)
+	VMOVUPS   Y0, 1024(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VMOVUPS   Y0, 640(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1120(SP)
+	VMOVUPS   Y0, 1152(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VMOVUPS   Y0, 768(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1248(SP)
+	VMOVUPS   Y0, 1280(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1376(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1408(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 192(SP)
+	VMOVDQU   Y8, 224(SP)
+	VMOVDQU   Y8, 256(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     288(SP)(CX*2), Y8, Y8
+	VPMADDWD     800(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       192(SP), Y8, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     288(SP)(CX*2), Y8, Y8
+	VPMADDWD     800(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       224(SP), Y8, Y8
+	VMOVDQU      Y8, 224(SP)
+	VPBROADCASTD (SI)(R8*2), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*2), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     288(SP)(CX*2), Y8, Y8
+	VPMADDWD     800(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       256(SP), Y8, Y8
+	VMOVDQU      Y8, 256(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      192(SP), Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     1312(SP), Y9, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     1344(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     1376(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     1408(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      224(SP), Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     1312(SP), Y9, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     1344(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     1376(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     1408(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      256(SP), Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     1312(SP), Y9, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     1344(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     1376(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     1408(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x2(SB), $1344-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 64(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 96(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 192(SP)
+	VMOVUPS   Y0, 224(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VMOVUPS   Y0, 736(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 320(SP)
+	VMOVUPS   Y0, 352(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VMOVUPS   Y0, 864(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 448(SP)
+	VMOVUPS   Y0, 480(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 960(SP)
+	VMOVUPS   Y0, 992(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VMOVUPS   Y0, 608(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1088(SP)
+	VMOVUPS   Y0, 1120(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1216(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1248(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 256(SP)
+	VMOVUPS   Y0, 288(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VMOVUPS   Y0, 800(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 384(SP)
+	VMOVUPS   Y0, 416(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VMOVUPS   Y0, 928(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 512(SP)
+	VMOVUPS   Y0, 544(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1024(SP)
+	VMOVUPS   Y0, 1056(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VMOVUPS   Y0, 672(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1152(SP)
+	VMOVUPS   Y0, 1184(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1280(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1312(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 128(SP)
+	VMOVDQU   Y8, 160(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     192(SP)(CX*2), Y8, Y8
+	VPMADDWD     704(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       128(SP), Y8, Y8
+	VMOVDQU      Y8, 128(SP)
+	VPBROADCASTD (SI)(R8*1), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI)(R8*1), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     192(SP)(CX*2), Y8, Y8
+	VPMADDWD     704(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       160(SP), Y8, Y8
+	VMOVDQU      Y8, 160(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      128(SP), Y8
+	VPBROADCASTD 64(SP), Y9
+	VPMADDWD     1216(SP), Y9, Y9
+	VPBROADCASTD 68(SP), Y10
+	VPMADDWD     1248(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 72(SP), Y10
+	VPMADDWD     1280(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 76(SP), Y10
+	VPMADDWD     1312(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      160(SP), Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     1216(SP), Y9, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     1248(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     1280(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     1312(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x1(SB), $1248-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y13
+	VMOVDQU      highValuesAVX2<>+0(SB), Y14
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 32(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVX2<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVX2<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 96(SP)
+	VMOVUPS   Y0, 128(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VMOVUPS   Y0, 640(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 224(SP)
+	VMOVUPS   Y0, 256(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VMOVUPS   Y0, 768(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 352(SP)
+	VMOVUPS   Y0, 384(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VMOVUPS   Y0, 896(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VMOVUPS   Y0, 512(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 992(SP)
+	VMOVUPS   Y0, 1024(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1120(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1152(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVX2<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVX2<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVX2<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 160(SP)
+	VMOVUPS   Y0, 192(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VMOVUPS   Y0, 704(SP)
+	VPSHUFB   signed1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 288(SP)
+	VMOVUPS   Y0, 320(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VMOVUPS   Y0, 832(SP)
+	VPSHUFB   signed2AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 416(SP)
+	VMOVUPS   Y0, 448(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VMOVUPS   Y0, 960(SP)
+	VPSHUFB   signed3AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VMOVUPS   Y0, 576(SP)
+	VPSLLW    $0x04, Y0, Y0
+	VMOVUPS   Y0, 1056(SP)
+	VMOVUPS   Y0, 1088(SP)
+	VPSHUFB   signedPairs0AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1184(SP)
+	VPSHUFB   signedPairs1AVX2<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1216(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 64(SP)
+	LEAQ      iq4_xsStepsAVX2<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (AX)(CX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	MOVL         (R13)(CX*1), DX
+	VPBROADCASTD 4(R13)(CX*1), Y9
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSRLVD      Y9, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y14, Y4
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSRLVD      Y9, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y14, Y5
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSRLVD      Y9, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y14, Y6
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSRLVD      Y9, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y14, Y7
+	VPSHUFB      Y3, Y13, Y3
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y4, Y10
+	VPMADDUBSW   Y8, Y0, Y8
+	VPBROADCASTD 4(SI), Y9
+	VPMADDUBSW   Y9, Y5, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y1, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMADDUBSW   Y9, Y6, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y9, Y8, Y8
+	VPBROADCASTD 12(SI), Y9
+	VPMADDUBSW   Y9, Y7, Y11
+	VPADDW       Y11, Y10, Y10
+	VPMADDUBSW   Y9, Y3, Y9
+	VPADDW       Y9, Y8, Y8
+	VPMADDWD     96(SP)(CX*2), Y8, Y8
+	VPMADDWD     608(SP)(CX*2), Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPADDD       64(SP), Y8, Y8
+	VMOVDQU      Y8, 64(SP)
+	ADDQ         $0x10, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000100
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      64(SP), Y8
+	VPBROADCASTD 32(SP), Y9
+	VPMADDWD     1120(SP), Y9, Y9
+	VPBROADCASTD 36(SP), Y10
+	VPMADDWD     1152(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 40(SP), Y10
+	VPMADDWD     1184(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 44(SP), Y10
+	VPMADDWD     1216(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVX2x1x4(SB), $1472-72
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X6
+	VPBROADCASTD X6, Y6
+	VMOVDQU      lowValuesAVX2<>+0(SB), Y7
+	VMOVDQU      highValuesAVX2<>+0(SB), Y8
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVL         $0x00000020, R12
+	MOVL         $0x00000060, R13
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      2048(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
+
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	VPMOVZXWD    (DI), Y2
+	VPMOVZXWD    32(DI), Y3
+	VPMOVZXWD    64(DI), Y5
+	VPSLLD       $0x10, Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPSHUFB      twiceAVX2<>+0(SB), Y2, Y2
+	VPSRLW       $0x04, Y2, Y5
+	VPAND        evenBytesAVX2<>+0(SB), Y2, Y2
+	VPAND        oddBytesAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPSLLW       $0x00, Y3, Y4
+	VPAND        lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW       $0x04, Y2, Y5
+	VPAND        upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPSUBB       thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB      signed0AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 320(SP)
+	VMOVUPS      Y0, 352(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 832(SP)
+	VMOVUPS      Y0, 864(SP)
+	VPSHUFB      signed1AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 448(SP)
+	VMOVUPS      Y0, 480(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 960(SP)
+	VMOVUPS      Y0, 992(SP)
+	VPSHUFB      signed2AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 576(SP)
+	VMOVUPS      Y0, 608(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 1088(SP)
+	VMOVUPS      Y0, 1120(SP)
+	VPSHUFB      signed3AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 704(SP)
+	VMOVUPS      Y0, 736(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 1216(SP)
+	VMOVUPS      Y0, 1248(SP)
+	VPSHUFB      signedPairs0AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 1344(SP)
+	VPSHUFB      signedPairs1AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 1376(SP)
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        lowerFourAVX2<>+0(SB), Y4, Y4
+	VPSLLW       $0x02, Y2, Y5
+	VPAND        upperTwoAVX2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPSUBB       thirtyTwoAVX2<>+0(SB), Y4, Y4
+	VPSHUFB      signed0AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 384(SP)
+	VMOVUPS      Y0, 416(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 896(SP)
+	VMOVUPS      Y0, 928(SP)
+	VPSHUFB      signed1AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 512(SP)
+	VMOVUPS      Y0, 544(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 1024(SP)
+	VMOVUPS      Y0, 1056(SP)
+	VPSHUFB      signed2AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 640(SP)
+	VMOVUPS      Y0, 672(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 1152(SP)
+	VMOVUPS      Y0, 1184(SP)
+	VPSHUFB      signed3AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 768(SP)
+	VMOVUPS      Y0, 800(SP)
+	VPSLLW       $0x04, Y0, Y0
+	VMOVUPS      Y0, 1280(SP)
+	VMOVUPS      Y0, 1312(SP)
+	VPSHUFB      signedPairs0AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 1408(SP)
+	VPSHUFB      signedPairs1AVX2<>+0(SB), Y4, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 1440(SP)
+	VPXOR        Y9, Y9, Y9
+	PREFETCHT0   (R11)
+	VPAND        (AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -128(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        64(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -124(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        128(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -120(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        192(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -116(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     320(SP), Y2, Y2
+	VPMADDWD     832(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   (R11)(R8*1)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -112(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -108(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -104(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -100(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     352(SP), Y2, Y2
+	VPMADDWD     864(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   (R11)(R8*2)
+	VPAND        256(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -96(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        320(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -92(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        384(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -88(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        448(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -84(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     384(SP), Y2, Y2
+	VPMADDWD     896(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   (R11)(R9*1)
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -80(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -76(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -72(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -68(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     416(SP), Y2, Y2
+	VPMADDWD     928(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   64(R11)
+	VPAND        512(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -64(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        576(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -60(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        640(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -56(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        704(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -52(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     448(SP), Y2, Y2
+	VPMADDWD     960(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   64(R11)(R8*1)
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -48(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -44(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -40(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -36(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     480(SP), Y2, Y2
+	VPMADDWD     992(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   64(R11)(R8*2)
+	VPAND        768(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -32(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        832(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -28(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        896(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -24(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        960(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -20(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     512(SP), Y2, Y2
+	VPMADDWD     1024(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   64(R11)(R9*1)
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -16(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -12(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -8(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD -4(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     544(SP), Y2, Y2
+	VPMADDWD     1056(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   128(R11)
+	VPAND        1024(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD (SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        1088(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 4(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1152(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 8(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1216(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 12(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     576(SP), Y2, Y2
+	VPMADDWD     1088(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   128(R11)(R8*1)
+	VMOVDQU      1024(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 16(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      1088(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 20(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1152(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 24(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1216(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 28(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     608(SP), Y2, Y2
+	VPMADDWD     1120(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   128(R11)(R8*2)
+	VPAND        1280(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 32(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        1344(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 36(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1408(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 40(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1472(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 44(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     640(SP), Y2, Y2
+	VPMADDWD     1152(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   128(R11)(R9*1)
+	VMOVDQU      1280(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 48(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      1344(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 52(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1408(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 56(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1472(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 60(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     672(SP), Y2, Y2
+	VPMADDWD     1184(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   192(R11)
+	VPAND        1536(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 64(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        1600(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 68(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1664(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 72(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1728(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 76(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     704(SP), Y2, Y2
+	VPMADDWD     1216(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   192(R11)(R8*1)
+	VMOVDQU      1536(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 80(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      1600(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 84(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1664(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 88(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1728(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 92(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     736(SP), Y2, Y2
+	VPMADDWD     1248(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   192(R11)(R8*2)
+	VPAND        1792(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 96(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VPAND        1856(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 100(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1920(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 104(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPAND        1984(AX), Y6, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 108(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     768(SP), Y2, Y2
+	VPMADDWD     1280(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	PREFETCHT0   192(R11)(R9*1)
+	VMOVDQU      1792(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 112(SI), Y2
+	VPMADDUBSW   Y2, Y1, Y4
+	VPMADDUBSW   Y2, Y0, Y2
+	VMOVDQU      1856(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 116(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1920(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 120(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      1984(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPSHUFB      Y0, Y8, Y1
+	VPSHUFB      Y0, Y7, Y0
+	VPBROADCASTD 124(SI), Y3
+	VPMADDUBSW   Y3, Y1, Y5
+	VPADDW       Y5, Y4, Y4
+	VPMADDUBSW   Y3, Y0, Y3
+	VPADDW       Y3, Y2, Y2
+	VPMADDWD     800(SP), Y2, Y2
+	VPMADDWD     1312(SP), Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y2, Y9, Y9
+	VCVTPH2PS    (BX), Y5
+	VPBROADCASTD 256(SP), Y3
+	VPMADDWD     1344(SP), Y3, Y3
+	VPBROADCASTD 260(SP), Y4
+	VPMADDWD     1376(SP), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 264(SP), Y4
+	VPMADDWD     1408(SP), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 268(SP), Y4
+	VPMADDWD     1440(SP), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLD       $0x07, Y3, Y3
+	VPSUBD       Y3, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VBROADCASTSS (R10), Y4
+	VMULPS       Y5, Y4, Y4
+	VFMADD213PS  (SP)(CX*1), Y4, Y9
+	VMOVUPS      Y9, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000100, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x10, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -32(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x00000060, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
 	DECQ         blocks+32(FP)

@@ -12,9 +12,15 @@ var unitAVX512 = unit{
 		{layout: panels.LayoutQ4_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512x12}, {Tokens: 8, Run: q4_0AVX512x8}, {Tokens: 4, Run: q4_0AVX512x4}, {Tokens: 2, Run: q4_0AVX512x2}, {Tokens: 1, Run: q4_0AVX512x1}}, single: q4_0AVX512x1x4},
 		{layout: panels.LayoutQ4_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512x12}, {Tokens: 8, Run: q4_1AVX512x8}, {Tokens: 4, Run: q4_1AVX512x4}, {Tokens: 2, Run: q4_1AVX512x2}, {Tokens: 1, Run: q4_1AVX512x1}}, single: q4_1AVX512x1x4},
 		{layout: panels.LayoutQ8_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q8_0AVX512x8}, {Tokens: 4, Run: q8_0AVX512x4}, {Tokens: 2, Run: q8_0AVX512x2}, {Tokens: 1, Run: q8_0AVX512x1}}, single: q8_0AVX512x1x4},
+		{layout: panels.LayoutQ5_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_0AVX512x12}, {Tokens: 8, Run: q5_0AVX512x8}, {Tokens: 4, Run: q5_0AVX512x4}, {Tokens: 2, Run: q5_0AVX512x2}, {Tokens: 1, Run: q5_0AVX512x1}}, single: q5_0AVX512x1x4},
+		{layout: panels.LayoutQ5_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_1AVX512x12}, {Tokens: 8, Run: q5_1AVX512x8}, {Tokens: 4, Run: q5_1AVX512x4}, {Tokens: 2, Run: q5_1AVX512x2}, {Tokens: 1, Run: q5_1AVX512x1}}, single: q5_1AVX512x1x4},
+		{layout: panels.LayoutIQ4_NL, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: iq4_nlAVX512x8}, {Tokens: 4, Run: iq4_nlAVX512x4}, {Tokens: 2, Run: iq4_nlAVX512x2}, {Tokens: 1, Run: iq4_nlAVX512x1}}, single: iq4_nlAVX512x1x4},
 		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512x12}, {Tokens: 8, Run: q4_KAVX512x8}, {Tokens: 7, Run: q4_KAVX512x7}, {Tokens: 6, Run: q4_KAVX512x6}, {Tokens: 5, Run: q4_KAVX512x5}, {Tokens: 4, Run: q4_KAVX512x4}, {Tokens: 3, Run: q4_KAVX512x3}, {Tokens: 2, Run: q4_KAVX512x2}, {Tokens: 1, Run: q4_KAVX512x1}}, single: q4_KAVX512x1x4},
 		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512x12}, {Tokens: 8, Run: q5_KAVX512x8}, {Tokens: 7, Run: q5_KAVX512x7}, {Tokens: 6, Run: q5_KAVX512x6}, {Tokens: 5, Run: q5_KAVX512x5}, {Tokens: 4, Run: q5_KAVX512x4}, {Tokens: 3, Run: q5_KAVX512x3}, {Tokens: 2, Run: q5_KAVX512x2}, {Tokens: 1, Run: q5_KAVX512x1}}, single: q5_KAVX512x1x4},
 		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512x12}, {Tokens: 8, Run: q6_KAVX512x8}, {Tokens: 7, Run: q6_KAVX512x7}, {Tokens: 6, Run: q6_KAVX512x6}, {Tokens: 5, Run: q6_KAVX512x5}, {Tokens: 4, Run: q6_KAVX512x4}, {Tokens: 3, Run: q6_KAVX512x3}, {Tokens: 2, Run: q6_KAVX512x2}, {Tokens: 1, Run: q6_KAVX512x1}}, single: q6_KAVX512x1x4},
+		{layout: panels.LayoutQ2_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q2_KAVX512x12}, {Tokens: 8, Run: q2_KAVX512x8}, {Tokens: 7, Run: q2_KAVX512x7}, {Tokens: 6, Run: q2_KAVX512x6}, {Tokens: 5, Run: q2_KAVX512x5}, {Tokens: 4, Run: q2_KAVX512x4}, {Tokens: 3, Run: q2_KAVX512x3}, {Tokens: 2, Run: q2_KAVX512x2}, {Tokens: 1, Run: q2_KAVX512x1}}, single: q2_KAVX512x1x4},
+		{layout: panels.LayoutQ3_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q3_KAVX512x12}, {Tokens: 8, Run: q3_KAVX512x8}, {Tokens: 7, Run: q3_KAVX512x7}, {Tokens: 6, Run: q3_KAVX512x6}, {Tokens: 5, Run: q3_KAVX512x5}, {Tokens: 4, Run: q3_KAVX512x4}, {Tokens: 3, Run: q3_KAVX512x3}, {Tokens: 2, Run: q3_KAVX512x2}, {Tokens: 1, Run: q3_KAVX512x1}}, single: q3_KAVX512x1x4},
+		{layout: panels.LayoutIQ4_XS, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: iq4_xsAVX512x12}, {Tokens: 8, Run: iq4_xsAVX512x8}, {Tokens: 7, Run: iq4_xsAVX512x7}, {Tokens: 6, Run: iq4_xsAVX512x6}, {Tokens: 5, Run: iq4_xsAVX512x5}, {Tokens: 4, Run: iq4_xsAVX512x4}, {Tokens: 3, Run: iq4_xsAVX512x3}, {Tokens: 2, Run: iq4_xsAVX512x2}, {Tokens: 1, Run: iq4_xsAVX512x1}}, single: iq4_xsAVX512x1x4},
 	},
 	floats: []panels.FloatTiles{
 		{Layout: panels.LayoutF32, Tiles: []panels.FloatTile{{Tokens: 12, Run: f32AVX512x12}, {Tokens: 8, Run: f32AVX512x8}, {Tokens: 4, Run: f32AVX512x4}, {Tokens: 2, Run: f32AVX512x2}, {Tokens: 1, Run: f32AVX512x1}}, Single: f32AVX512x1x4},
@@ -141,6 +147,125 @@ func q8_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //
 //go:noescape
 func q8_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q5_0AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q5_1AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// iq4_nlAVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // f32AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //
@@ -477,3 +602,213 @@ func q6_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //
 //go:noescape
 func q6_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q2_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q3_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// iq4_xsAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)

@@ -12,9 +12,15 @@ var unitAVX512VNNI = unit{
 		{layout: panels.LayoutQ4_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_0AVX512VNNIx12}, {Tokens: 8, Run: q4_0AVX512VNNIx8}, {Tokens: 4, Run: q4_0AVX512VNNIx4}, {Tokens: 2, Run: q4_0AVX512VNNIx2}, {Tokens: 1, Run: q4_0AVX512VNNIx1}}, single: q4_0AVX512VNNIx1x4},
 		{layout: panels.LayoutQ4_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_1AVX512VNNIx12}, {Tokens: 8, Run: q4_1AVX512VNNIx8}, {Tokens: 4, Run: q4_1AVX512VNNIx4}, {Tokens: 2, Run: q4_1AVX512VNNIx2}, {Tokens: 1, Run: q4_1AVX512VNNIx1}}, single: q4_1AVX512VNNIx1x4},
 		{layout: panels.LayoutQ8_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q8_0AVX512VNNIx12}, {Tokens: 8, Run: q8_0AVX512VNNIx8}, {Tokens: 4, Run: q8_0AVX512VNNIx4}, {Tokens: 2, Run: q8_0AVX512VNNIx2}, {Tokens: 1, Run: q8_0AVX512VNNIx1}}, single: q8_0AVX512VNNIx1x4},
+		{layout: panels.LayoutQ5_0, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_0AVX512VNNIx12}, {Tokens: 8, Run: q5_0AVX512VNNIx8}, {Tokens: 4, Run: q5_0AVX512VNNIx4}, {Tokens: 2, Run: q5_0AVX512VNNIx2}, {Tokens: 1, Run: q5_0AVX512VNNIx1}}, single: q5_0AVX512VNNIx1x4},
+		{layout: panels.LayoutQ5_1, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_1AVX512VNNIx12}, {Tokens: 8, Run: q5_1AVX512VNNIx8}, {Tokens: 4, Run: q5_1AVX512VNNIx4}, {Tokens: 2, Run: q5_1AVX512VNNIx2}, {Tokens: 1, Run: q5_1AVX512VNNIx1}}, single: q5_1AVX512VNNIx1x4},
+		{layout: panels.LayoutIQ4_NL, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: iq4_nlAVX512VNNIx12}, {Tokens: 8, Run: iq4_nlAVX512VNNIx8}, {Tokens: 4, Run: iq4_nlAVX512VNNIx4}, {Tokens: 2, Run: iq4_nlAVX512VNNIx2}, {Tokens: 1, Run: iq4_nlAVX512VNNIx1}}, single: iq4_nlAVX512VNNIx1x4},
 		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512VNNIx12}, {Tokens: 8, Run: q4_KAVX512VNNIx8}, {Tokens: 7, Run: q4_KAVX512VNNIx7}, {Tokens: 6, Run: q4_KAVX512VNNIx6}, {Tokens: 5, Run: q4_KAVX512VNNIx5}, {Tokens: 4, Run: q4_KAVX512VNNIx4}, {Tokens: 3, Run: q4_KAVX512VNNIx3}, {Tokens: 2, Run: q4_KAVX512VNNIx2}, {Tokens: 1, Run: q4_KAVX512VNNIx1}}, single: q4_KAVX512VNNIx1x4},
 		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512VNNIx12}, {Tokens: 8, Run: q5_KAVX512VNNIx8}, {Tokens: 7, Run: q5_KAVX512VNNIx7}, {Tokens: 6, Run: q5_KAVX512VNNIx6}, {Tokens: 5, Run: q5_KAVX512VNNIx5}, {Tokens: 4, Run: q5_KAVX512VNNIx4}, {Tokens: 3, Run: q5_KAVX512VNNIx3}, {Tokens: 2, Run: q5_KAVX512VNNIx2}, {Tokens: 1, Run: q5_KAVX512VNNIx1}}, single: q5_KAVX512VNNIx1x4},
 		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512VNNIx12}, {Tokens: 8, Run: q6_KAVX512VNNIx8}, {Tokens: 7, Run: q6_KAVX512VNNIx7}, {Tokens: 6, Run: q6_KAVX512VNNIx6}, {Tokens: 5, Run: q6_KAVX512VNNIx5}, {Tokens: 4, Run: q6_KAVX512VNNIx4}, {Tokens: 3, Run: q6_KAVX512VNNIx3}, {Tokens: 2, Run: q6_KAVX512VNNIx2}, {Tokens: 1, Run: q6_KAVX512VNNIx1}}, single: q6_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ2_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q2_KAVX512VNNIx12}, {Tokens: 8, Run: q2_KAVX512VNNIx8}, {Tokens: 7, Run: q2_KAVX512VNNIx7}, {Tokens: 6, Run: q2_KAVX512VNNIx6}, {Tokens: 5, Run: q2_KAVX512VNNIx5}, {Tokens: 4, Run: q2_KAVX512VNNIx4}, {Tokens: 3, Run: q2_KAVX512VNNIx3}, {Tokens: 2, Run: q2_KAVX512VNNIx2}, {Tokens: 1, Run: q2_KAVX512VNNIx1}}, single: q2_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ3_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q3_KAVX512VNNIx12}, {Tokens: 8, Run: q3_KAVX512VNNIx8}, {Tokens: 7, Run: q3_KAVX512VNNIx7}, {Tokens: 6, Run: q3_KAVX512VNNIx6}, {Tokens: 5, Run: q3_KAVX512VNNIx5}, {Tokens: 4, Run: q3_KAVX512VNNIx4}, {Tokens: 3, Run: q3_KAVX512VNNIx3}, {Tokens: 2, Run: q3_KAVX512VNNIx2}, {Tokens: 1, Run: q3_KAVX512VNNIx1}}, single: q3_KAVX512VNNIx1x4},
+		{layout: panels.LayoutIQ4_XS, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: iq4_xsAVX512VNNIx12}, {Tokens: 8, Run: iq4_xsAVX512VNNIx8}, {Tokens: 7, Run: iq4_xsAVX512VNNIx7}, {Tokens: 6, Run: iq4_xsAVX512VNNIx6}, {Tokens: 5, Run: iq4_xsAVX512VNNIx5}, {Tokens: 4, Run: iq4_xsAVX512VNNIx4}, {Tokens: 3, Run: iq4_xsAVX512VNNIx3}, {Tokens: 2, Run: iq4_xsAVX512VNNIx2}, {Tokens: 1, Run: iq4_xsAVX512VNNIx1}}, single: iq4_xsAVX512VNNIx1x4},
 	},
 }
 
@@ -143,6 +149,132 @@ func q8_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //
 //go:noescape
 func q8_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q5_0AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q5_1AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// iq4_nlAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -353,3 +485,213 @@ func q6_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //
 //go:noescape
 func q6_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q2_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q2_KAVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q3_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q3_KAVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// iq4_xsAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)

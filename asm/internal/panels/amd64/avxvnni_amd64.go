@@ -12,6 +12,9 @@ var unitAVXVNNI = unit{
 		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVXVNNIx1}}, single: q4_0AVXVNNIx1x4, several: &chunks{few: q4_0FewAVXVNNI, many: q4_0ManyAVXVNNI, room: 32}},
 		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVXVNNIx1}}, single: q4_1AVXVNNIx1x4, several: &chunks{few: q4_1FewAVXVNNI, many: q4_1ManyAVXVNNI, room: 32}},
 		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVXVNNIx1}}, single: q8_0AVXVNNIx1x4, several: &chunks{few: q8_0FewAVXVNNI, many: q8_0ManyAVXVNNI, room: 32}},
+		{layout: panels.LayoutQ5_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q5_0AVXVNNIx1}}, single: q5_0AVXVNNIx1x4, several: &chunks{few: q5_0FewAVXVNNI, many: q5_0ManyAVXVNNI, room: 32}},
+		{layout: panels.LayoutQ5_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q5_1AVXVNNIx1}}, single: q5_1AVXVNNIx1x4, several: &chunks{few: q5_1FewAVXVNNI, many: q5_1ManyAVXVNNI, room: 32}},
+		{layout: panels.LayoutIQ4_NL, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: iq4_nlAVXVNNIx1}}, single: iq4_nlAVXVNNIx1x4, several: &chunks{few: iq4_nlFewAVXVNNI, many: iq4_nlManyAVXVNNI, room: 32}},
 		{layout: panels.LayoutQ4_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 7, Run: q4_KAVXVNNIx7}, {Tokens: 6, Run: q4_KAVXVNNIx6}, {Tokens: 5, Run: q4_KAVXVNNIx5}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 3, Run: q4_KAVXVNNIx3}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, single: q4_KAVXVNNIx1x4},
 		{layout: panels.LayoutQ5_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 7, Run: q5_KAVXVNNIx7}, {Tokens: 6, Run: q5_KAVXVNNIx6}, {Tokens: 5, Run: q5_KAVXVNNIx5}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 3, Run: q5_KAVXVNNIx3}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, single: q5_KAVXVNNIx1x4},
 	},
@@ -100,6 +103,90 @@ func q8_0AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //
 //go:noescape
 func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q5_0ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q5_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q5_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVXVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q5_1ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q5_1FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q5_1AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVXVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// iq4_nlManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// iq4_nlFewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlFewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// iq4_nlAVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVXVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_KAVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //

@@ -1,0 +1,649 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The products of formats with blocks of 256 whose quants are described by groups of 16: Q2_K, Q3_K and IQ4_XS. Whatever stands
+// between a file's block and its sum is made uniform first: a block's inner scales are decoded to the stack, once for all tokens, in the
+// form in which they are multiplied, one vector for each step; and what is added or taken off by groups is one sum of products of
+// words, Σ least·sums: of the minimums of Q2_K; of the inner scales of the others, whose quants stand 2^offset too great. A step is a
+// group, or, with VPDPBUSD and inner scales for 32, a run. Quants that take all bits of a byte would saturate the sums of 16 bits
+// that there are without VPDPBUSD: they are looked up as two digits of four bits, the second of which has an inner scale 16 times as
+// great.
+
+// formatGroups describes such a format.
+type formatGroups struct {
+	format256
+	group   func(i int) runBits // where group i is: its four lines, and those of its high bits
+	mask    uint32              // the low bits of a quant, in each byte
+	highAt  int                 // which bit of a quant comes from the lines behind, if high says so
+	table   bool                // quants are places in a table
+	runs    bool                // inner scales are those of runs
+	minimum bool                // the groups have minimums
+	offset  int                 // without minimums: quants are unpacked 2^offset too great
+	inner   func(g *tileGroups)
+}
+
+// formatsGroups are the formats.
+var formatsGroups = []formatGroups{
+	{format256: format256{name: "q2_K", quantsOfBlock: 1024, scales: 64, inner: 256, innerUnit: 4},
+		mask: 0x03030303, minimum: true, inner: (*tileGroups).nibblesAndMinimums, group: func(i int) runBits {
+			run, half := i/2, i%2
+			return runBits{low: run/4*512 + half*256, lowBit: run % 4 * 2}
+		}},
+	{format256: format256{name: "q3_K", quantsOfBlock: 1536, scales: 32, inner: 192, innerUnit: 4, high: 0x04040404},
+		mask: 0x03030303, highAt: 2, offset: 2, inner: (*tileGroups).signedOfGroups, group: func(i int) runBits {
+			run, half := i/2, i%2
+			return runBits{low: run/4*512 + half*256, lowBit: run % 4 * 2, high: 1024 + half*256, highBit: run}
+		}},
+	{format256: format256{name: "iq4_xs", quantsOfBlock: 2048, scales: 32, inner: 96, innerUnit: 2},
+		mask: 0x0f0f0f0f, table: true, runs: true, offset: 7, inner: (*tileGroups).signedOfRuns, group: func(i int) runBits {
+			return runBits{low: i / 2 * 256, lowBit: i % 2 * 4}
+		}},
+}
+
+// patternsGroups are constants in memory, of 64 bytes.
+type patternsGroups struct {
+	signed      [4]operand.Mem // for VPSHUFB: byte g of each 32 bits into the upper byte of both words, or, with VNNI, of all 32 bits
+	signedPairs [2]operand.Mem // bytes 2g and 2g+1 of each 32 bits, into the upper bytes of words
+
+	twice, evenBytes, oddBytes operand.Mem // both bytes of the lower word of each 32 bits, twice; 15 in the even and in the odd bytes
+	lowerFour                  operand.Mem // 15 in each byte
+	evenFirst                  operand.Mem // of eight words: the even ones, and then the odd ones
+}
+
+// newPatternsGroups writes the constants of a file.
+func newPatternsGroups(c *build.Context, u panelUnit) (p patternsGroups) {
+	const zero = 0x80
+	constant := func(name string, at func(i int) byte) operand.Mem {
+		m := c.StaticGlobal(name + u.name)
+		c.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range 16 {
+			word := uint32(0)
+			for j := range 4 {
+				word |= uint32(at(4*i+j)) << (8 * j)
+			}
+			c.AddDatum(4*i, operand.U32(word))
+		}
+		return m
+	}
+	pattern := func(name string, bytes ...int) operand.Mem {
+		return constant(name, func(i int) byte {
+			if b := bytes[i%4]; b != zero {
+				return byte(b + i%16/4*4)
+			}
+			return zero
+		})
+	}
+	for g := range p.signed {
+		if u.vnni {
+			p.signed[g] = pattern(fmt.Sprintf("signed%d", g), zero, zero, zero, g)
+		} else {
+			p.signed[g] = pattern(fmt.Sprintf("signed%d", g), zero, g, zero, g)
+		}
+	}
+	for g := range p.signedPairs {
+		p.signedPairs[g] = pattern(fmt.Sprintf("signedPairs%d", g), zero, 2*g, zero, 2*g+1)
+	}
+	p.twice = pattern("twice", 0, 0, 1, 1)
+	p.evenBytes = constant("evenBytes", func(i int) byte { return byte(15 * (1 - i%2)) })
+	p.oddBytes = constant("oddBytes", func(i int) byte { return byte(15 * (i % 2)) })
+	p.lowerFour = constant("lowerFour", func(int) byte { return 15 })
+	p.evenFirst = constant("evenFirst", func(i int) byte { i %= 16; return byte(i%8/2*4 + i/8*2 + i%2) })
+	return p
+}
+
+// tileGroups generates a tile for such a format. With several panels it is one for a single token, has single256's loops over parts and
+// blocks, and its steps are unrolled. Otherwise steps are a loop, by a table, in which some tokens meet what was unpacked once.
+type tileGroups struct {
+	single256
+	f        formatGroups
+	own      patternsGroups
+	unrolled bool
+	lines    int // of a step
+	digits   int // of a quant
+	t3       reg.VecPhysical
+	tables   [2]reg.VecPhysical // of digits
+	scaleMem operand.Mem        // the steps' inner scales, for each digit, and behind them least
+}
+
+// The bytes of an entry in the table of steps.
+const bytesOfStep = 16
+
+// generateGroups generates the tiles of a unit for a format.
+func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32) {
+	newTile := func(tokens, panels int) *tileGroups {
+		g := &tileGroups{f: f, own: own, unrolled: panels > 1, lines: 4, digits: 1}
+		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, spill: true}, format256: f.format256, shared: shared}
+		if f.runs && u.vnni {
+			g.lines = 8
+		}
+		if f.table && !u.vnni {
+			g.digits = 2
+		}
+		return g
+	}
+	table := newTile(1, 1).stepTable()
+	for _, tokens := range append(tokensOf256(u), 1) {
+		g := newTile(tokens, 1)
+		g.table = table
+		g.generateTokens()
+	}
+	newTile(1, panelsOfSingle).generateSingle()
+}
+
+// steps returns how many steps a block has.
+func (g *tileGroups) stepsOfBlock() int { return 64 / g.lines }
+
+// groupOf returns where the quants of line j of a step are.
+func (g *tileGroups) groupOf(step, j int) runBits { return g.f.group(step*g.lines/4 + j/4) }
+
+// stepTable writes the table of steps: where lines begin, and the lowest bits; then the same of the high bits.
+func (g *tileGroups) stepTable() operand.Mem {
+	m := g.StaticGlobal(g.f.name + "Steps" + g.panelUnit.name)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range g.stepsOfBlock() {
+		r := g.groupOf(i, 0)
+		shift := r.highBit
+		if g.wide {
+			shift = (r.highBit - g.f.highAt + 32) % 32 // a rotation that leaves the bit in its place
+		}
+		for j, v := range []int{r.low, r.lowBit, r.high, shift} {
+			g.AddDatum(i*bytesOfStep+4*j, operand.U32(uint32(v)))
+		}
+	}
+	return m
+}
+
+// name names the vector registers, and writes what is constant.
+func (g *tileGroups) setUp() {
+	next := g.lines * g.digits
+	if g.unrolled {
+		next = g.digits
+	}
+	take := func() (r reg.VecPhysical) {
+		r = g.vec(next)
+		next++
+		return r
+	}
+	g.t0, g.t1, g.t2, g.t3, g.nibble = take(), take(), take(), take(), take()
+	g.constant(g.nibble, g.f.mask)
+	if g.high != 0 {
+		g.highMask = take()
+		bits := g.high
+		if !g.wide && !g.unrolled {
+			bits >>= g.f.highAt
+		}
+		g.constant(g.highMask, bits)
+	}
+	if g.f.table {
+		tables := []operand.Mem{g.constants.lowValues, g.constants.highValues}
+		if g.vnni {
+			tables = []operand.Mem{g.constants.raised}
+		}
+		for i, t := range tables {
+			g.tables[i] = take()
+			g.load(t, g.tables[i])
+		}
+	}
+	if g.unrolled {
+		g.total = take()
+	}
+	g.scaleMem = g.AllocLocal(g.width() * (g.stepsOfBlock()*g.digits + g.pairs()))
+}
+
+// pairs returns how many pairs of minimums, or of inner scales, a row has.
+func (g *tileGroups) pairs() int {
+	if g.f.runs {
+		return 4
+	}
+	return 8
+}
+
+// quant returns the register of a digit of line j of a step.
+func (g *tileGroups) quant(j, digit int) reg.VecPhysical {
+	if g.unrolled {
+		return g.vec(digit)
+	}
+	return g.vec(j + g.lines*digit)
+}
+
+// scaleAt returns the place of a step's inner scales for a digit.
+func (g *tileGroups) scaleAt(step, digit int) operand.Mem {
+	return g.scaleMem.Offset(g.width() * (step + g.stepsOfBlock()*digit))
+}
+
+// leastAt returns the place of a pair of minimums, or of inner scales.
+func (g *tileGroups) leastAt(pair int) operand.Mem {
+	return g.scaleMem.Offset(g.width() * (g.stepsOfBlock()*g.digits + pair))
+}
+
+// beginGroups starts the function.
+func (g *tileGroups) beginGroups() {
+	minimum := ""
+	if g.f.minimum {
+		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
+	}
+	g.begin(g.f.name, "out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
+}
+
+// generateTokens generates a tile for some tokens and a registerful of rows.
+func (g *tileGroups) generateTokens() {
+	g.beginGroups()
+	g.reserve(sumsOfToken)
+	g.setUp()
+	g.loadRegisters()
+	g.Label("block")
+	g.convertSums()
+	g.f.inner(g)
+	g.zero(g.t0)
+	for t := range g.tokens {
+		if g.wide {
+			g.zero(g.sum(t))
+		} else {
+			g.VMOVDQU(g.t0, g.integers.Offset(g.width()*t))
+		}
+	}
+	g.LEAQ(g.table, regTable)
+	g.XORL(regRun.As32(), regRun.As32())
+	g.Label("step")
+	g.askForStep()
+	g.unpackStep()
+	scales := [2]operand.Mem{g.scaleAt(0, 0), g.scaleAt(0, 1)}
+	for i := range scales {
+		scales[i].Index, scales[i].Scale = regRun, uint8(g.width()/bytesOfStep)
+	}
+	g.forTokens([]*cursor{cursorQ}, func(t int) {
+		g.multiplyStep(func(j int) operand.Mem { return cursorQ.row(t, 4*j) }, nil)
+		g.scaleStep(scales)
+		if g.wide {
+			g.VPADDD(g.t0, g.sum(t), g.sum(t))
+			return
+		}
+		g.VPADDD(g.integers.Offset(g.width()*t), g.t0, g.t0)
+		g.VMOVDQU(g.t0, g.integers.Offset(g.width()*t))
+	})
+	g.ADDQ(operand.U8(4*g.lines), cursorQ.at)
+	g.ADDQ(operand.U8(bytesOfStep), regRun)
+	g.CMPQ(regRun, operand.U32(bytesOfStep*g.stepsOfBlock()))
+	g.JNE(operand.LabelRef("step"))
+	at := regTable
+	g.MOVQ(regD, at)
+	g.loadHalves()
+	for t := range g.tokens {
+		sum := g.t0
+		if g.wide {
+			sum = g.sum(t)
+		} else {
+			g.VMOVDQU(g.integers.Offset(g.width()*t), sum)
+		}
+		g.addToSum(t, sum, operand.Mem{Base: at}, g.sums.Offset(g.width()*t))
+		if t+1 < g.tokens {
+			g.ADDQ(strideD, at)
+		}
+	}
+	g.ADDQ(operand.U32(g.format256.inner), regInner)
+	g.ADDQ(operand.U8(4), regD)
+	g.ADDQ(operand.U32(g.quantsOfBlock), regW)
+	g.ADDQ(operand.U8(g.format256.scales), regScales)
+	g.DECQ(g.argument("blocks"))
+	g.JNE(operand.LabelRef("block"))
+	g.storeSums()
+}
+
+// generateSingle generates the tile for a single token and several panels.
+func (g *tileGroups) generateSingle() {
+	g.beginGroups()
+	g.clearSums()
+	g.groups = g.AllocLocal(64)
+	g.setUp()
+	g.loadPointers()
+	g.Label("block")
+	g.convertSums()
+	g.lookAhead()
+	g.XORL(regPart.As32(), regPart.As32())
+	g.Label("part")
+	g.step, g.steps = 0, g.stepsOfBlock()
+	g.askForScales()
+	g.f.inner(g)
+	g.zero(g.total)
+	for step := range g.stepsOfBlock() {
+		g.ask()
+		g.multiplyStep(func(j int) operand.Mem { return g.actsAt(4 * (step*g.lines + j)) }, func(j int) { g.unpackLine(step, j) })
+		g.scaleStep([2]operand.Mem{g.scaleAt(step, 0), g.scaleAt(step, 1)})
+		g.VPADDD(g.t0, g.total, g.total)
+	}
+	sum := g.sums
+	sum.Index, sum.Scale = regPart, 1
+	g.loadHalves()
+	g.addToSum(0, g.total, operand.Mem{Base: regD}, sum)
+	g.nextPart()
+	g.nextBlock()
+	g.JNE(operand.LabelRef("block"))
+	g.storeSums()
+}
+
+// convertSums converts the tokens' sums of 16 activations each to words, in pairs as least has them.
+func (g *tileGroups) convertSums() {
+	x, ones, at := reg.Y0, reg.Y1, regOffset
+	if g.f.runs {
+		g.VPCMPEQW(ones, ones, ones)
+		g.VPSRLW(operand.U8(15), ones, ones)
+	}
+	g.MOVQ(g.argument("sums"), at)
+	for t := range g.tokens {
+		to := g.groups.Offset(sumsOfToken * t)
+		g.VMOVDQU(operand.Mem{Base: at}, x)
+		g.VPACKSSDW(operand.Mem{Base: at, Disp: 32}, x, x)
+		g.VPERMQ(operand.U8(0xd8), x, x) // words in order again
+		if g.f.runs {
+			g.VPMADDWD(ones, x, x)
+			g.VPACKSSDW(x, x, x)
+			g.VPERMQ(operand.U8(0x08), x, x)
+			g.VPSHUFB(g.own.evenFirst, reg.X0, reg.X0)
+			g.VMOVDQU(reg.X0, to)
+		} else {
+			g.VMOVDQU(x, to)
+		}
+		if t+1 < g.tokens {
+			g.ADDQ(strideSums, at)
+		}
+	}
+	g.ADDQ(operand.U8(64), g.argument("sums"))
+}
+
+// free returns a register that is not in use while inner scales are decoded: 0 to 3 are the temporary ones, and 4 and 5 those of quants
+// or, where there are few, of the total.
+func (g *tileGroups) free(i int) reg.VecPhysical {
+	registers := []reg.VecPhysical{g.t0, g.t1, g.t2, g.t3, g.vec(0)}
+	if g.unrolled {
+		registers = append(registers, g.total)
+	} else {
+		registers = append(registers, g.vec(1))
+	}
+	return registers[i]
+}
+
+// storeScales writes the inner scales of a step, byte b of each 32 bits of v, as they are multiplied.
+func (g *tileGroups) storeScales(v reg.VecPhysical, b int, signed bool, scratch reg.VecPhysical, steps ...int) {
+	switch {
+	case !signed:
+		g.VPSHUFB(g.shared.scales[b], v, scratch)
+	case g.vnni:
+		g.VPSHUFB(g.own.signed[b], v, scratch)
+		g.VPSRAD(operand.U8(24), scratch, scratch)
+	default:
+		g.VPSHUFB(g.own.signed[b], v, scratch)
+		g.VPSRAW(operand.U8(8), scratch, scratch)
+	}
+	for digit := range g.digits {
+		if digit > 0 {
+			g.VPSLLW(operand.U8(4), scratch, scratch)
+		}
+		for _, step := range steps {
+			g.VMOVUPS(scratch, g.scaleAt(step, digit))
+		}
+	}
+}
+
+// storePairs writes the bytes of v as pairs of words, from pair first on.
+func (g *tileGroups) storePairs(v reg.VecPhysical, first int, signed bool, scratch reg.VecPhysical) {
+	for i := range 2 {
+		if signed {
+			g.VPSHUFB(g.own.signedPairs[i], v, scratch)
+			g.VPSRAW(operand.U8(8), scratch, scratch)
+		} else {
+			g.VPSHUFB(g.shared.minimums[i], v, scratch)
+		}
+		g.VMOVUPS(scratch, g.leastAt(first+i))
+	}
+}
+
+// nibblesAndMinimums decodes the inner scales of Q2_K: see quant.BlockQ2_K. A line has those of four groups.
+func (g *tileGroups) nibblesAndMinimums() {
+	scales, minimums, scratch := g.free(0), g.free(1), g.free(2)
+	for quad := range 4 {
+		g.load(operand.Mem{Base: regInner, Disp: 64 * quad}, scales)
+		g.VPSRLW(operand.U8(4), scales, minimums)
+		g.and(g.own.lowerFour, scales, scales)
+		g.and(g.own.lowerFour, minimums, minimums)
+		for b := range 4 {
+			g.storeScales(scales, b, false, scratch, 4*quad+b)
+		}
+		g.storePairs(minimums, 2*quad, false, scratch)
+	}
+}
+
+// signedOfGroups decodes the inner scales of Q3_K: see quant.BlockQ3_K. Of three lines the first two have the lower four bits of 16
+// groups, and the last has the upper two.
+func (g *tileGroups) signedOfGroups() {
+	scales, upper, scratch, top := g.free(0), g.free(1), g.free(2), g.free(3)
+	g.load(operand.Mem{Base: regInner, Disp: 128}, top)
+	for quad := range 4 {
+		g.shiftLeft(-(quad / 2 * 4), operand.Mem{Base: regInner, Disp: 64 * (quad % 2)}, scales)
+		g.and(g.own.lowerFour, scales, scales)
+		g.shiftLeft(4-2*quad, top, upper)
+		g.and(g.shared.upperTwo, upper, upper)
+		g.or(upper, scales, scales)
+		g.VPSUBB(g.shared.thirtyTwo, scales, scales)
+		for b := range 4 {
+			g.storeScales(scales, b, true, scratch, 4*quad+b)
+		}
+		g.storePairs(scales, 2*quad, true, scratch)
+	}
+}
+
+// signedOfRuns decodes the inner scales of IQ4_XS: see quant.BlockIQ4_XS. Of three times two bytes of each row the first have the upper
+// bits of eight runs, in pairs, and the others the lower four.
+func (g *tileGroups) signedOfRuns() {
+	upper, lower, scales, other, scratch := g.free(0), g.free(1), g.free(2), g.free(3), g.free(4)
+	g.VPMOVZXWD(operand.Mem{Base: regInner}, upper)
+	g.VPMOVZXWD(operand.Mem{Base: regInner, Disp: 32}, lower)
+	g.VPMOVZXWD(operand.Mem{Base: regInner, Disp: 64}, other)
+	g.VPSLLD(operand.U8(16), other, other)
+	g.or(other, lower, lower)
+	g.VPSHUFB(g.own.twice, upper, upper) // a nibble for each byte: of two runs
+	g.VPSRLW(operand.U8(4), upper, other)
+	g.and(g.own.evenBytes, upper, upper)
+	g.and(g.own.oddBytes, other, other)
+	g.or(other, upper, upper)
+	for odd := range 2 {
+		g.shiftLeft(-4*odd, lower, scales)
+		g.and(g.own.lowerFour, scales, scales)
+		g.shiftLeft(4-2*odd, upper, other)
+		g.and(g.shared.upperTwo, other, other)
+		g.or(other, scales, scales)
+		g.VPSUBB(g.shared.thirtyTwo, scales, scales)
+		for b := range 4 {
+			run := 2*b + odd
+			if g.lines == 8 {
+				g.storeScales(scales, b, true, scratch, run)
+			} else {
+				g.storeScales(scales, b, true, scratch, 2*run, 2*run+1)
+			}
+		}
+		g.storePairs(scales, 2*odd, true, scratch)
+	}
+}
+
+// askForStep asks the cache for as many lines of a block to come as a step is part of the block.
+func (g *tileGroups) askForStep() {
+	bytes := g.quantsOfBlock / g.stepsOfBlock()
+	switch times := bytes / bytesOfStep; times {
+	case 4, 8:
+		g.LEAQ(operand.Mem{Base: regW, Index: regRun, Scale: uint8(times)}, regOffset)
+	default: // 6 or 16
+		g.LEAQ(operand.Mem{Base: regRun, Index: regRun, Scale: map[int]uint8{6: 2, 16: 1}[times]}, regOffset)
+		g.LEAQ(operand.Mem{Base: regW, Index: regOffset, Scale: map[int]uint8{6: 2, 16: 8}[times]}, regOffset)
+	}
+	for at := 0; at < bytes; at += 64 {
+		g.PREFETCHT0(operand.Mem{Base: regOffset, Disp: 2*prefetchAhead + at})
+	}
+}
+
+// unpackStep unpacks a step's quants by the table of steps.
+func (g *tileGroups) unpackStep() {
+	entry := func(field int) operand.Mem {
+		return operand.Mem{Base: regTable, Index: regRun, Scale: 1, Disp: 4 * field}
+	}
+	line := func(j int) operand.Mem {
+		return operand.Mem{Base: regW, Index: regOffset, Scale: 1, Disp: 64 * (j % 4)}
+	}
+	bit, bits := g.t1, g.t0
+	g.MOVL(entry(0), regOffset.As32())
+	if g.lines == 4 {
+		g.VPBROADCASTD(entry(1), bit)
+	}
+	for j := range g.lines {
+		q := g.quant(j, 0)
+		if g.lines == 4 {
+			g.load(line(j), q)
+			g.VPSRLVD(bit, q, q)
+		} else { // a run's lines begin with the lowest bit
+			g.shiftLeft(-(j / 4 * 4), line(j), q)
+		}
+		g.and(g.nibble, q, q)
+		g.lookUpDigits(j)
+	}
+	if g.high == 0 {
+		return
+	}
+	g.MOVL(entry(2), regOffset.As32())
+	g.VPBROADCASTD(entry(3), bit)
+	for j := range g.lines {
+		g.load(line(j), bits)
+		if g.wide {
+			g.VPRORVD(bit, bits, bits)
+			g.joinHigh(bits, g.quant(j, 0))
+			continue
+		}
+		g.VPSRLVD(bit, bits, bits)
+		g.VPAND(g.highMask, bits, bits)
+		g.VPSLLD(operand.U8(uint8(g.f.highAt)), bits, bits)
+		g.VPOR(bits, g.quant(j, 0), g.quant(j, 0))
+	}
+}
+
+// unpackLine unpacks line j of a step.
+func (g *tileGroups) unpackLine(step, j int) {
+	r, q, bits := g.groupOf(step, j), g.quant(j, 0), g.t3
+	line := operand.Mem{Base: regW, Disp: r.low + 64*(j%4)}
+	if r.lowBit == 0 {
+		g.and(line, g.nibble, q)
+	} else {
+		g.shiftLeft(-r.lowBit, line, q)
+		g.and(g.nibble, q, q)
+	}
+	g.lookUpDigits(j)
+	if g.high != 0 {
+		g.shiftLeft(g.f.highAt-r.highBit, operand.Mem{Base: regW, Disp: r.high + 64*(j%4)}, bits)
+		g.joinHigh(bits, q)
+	}
+}
+
+// joinHigh adds the high bits of quants to the low ones, out of bits, which it overwrites.
+func (g *tileGroups) joinHigh(bits, q reg.VecPhysical) {
+	if g.wide {
+		const orAnd = 0xf8 // first | second & third
+		g.VPTERNLOGD(operand.U8(orAnd), g.highMask, bits, q)
+		return
+	}
+	g.VPAND(g.highMask, bits, bits)
+	g.VPOR(bits, q, q)
+}
+
+// lookUpDigits replaces the quants of line j by the digits of what a table has in their places.
+func (g *tileGroups) lookUpDigits(j int) {
+	if !g.f.table {
+		return
+	}
+	for digit := g.digits - 1; digit >= 0; digit-- {
+		g.VPSHUFB(g.quant(j, 0), g.tables[digit], g.quant(j, digit))
+	}
+}
+
+// multiplyStep leaves in t0, and for the second digit in t2, the sums of products of a step's quants with activations: of 32 bits with
+// VPDPBUSD, else of 16. Before a line is multiplied it is unpacked, if unpack says how.
+func (g *tileGroups) multiplyStep(acts func(j int) operand.Mem, unpack func(j int)) {
+	if g.vnni {
+		g.zero(g.t0)
+	}
+	for j := range g.lines {
+		if unpack != nil {
+			unpack(j)
+		}
+		if g.vnni {
+			g.VPDPBUSD_BCST(acts(j), g.quant(j, 0), g.t0)
+			continue
+		}
+		to := g.t1
+		if j == 0 {
+			to = g.t0
+		}
+		g.VPBROADCASTD(acts(j), to)
+		if g.digits > 1 {
+			g.addPairs(j, to, g.quant(j, 1), g.t3, g.t2)
+		}
+		g.addPairs(j, to, g.quant(j, 0), to, g.t0)
+	}
+}
+
+// scaleStep multiplies the sums of a step by its inner scales, and leaves the sum in t0.
+func (g *tileGroups) scaleStep(scales [2]operand.Mem) {
+	if g.vnni {
+		g.VPMULLD(scales[0], g.t0, g.t0)
+		return
+	}
+	g.VPMADDWD(scales[0], g.t0, g.t0)
+	if g.digits > 1 {
+		g.VPMADDWD(scales[1], g.t2, g.t2)
+		g.VPADDD(g.t2, g.t0, g.t0)
+	}
+}
+
+// loadHalves reads the block's scales and minimums.
+func (g *tileGroups) loadHalves() {
+	g.VCVTPH2PS(operand.Mem{Base: regScales}, g.t3)
+	if g.f.minimum {
+		g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32}, g.vec(0))
+	}
+}
+
+// addToSum adds a block's integer sum, scaled, to a token's sum in memory. It overwrites sum.
+func (g *tileGroups) addToSum(t int, sum reg.VecPhysical, d, total operand.Mem) {
+	least, pair := g.t1, g.t2
+	for i := range g.pairs() {
+		to := pair
+		if i == 0 {
+			to = least
+		}
+		g.VPBROADCASTD(g.groups.Offset(sumsOfToken*t+4*i), to)
+		if i > 0 && g.vnni {
+			g.VPDPWSSD(g.leastAt(i), to, least)
+			continue
+		}
+		g.VPMADDWD(g.leastAt(i), to, to)
+		if i > 0 {
+			g.VPADDD(pair, least, least)
+		}
+	}
+	if !g.f.minimum {
+		g.VPSLLD(operand.U8(uint8(g.f.offset)), least, least)
+		g.VPSUBD(least, sum, sum)
+	}
+	g.VCVTDQ2PS(sum, sum)
+	g.scaleBy(d, g.t3, pair)
+	g.VFMADD213PS(total, pair, sum)
+	if g.f.minimum {
+		g.VCVTDQ2PS(least, least)
+		g.scaleBy(d, g.vec(0), pair)
+		g.VFNMADD231PS(least, pair, sum)
+	}
+	g.VMOVUPS(sum, total)
+}
