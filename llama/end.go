@@ -6,7 +6,7 @@ import "slices"
 // there, and config.json often still has the base model's alone.
 func (m *Model) addEnd() {
 	id, ok := m.tokenizer.ID(m.tokenizer.end)
-	if !ok || m.tokenizer.end == "" || m.IsEnd(id) {
+	if !ok || m.tokenizer.end == "" || slices.Contains(m.config.EOS, id) {
 		return
 	}
 	m.config.EOS = append(slices.Clip(m.config.EOS), id)

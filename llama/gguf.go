@@ -40,6 +40,15 @@ func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (
 
 func (g *ggufModel) file() string { return g.path }
 
+func (g *ggufModel) format() string { return fmt.Sprintf("GGUF version %d", g.Version()) }
+
+func (g *ggufModel) names() (names []string) {
+	for _, t := range g.Tensors() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 // Close closes the file.
 func (g *ggufModel) Close() error { return g.closer.Close() }
 
