@@ -80,60 +80,68 @@ func InspectFS(ctx context.Context, fsys fs.FS, name string) (*Report, error) {
 }
 
 // inspect is Inspect for the GGUF file of a name, or the Hugging Face folder when the name is empty. path names it in messages.
-func inspect(ctx context.Context, f files, name, path string) (r *Report, err error) {
-	r = &Report{}
-	problem := func(err error) {
-		if err != nil {
-			r.Problems = append(r.Problems, loadError(path, err))
-		}
-	}
-	defer func() {
-		if err != nil { // a mapped file was cut short
-			problem(err)
-			err = nil
-		}
-	}()
-	defer parallel.Catch(&err)()
+func inspect(ctx context.Context, f files, name, path string) (*Report, error) {
 	if name != "" {
 		if is, err := isGGUF(f, name); err != nil || !is {
 			return nil, loadError(path, cmp.Or(err, notAModel(f, name)))
 		}
 	}
+	r := &inspection{path: path}
+	r.problem(parallel.Call(func() error { return r.read(ctx, f, name) })) // a mapped file may be cut short
+	return &r.Report, nil
+}
+
+// inspection is a report in the making.
+type inspection struct {
+	Report
+	path string
+}
+
+// problem notes an error, if it is one.
+func (r *inspection) problem(err error) {
+	if err != nil {
+		r.Problems = append(r.Problems, loadError(r.path, err))
+	}
+}
+
+// read reads the files, and returns what ends it.
+func (r *inspection) read(ctx context.Context, f files, name string) error {
 	m := &Model{release: func() error { return nil }}
 	defer func() { m.release() }()
 	config, source, err := m.open(ctx, f, name, new(tensor.Galloc))
 	if err != nil { // what can be told without a configuration
-		problem(err)
-		if source != nil {
-			r.Format = source.format()
-			r.Tokens, err = source.tokenizer()
-		} else {
-			r.Tokens, err = huggingFaceTokenizer(f)
+		r.problem(err)
+		if source == nil {
+			if name == "" {
+				r.Tokens, err = huggingFaceTokenizer(f)
+				r.problem(err)
+			}
+			return nil
 		}
-		problem(err)
-		return r, nil
+		r.Format = source.format()
+		r.Tokens, err = source.tokenizer()
+		return err
 	}
 	r.Format = source.format()
 	m.config = configOf(config)
-	if _, err := m.config.manner(); err != nil {
-		problem(err)
-	}
+	_, err = m.config.manner()
+	r.problem(err)
 	tensors := config.Tensors()
 	stored, _, problems := m.config.findAll(source, tensors, MaxProblems)
 	for _, p := range problems {
-		problem(p)
+		r.problem(p)
 	}
 	r.count(stored, tensors)
 	r.Unused = unused(source.names(), tensors)
-	problem(parallel.Call(func() error { return m.loadTokenizer(source) }))
-	if m.tokenizer != nil {
-		m.addEnd()
-		if _, none := m.tokenizer.vocabulary.(noVocabulary); !none {
-			r.Tokens = m.tokenizer
-		}
-	}
 	r.Config = &m.config
-	return r, nil
+	if err := m.loadTokenizer(source); err != nil {
+		return err
+	}
+	m.addEnd()
+	if _, none := m.tokenizer.vocabulary.(noVocabulary); !none {
+		r.Tokens = m.tokenizer
+	}
+	return nil
 }
 
 // count adds up the tensors that were found.
