@@ -27,6 +27,9 @@ type Report struct {
 	Rewrites []TypeUse  // those of Tensors that are converted while loading, since nothing computes with their types
 	Unused   []string   // tensors in the files that no model of this architecture has
 	Tokens   *Tokenizer // nil if the files have none, or none that can be read
+	Kind     string     // of tokenizer, in words
+	// Parameters counts the elements of Tensors.
+	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
 	Weights int64
 }
@@ -88,6 +91,12 @@ func inspect(ctx context.Context, f files, name, path string) (*Report, error) {
 	}
 	r := &inspection{path: path}
 	r.problem(parallel.Call(func() error { return r.read(ctx, f, name) })) // a mapped file may be cut short
+	if r.Tokens != nil {
+		r.Kind = "of another package"
+		if k, ok := r.Tokens.vocabulary.(interface{ Kind() string }); ok {
+			r.Kind = k.Kind()
+		}
+	}
 	return &r.Report, nil
 }
 
@@ -152,6 +161,7 @@ func (r *Report) count(stored []storedTensor, tensors []checkpoint.Tensor) {
 		if s.shape.NumElements() == 0 || s.dtype == 0 { // a problem
 			continue
 		}
+		r.Parameters += int64(s.shape.NumElements())
 		target := targetType(tensors[i].Role, s.dtype, 0)
 		if bytes, err := target.Bytes(s.shape.NumElements()); err == nil {
 			r.Weights += int64(bytes)
