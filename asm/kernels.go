@@ -54,6 +54,9 @@ func (k *Kernels) Axpy(dst []float32, a float32, x []float32) { k.vectors.Axpy(d
 // SiLUMul computes dst[i] = silu(gate[i])·up[i], the activation of SwiGLU. The slices have one length; dst may be gate or up.
 func (k *Kernels) SiLUMul(dst, gate, up []float32) { k.vectors.SiLUMul(dst, gate, up) }
 
+// GELUMul computes dst[i] = exact.GELU(gate[i]) · up[i], the activation of GeGLU. dst may be gate or up.
+func (k *Kernels) GELUMul(dst, gate, up []float32) { k.vectors.GELUMul(dst, gate, up) }
+
 // RMSNorm computes dst[i] = x[i]/rms(x)·w[i], with eps added to the mean of squares. The slices have one length; dst may be x.
 func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) { k.vectors.RMSNorm(dst, x, w, eps) }
 
@@ -111,6 +114,7 @@ type (
 	//	HeadDim      int               // elements of a key
 	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
 	//	Visible      []int             // row r sees the first Visible[r] slots
+	//	Hidden       []int             // but not the first Hidden[r] of them; nil: it sees all of them
 	//	Results      []Partial         // one for each row: written
 	//	Out          []float32         // [rows, HeadDim]: Results[r].Out is row r of it
 	//	Scores       []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written

@@ -21,6 +21,8 @@ func (s *Slots) check(op string) error {
 		return fmt.Errorf("backend: %s of a run without slots", op)
 	case !CacheType(s.DType):
 		return fmt.Errorf("backend: %s of %v: a cache is f32, f16, q8_0 or q4_0", op, s)
+	case s.Window < 0:
+		return fmt.Errorf("backend: %s of %v with a window of %d", op, s, s.Window)
 	case len(s.Heads) < 1 || s.HeadDim < 1 || s.HeadDim%s.DType.BlockLen() != 0:
 		return fmt.Errorf("backend: %s of %v: it must have heads, of whole blocks of %v", op, s, s.DType)
 	}
@@ -172,6 +174,9 @@ func CheckAccumulateAttention(q, sums *tensor.Tensor, run Run) (d AttentionDims,
 	const op = "AccumulateAttention"
 	if err := needF32(op, sums); err != nil {
 		return d, err
+	}
+	if run.Slots != nil && run.Slots.Window > 0 {
+		return d, fmt.Errorf("backend: %s of %v with a window of %d: attention is summed for slots that all tokens see", op, run.Slots, run.Slots.Window)
 	}
 	one := [1]Run{run}
 	if d, err = checkQueries(op, q, one[:]); err != nil {

@@ -24,6 +24,7 @@ type Slots struct {
 	DType   tensor.DType // F32, F16, Q8_0 or Q4_0
 	HeadDim int
 	Heads   []HeadSlots // one for each KV head
+	Window  int         // how many of the slots before and at its own a token sees; 0: all
 	Version uint64
 	Device  any // what a device keeps of the lists, such as its copy of them; it belongs to the device
 }
@@ -65,7 +66,8 @@ type Pager interface {
 	// and v, of k's shape, to the last slots in use of the runs. A table that is nil rotates nothing; q, which is then not looked at, may be
 	// nil too. What k holds afterwards is undefined. No two of the tensors share memory.
 	RoPEStore(q, k, v, table *tensor.Tensor, runs []Run) error
-	// Attend lets the rows of each run attend to its slots: row i of a run of n tokens sees the first Len-n+i+1 slots of each head.
+	// Attend lets the rows of each run attend to its slots: row i of a run of n tokens sees the first Len-n+i+1 slots of each head, and
+	// where there is a Window the last so many of these.
 	// q and out are [rows, heads, headDim]; see AttentionGen for what is computed.
 	Attend(q, out *tensor.Tensor, runs []Run) error
 	// AccumulateAttention adds the attention that the keys of one run get from its queries to sums [kvHeads, ≥ Len] of type F32:

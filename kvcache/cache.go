@@ -32,7 +32,9 @@ var (
 // Cache is one layer's keys and values. It is not safe for concurrent use, but caches that share pages are independent of each other.
 //
 // Between calls:
-//   - 0 ≤ HeadLen ≤ capacity and HeadLen ≤ seen; HeadLen is seen for all heads as long as nothing was evicted.
+//   - 0 ≤ HeadLen ≤ capacity and HeadLen ≤ seen; HeadLen is seen-dropped for all heads as long as nothing was evicted.
+//   - dropped is a multiple of backend.PageSlots, and 0 unless the cache has a window. Such a cache has no limit but that of what it drops,
+//     no record, and is never shown to an eviction policy.
 //   - Unless broken is set, the slots in use of each head hold tokens in the order of their positions, the latest tokens last. What the
 //     slots behind them hold does not count.
 //   - The cache has one reference to each page in its lists. If shared is not set, nobody else has one.
@@ -44,6 +46,7 @@ type Cache struct {
 	backend   backend.Backend
 	capacity  int       // slots of a head, at most
 	seen      int       // tokens so far, evicted ones included
+	dropped   int       // of them those before the window, whose pages were given back
 	shared    bool      // other caches may have some of the pages too
 	tailOwned bool      // but not those in which each head's next slot lies, or there are none
 	record    *record   // nil unless tracking
@@ -132,7 +135,10 @@ func (c *Cache) Reserve(tokens int) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if n := c.Len(); tokens > c.capacity-n {
+	if err := c.drop(tokens); err != nil {
+		return err
+	}
+	if n := c.Len(); tokens > c.capacity-n && c.slots.Window == 0 {
 		return fmt.Errorf("kvcache: %d tokens after %d of %d slots: %w", tokens, n, c.capacity, ErrFull)
 	}
 	if c.shared && !c.tailOwned {

@@ -27,7 +27,7 @@ func (c *Cache) Clone() (*Cache, error) {
 	c.store.pools[c.slots.DType].share(list)
 	n := c.store.newCache(c.slots.DType, c.capacity, heads)
 	c.store.mu.Unlock()
-	n.seen, n.hadamard = c.seen, c.hadamard
+	n.seen, n.dropped, n.slots.Window, n.hadamard = c.seen, c.dropped, c.slots.Window, c.hadamard
 	n.shared, c.shared, c.tailOwned = true, true, false
 	if r := c.record; r != nil {
 		var err error

@@ -13,6 +13,9 @@ func (c *Cache) Truncate(n int) error {
 	if n < 0 || n > used {
 		return fmt.Errorf("kvcache: truncate to %d slots: 0 to %d are possible", n, used)
 	}
+	if err := c.canShorten(used - n); err != nil {
+		return err
+	}
 	err := c.shorten(used - n)
 	if c.record != nil {
 		if err := c.record.truncate(c.seen); err != nil {
@@ -31,6 +34,9 @@ func (c *Cache) TakeBack(seen int) error {
 		if n := c.HeadLen(head); gone < 0 || gone > n {
 			return fmt.Errorf("kvcache: take back to %d tokens: the cache has seen %d, and head %d has %d slots", seen, c.seen, head, n)
 		}
+	}
+	if err := c.canShorten(gone); err != nil {
+		return err
 	}
 	if c.record != nil && !c.record.canTakeBack(seen) {
 		return fmt.Errorf("kvcache: take back to %d tokens: the latest chunk does not begin there", seen)
@@ -56,7 +62,7 @@ func (c *Cache) shorten(gone int) error {
 // usable again.
 func (c *Cache) Reset() error {
 	err := c.shorten(c.Len())
-	c.seen, c.shared, c.broken = 0, false, nil
+	c.seen, c.dropped, c.shared, c.broken = 0, 0, false, nil
 	if c.record != nil {
 		if err := c.record.reset(); err != nil {
 			return c.markBroken(fmt.Errorf("reset: %w", err))
@@ -92,6 +98,9 @@ func (c *Cache) Keep(slots [][]int) error {
 	}
 	if len(slots) == 0 {
 		return nil
+	}
+	if c.slots.Window > 0 {
+		return fmt.Errorf("kvcache: keep slots of a cache with a window of %d, which keeps its window", c.slots.Window)
 	}
 	keep, err := c.lists(slots)
 	if err != nil {

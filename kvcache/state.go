@@ -127,6 +127,9 @@ func (c *Cache) ReadState(reader io.Reader) error {
 	if err != nil {
 		return err
 	}
+	if c.slots.Window > 0 {
+		c.dropped = int(header.Seen - header.Len)
+	}
 	if err := c.readSlots(reader, lens); err != nil {
 		return err
 	}
@@ -166,6 +169,11 @@ func (c *Cache) checkHeader(h *stateHeader) error {
 	switch r := c.record; {
 	case h.Len > h.Seen || h.Seen > math.MaxInt32:
 		return fmt.Errorf("%d slots of %d tokens", h.Len, h.Seen)
+	case c.slots.Window > 0:
+		if h.Tracked != 0 || !c.canHold(int(h.Len), int(h.Seen)) {
+			return fmt.Errorf("%d slots of %d tokens, of a window of %d", h.Len, h.Seen, c.slots.Window)
+		}
+		return nil
 	case int64(h.Len) > int64(c.capacity):
 		return fmt.Errorf("it has %d slots, and the cache's capacity is %d: it must be at least as many", h.Len, c.capacity)
 	case h.Tracked != 0 && h.Tracked != trackedAlike && h.Tracked != trackedUnlike || h.Attention > 1 || h.Recent > min(h.Queries, maxRecordRows) || h.Anchored > min(h.Anchors, maxRecordRows):

@@ -27,6 +27,8 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) error {
 	switch {
 	case c.Len() > 0:
 		return fmt.Errorf("kvcache: tracking begins with an empty cache: this one has %d slots in use", c.Len())
+	case c.slots.Window > 0:
+		return fmt.Errorf("kvcache: track a cache with a window of %d: no policy sees it", c.slots.Window)
 	case c.record != nil:
 		return fmt.Errorf("kvcache: tracking has begun already, with %+v", c.record.Tracking)
 	case t.Queries < 0 || t.Anchors < 0 || t.Queries > c.capacity || t.Anchors > c.capacity:

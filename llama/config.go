@@ -1,8 +1,12 @@
 package llama
 
-import "github.com/antigravity-go/antigravity/internal/checkpoint"
+import (
+	"slices"
 
-// Config describes a model of the Llama family: its sizes and the few choices that the architecture leaves open.
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+)
+
+// Config describes a model: its sizes and the few choices that its architecture leaves open.
 type Config struct {
 	HiddenSize       int // width of the residual stream
 	IntermediateSize int // width of the feed-forward layer
@@ -14,17 +18,32 @@ type Config struct {
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
 	RoPE             RoPE
-	AttentionBias    bool
+	AttentionBias    bool // of queries, keys and values, and of the output where the family has that
 	MLPBias          bool
 	TiedEmbeddings   bool    // the output head is the embedding table
 	BOS              Token   // begin of text; -1: none
 	EOS              []Token // each ends a turn
+	Variant                  // where the family differs from Llama
+}
+
+// Variant is where a model differs from Llama beyond which biases and norms its layers have. The zero value is Llama.
+type Variant struct {
+	Family     string // the architecture's name; "" stands for "llama"
+	Activation string // of the feed-forward layer: "" for SiLU, or "gelu_tanh"
+	// Window is how many positions a token sees, itself included, in the layers of which Windowed holds; 0: all.
+	Window    int
+	Windowed  []bool // one for each layer; nil: none
+	Unrotated []bool // layers without RoPE; nil: none
+	LocalRoPE RoPE   // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
+	// 1/√HeadDim.
+	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
 }
 
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
 type RoPE struct {
 	Theta   float64
-	Scaling string // "", "linear" or "llama3"
+	Scaling string // "", "linear", "llama3" or "longrope"
 	Factor  float64
 	// For "llama3": wavelengths longer than OriginalContext/LowFreqFactor are stretched by Factor, those shorter than
 	// OriginalContext/HighFreqFactor are left alone, those between are blended.
@@ -33,6 +52,11 @@ type RoPE struct {
 	// Divisors, when not nil, has one divisor for each of the HeadDim/2 frequencies and stands for the above: GGUF files
 	// carry them as rope_freqs.weight.
 	Divisors []float32
+	// For "longrope" (arXiv 2402.13753) Divisors are those for conversations of up to OriginalContext tokens, and Long those for longer
+	// ones: which a session uses depends on how long it may become (Session.Capacity), not on how long it is. Cosines and sines are
+	// multiplied by Attention; 0: 1.
+	Long      []float32
+	Attention float64
 }
 
 // configOf returns what a model's files say in the terms of this package.
@@ -41,5 +65,17 @@ func configOf(c *checkpoint.Config) Config {
 		HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers, Heads: c.Heads, KVHeads: c.KVHeads,
 		HeadDim: c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength, RMSNormEps: c.RMSNormEps, RoPE: RoPE(c.RoPE),
 		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: c.TiedEmbeddings, BOS: Token(c.BOS), EOS: fromInt32(c.EOS),
+		Variant: Variant{
+			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: c.Windowed, Unrotated: c.Unrotated, LocalRoPE: RoPE(c.LocalRoPE),
+			EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
+		},
 	}
+}
+
+// clone returns a copy that shares nothing.
+func (c *Config) clone() Config {
+	n := *c
+	n.EOS, n.Windowed, n.Unrotated = slices.Clone(c.EOS), slices.Clone(c.Windowed), slices.Clone(c.Unrotated)
+	n.RoPE, n.LocalRoPE = c.RoPE.clone(), c.LocalRoPE.clone()
+	return n
 }

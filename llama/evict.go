@@ -44,7 +44,7 @@ func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 		if err := c.settle(); err != nil {
 			return err
 		}
-		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.caches, targetLen) })
+		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.whole, targetLen) })
 		return err
 	})
 	return result, err
@@ -71,14 +71,14 @@ func (s *Session) maybeEvict(last bool) error {
 	}
 	return s.with(func(c *sequence) error {
 		if len(c.ahead) > 0 {
-			if !c.manager.Due(c.caches, len(c.ahead)) {
+			if !c.manager.Due(c.whole, len(c.ahead)) {
 				return nil
 			}
 			if err := c.settle(); err != nil { // a policy chooses among what the conversation has, not among guesses
 				return err
 			}
 		}
-		_, err := c.evict(func() (eviction.Result, error) { return c.manager.Relieve(c.caches) })
+		_, err := c.evict(func() (eviction.Result, error) { return c.manager.Relieve(c.whole) })
 		return err
 	})
 }
@@ -87,7 +87,7 @@ func (s *Session) maybeEvict(last bool) error {
 // what lies behind an eviction would be computed in vain.
 func (c *sequence) undisturbed(n int) int {
 	for i := range n {
-		if c.manager.Due(c.caches, -1-i) {
+		if c.manager.Due(c.whole, -1-i) {
 			return i
 		}
 	}
@@ -111,7 +111,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 	err = c.onDevice(context.Background(), func() error {
 		done := result
 		if tried++; tried > 1 { // down to the target of the eviction that failed, which may have done so in some of the layers
-			run = func() (eviction.Result, error) { return c.manager.Evict(c.caches, done.Target) }
+			run = func() (eviction.Result, error) { return c.manager.Evict(c.whole, done.Target) }
 		}
 		var err error
 		if result, err = run(); err == nil && (result.Slots > 0 || tried > 1) {
@@ -162,7 +162,7 @@ func (c *sequence) reanchor() error {
 	if c.options.Positions != ReanchorSinks {
 		return nil
 	}
-	for i, cache := range c.caches {
+	for i, cache := range c.whole {
 		if n := min(c.sinks(), cache.Len()-1); n > 0 {
 			if err := cache.Reanchor(n, len(c.tokens)-cache.Len()); err != nil {
 				return layerError(i, err)

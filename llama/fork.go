@@ -36,7 +36,7 @@ func (s *Session) fork() (f *Session, err error) {
 }
 
 // forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
-// session where it is shorter than least, or tokens were evicted. It may be a token shorter than it could be. Another goroutine may be
+// session where it is shorter than least, tokens were evicted, or caches with windows cannot go back to it. It may be a token shorter than it could be. Another goroutine may be
 // using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
 func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
 	c, err := s.lock()
@@ -48,7 +48,7 @@ func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error
 	if n == len(c.tokens) && n%c.options.Chunk == 0 {
 		n-- // the policy may not have been asked yet whether to evict at this end of a chunk: the copy computes the last token, and asks
 	}
-	if n < least || c.evicted > 0 {
+	if n < least || n < c.least() || c.evicted > 0 {
 		return nil, 0, nil
 	}
 	if f, err = c.fork(n); err != nil {
@@ -96,6 +96,7 @@ func (c *sequence) copyFrom(from *sequence) error {
 		c.caches[i].Free()
 		c.caches[i] = clone
 	}
+	c.setCaches(c.caches)
 	c.tokens, c.ahead = slices.Clone(from.tokens), slices.Clone(from.ahead)
 	c.evicted = from.evicted
 	return nil

@@ -33,6 +33,9 @@ func (b *batch) forward(jobs []*job, rows int) (err error) {
 	if err := m.embed(ws, jobs); err != nil {
 		return err
 	}
+	if err := b.findAdapted(ws, jobs); err != nil {
+		return err
+	}
 	interruptible := slices.ContainsFunc(jobs, func(j *job) bool { return !j.answer })
 	for i := range m.layers {
 		if interruptible {
@@ -43,11 +46,12 @@ func (b *batch) forward(jobs []*job, rows int) (err error) {
 				return err
 			}
 		}
+		ws.adapting.layer = i
 		ws.caches.Reset()
 		for _, j := range jobs {
 			ws.caches.Add(j.caches[i], j.rows)
 		}
-		if err := m.layers[i].forward(m.device, ws, m.config.RMSNormEps); err != nil {
+		if err := m.layers[i].forward(m.device, ws); err != nil {
 			return layerError(i, err)
 		}
 	}
@@ -82,7 +86,7 @@ func (b *batch) workspace(rows int) (*workspace, error) {
 	b.mu.Lock()
 	most := max(b.chunk+b.most, rows)
 	b.mu.Unlock()
-	ws, err := newWorkspace(b.model.device, &b.model.config, most)
+	ws, err := newWorkspace(b.model.device, &b.model.config, len(b.model.rotaries), most)
 	if err != nil {
 		return nil, err
 	}
@@ -97,24 +101,37 @@ func (b *batch) workspace(rows int) (*workspace, error) {
 	return ws, ws.resize(rows)
 }
 
-// embed looks the tokens' embeddings up into ws.x, and computes RoPE's cosines and sines for their positions into ws.rope.
+// embed looks the tokens' embeddings up into ws.x, and computes RoPE's cosines and sines for their positions into ws.ropes.
 func (m *Model) embed(ws *workspace, jobs []*job) error {
-	angles, err := tensor.Mut[float32](ws.ropeHost)
-	if err != nil {
-		return err
-	}
 	ws.indices = ws.indices[:0]
 	for _, j := range jobs {
 		j.first = len(ws.indices)
-		ropeTable(angles[j.first*m.config.HeadDim:][:j.rows*m.config.HeadDim], m.frequencies, j.start)
 		for _, t := range j.tokens[:j.rows] {
 			ws.indices = append(ws.indices, int32(t))
 		}
 	}
-	if err := m.device.CopySlice(ws.ropeHost, &ws.rope, 0, 0, ws.rows*m.config.HeadDim); err != nil {
+	for i := range m.rotaries {
+		if err := m.rotate(ws, jobs, i); err != nil {
+			return err
+		}
+	}
+	if err := m.device.Gather(m.embedding, ws.indices, &ws.x); err != nil || m.config.EmbeddingScale == 0 {
 		return err
 	}
-	return m.device.Gather(m.embedding, ws.indices, &ws.x)
+	return m.device.Scale(&ws.x, float32(m.config.EmbeddingScale))
+}
+
+// rotate computes the cosines and sines of one of the model's rotaries.
+func (m *Model) rotate(ws *workspace, jobs []*job, number int) error {
+	angles, err := tensor.Mut[float32](ws.ropeHosts[number])
+	if err != nil {
+		return err
+	}
+	width := m.config.HeadDim
+	for _, j := range jobs {
+		m.rotaries[number].table(angles[j.first*width:][:j.rows*width], j.start, j.long)
+	}
+	return m.device.CopySlice(ws.ropeHosts[number], &ws.ropes[number], 0, 0, ws.rows*width)
 }
 
 // outputs gives the jobs what they want of their rows, and waits until the device has computed it, so that whoever asked learns of

@@ -48,13 +48,25 @@ func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggi
 func (h *huggingFace) file() string { return h.files.path(h.weights.List()) }
 
 func (h *huggingFace) find(t *checkpoint.Tensor) (storedTensor, error) {
-	stored, file, err := h.weights.Tensor(t.HuggingFace)
+	name, within := t.HuggingFace, false
+	if w := &t.Within; w.Rows > 0 {
+		if whole, _, err := h.weights.Tensor(w.HuggingFace); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+			name, within = w.HuggingFace, true
+		}
+	}
+	stored, file, err := h.weights.Tensor(name)
 	if err != nil {
 		return storedTensor{}, folderError(h.files, err)
 	}
 	d, _ := stored.ElementType() // 0, which newStoredTensor refuses, where there is no such type
 	s, err := newStoredTensor(d, stored.DType, stored.Shape, stored.Data, h.open[file])
-	return s, tensorError(h.files.path(file), t.HuggingFace, stored.Offset, err)
+	if err == nil && within {
+		s, err = s.rows(t.Within.First, t.Shape[0])
+	}
+	if t.PlusOne {
+		s.plus = 1
+	}
+	return s, tensorError(h.files.path(file), name, stored.Offset, err)
 }
 
 func (h *huggingFace) tokenizer() (*Tokenizer, error) { return huggingFaceTokenizer(h.files) }

@@ -1,9 +1,6 @@
 package llama
 
-import (
-	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
-)
+import "github.com/antigravity-go/antigravity/tensor"
 
 // projection is a linear map x ↦ x·weightᵀ + bias. The weight is [out, in], the bias [out]; a nil bias adds nothing.
 type projection struct {
@@ -11,32 +8,42 @@ type projection struct {
 }
 
 // layer is one block of the transformer (arXiv 2302.13971): attention and a feed-forward network, each behind a norm and
-// added to the residual stream.
+// added to the residual stream. Families differ in which norms there are; those that a model has not are nil.
 type layer struct {
-	attentionNorm, mlpNorm *tensor.Tensor // [hidden]
-	q, k, v, o             projection
-	gate, up, down         projection
+	attentionNorm, mlpNorm         *tensor.Tensor // [hidden]: of what each half begins with
+	attentionPostNorm, mlpPostNorm *tensor.Tensor // [hidden]: of what each half adds to the stream
+	qNorm, kNorm                   *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together
+	q, k, v, o                     projection
+	gate, up, down                 projection
+	rotary                         int // which of the model's
+	*manner
 }
 
 // forward computes the rows of a pass: ws.x [rows, hidden] in place, appending their keys and values to the caches.
-func (l *layer) forward(d *device, ws *workspace, eps float32) error {
-	if err := l.queryKeyValue(d, ws, eps); err != nil {
+func (l *layer) forward(d *device, ws *workspace) error {
+	if err := l.queryKeyValue(d, ws); err != nil {
 		return err
 	}
-	if err := ws.caches.Append(&ws.q, &ws.k, &ws.v, &ws.rope); err != nil {
+	if err := ws.caches.Append(&ws.q, &ws.k, &ws.v, &ws.ropes[l.rotary]); err != nil {
 		return err
 	}
 	if err := ws.caches.Attend(&ws.q, &ws.attention); err != nil {
 		return err
 	}
-	return l.output(d, ws, eps)
+	if err := l.add(d, ws, &ws.attentionFlat, &l.o, atOutput, l.attentionPostNorm); err != nil {
+		return err
+	}
+	if err := l.feedForward(d, ws); err != nil {
+		return err
+	}
+	return l.add(d, ws, &ws.gate, &l.down, atDown, l.mlpPostNorm)
 }
 
 // queryKeyValue computes queries, keys and values from the normed stream.
-func (l *layer) queryKeyValue(d *device, ws *workspace, eps float32) error {
+func (l *layer) queryKeyValue(d *device, ws *workspace) error {
 	ws.weights = append(ws.weights[:0], l.q.weight, l.k.weight, l.v.weight)
 	ws.outs = append(ws.outs[:0], &ws.qFlat, &ws.kFlat, &ws.vFlat)
-	if err := d.fused.NormMatMul(&ws.x, l.attentionNorm, eps, &ws.normed, ws.weights, ws.outs); err != nil {
+	if err := l.project(d, ws, l.attentionNorm); err != nil {
 		return err
 	}
 	for i, bias := range [...]*tensor.Tensor{l.q.bias, l.k.bias, l.v.bias} {
@@ -44,34 +51,102 @@ func (l *layer) queryKeyValue(d *device, ws *workspace, eps float32) error {
 			return err
 		}
 	}
+	if err := l.adapt(d, ws, l.attentionNorm, atQuery, atKey, atValue); err != nil {
+		return err
+	}
+	if err := l.normHeads(d, l.qNorm, &ws.q, &ws.qFlat); err != nil {
+		return err
+	}
+	if err := l.normHeads(d, l.kNorm, &ws.k, &ws.kFlat); err != nil {
+		return err
+	}
+	return scale(d, &ws.q, l.queryScale)
+}
+
+// project multiplies the normed stream with ws.weights to ws.outs.
+func (l *layer) project(d *device, ws *workspace, norm *tensor.Tensor) error {
+	if norm != nil {
+		return d.fused.NormMatMul(&ws.x, norm, l.eps, &ws.normed, ws.weights, ws.outs)
+	}
+	for i, w := range ws.weights {
+		if err := d.MatMulTransposed(&ws.x, w, ws.outs[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// output adds to the stream the projection of the attention's result, and then the feed-forward network's result.
-func (l *layer) output(d *device, ws *workspace, eps float32) error {
-	if err := d.fused.MatMulAdd(&ws.attentionFlat, l.o.weight, &ws.product, &ws.x); err != nil {
-		return err
+// adapt adds to ws.outs, which belong to some places, what the adapters of the pass make of the normed stream.
+func (l *layer) adapt(d *device, ws *workspace, norm *tensor.Tensor, at ...place) error {
+	ad := &ws.adapting
+	if !ad.needs(at...) {
+		return nil
 	}
-	if err := addBias(d, &ws.x, l.o.bias); err != nil {
-		return err
+	in := &ws.x
+	if norm != nil {
+		in = &ws.normed
+		if err := ad.norm(d, &ws.x, norm, l.eps, in); err != nil {
+			return err
+		}
 	}
-	if err := l.swiGLU(d, ws, eps); err != nil {
-		return err
+	for i, p := range at {
+		if err := ad.add(d, p, in, ws.outs[i]); err != nil {
+			return err
+		}
 	}
-	if err := d.fused.MatMulAdd(&ws.gate, l.down.weight, &ws.product, &ws.x); err != nil {
-		return err
-	}
-	return addBias(d, &ws.x, l.down.bias)
+	return nil
 }
 
-// swiGLU computes silu(x·gateᵀ)·(x·upᵀ) of the normed stream into ws.gate.
-func (l *layer) swiGLU(d *device, ws *workspace, eps float32) error {
-	if l.gate.bias == nil {
-		return d.fused.NormSwiGLU(&ws.x, l.mlpNorm, eps, &ws.normed, l.gate.weight, l.up.weight, &ws.up, &ws.gate)
+// normHeads normalises each head of x [rows, heads, headDim], or, by a longer norm, all of a row's together: flat is the same memory as rows.
+func (l *layer) normHeads(d *device, norm, x, flat *tensor.Tensor) error {
+	switch {
+	case norm == nil:
+		return nil
+	case norm.Shape().Dim(0) == x.Shape().Dim(-1):
+		return d.RMSNorm(x, norm, l.eps)
+	}
+	return d.RMSNorm(flat, norm, l.eps)
+}
+
+// add adds the projection of x, which stands at a place, to the stream.
+func (l *layer) add(d *device, ws *workspace, x *tensor.Tensor, p *projection, at place, norm *tensor.Tensor) error {
+	if norm == nil && l.residualScale == 1 {
+		if err := d.fused.MatMulAdd(x, p.weight, &ws.product, &ws.x); err != nil {
+			return err
+		}
+		if err := addBias(d, &ws.x, p.bias); err != nil {
+			return err
+		}
+		return ws.adapting.add(d, at, x, &ws.x)
+	}
+	if err := d.MatMulTransposed(x, p.weight, &ws.product); err != nil {
+		return err
+	}
+	if err := addBias(d, &ws.product, p.bias); err != nil {
+		return err
+	}
+	if err := ws.adapting.add(d, at, x, &ws.product); err != nil {
+		return err
+	}
+	if norm != nil {
+		if err := d.RMSNorm(&ws.product, norm, l.eps); err != nil {
+			return err
+		}
+	}
+	if err := scale(d, &ws.product, l.residualScale); err != nil {
+		return err
+	}
+	return d.AddAssign(&ws.x, &ws.product)
+}
+
+// feedForward computes act(x·gateᵀ)·(x·upᵀ) of the normed stream into ws.gate.
+func (l *layer) feedForward(d *device, ws *workspace) error {
+	if l.fuses && l.gate.bias == nil && l.mlpNorm != nil && !ws.adapting.needs(atGate, atUp) {
+		return d.fused.NormSwiGLU(&ws.x, l.mlpNorm, l.eps, &ws.normed, l.gate.weight, l.up.weight, &ws.up, &ws.gate)
 	}
 	ws.weights = append(ws.weights[:0], l.gate.weight, l.up.weight)
 	ws.outs = append(ws.outs[:0], &ws.gate, &ws.up)
-	if err := d.fused.NormMatMul(&ws.x, l.mlpNorm, eps, &ws.normed, ws.weights, ws.outs); err != nil {
+	if err := l.project(d, ws, l.mlpNorm); err != nil {
 		return err
 	}
 	if err := addBias(d, &ws.gate, l.gate.bias); err != nil {
@@ -80,25 +155,8 @@ func (l *layer) swiGLU(d *device, ws *workspace, eps float32) error {
 	if err := addBias(d, &ws.up, l.up.bias); err != nil {
 		return err
 	}
-	return d.SiLUMul(&ws.gate, &ws.up)
-}
-
-// addBias adds a bias [out] to each row of x [rows, out].
-func addBias(d *device, x, bias *tensor.Tensor) error {
-	if bias == nil {
-		return nil
+	if err := l.adapt(d, ws, l.mlpNorm, atGate, atUp); err != nil {
+		return err
 	}
-	return d.AddAssign(x, bias)
-}
-
-// device is a backend with its optional interfaces, which are looked up once: its own methods where it has them, package
-// backend's substitutes otherwise.
-type device struct {
-	backend.Backend
-	fused  backend.Fuser
-	choose backend.Selector
-}
-
-func newDevice(b backend.Backend) *device {
-	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
+	return l.activate(d.Backend, &ws.gate, &ws.up)
 }

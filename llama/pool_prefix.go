@@ -258,9 +258,9 @@ func (s *Session) rest() (useful bool) {
 		err := c.logits.free()
 		c.logits = logits{}
 		c.countCache()
-		useful = c.evicted == 0 && len(c.tokens) > 0 && (c.options.EvictAfterPrompt || !c.manager.Due(c.caches, 0))
+		useful = c.evicted == 0 && len(c.tokens) > 0 && (c.options.EvictAfterPrompt || !c.manager.Due(c.whole, 0))
 		for _, cache := range c.caches {
-			useful = useful && cache.Len() == len(c.tokens) && cache.Seen() == len(c.tokens) && cache.Reserve(0) == nil
+			useful = useful && (cache.Len() == len(c.tokens) || cache.Window() > 0) && cache.Seen() == len(c.tokens) && cache.Reserve(0) == nil
 		}
 		return err
 	})

@@ -20,9 +20,10 @@ import (
 // since that goroutine alone changes them, Close and Pool apart, which leave tokens alone.
 //
 // Invariants between two calls of its methods:
-//   - each cache has seen len(tokens)+len(ahead) tokens, and still has a slot for each token from position evicted on;
+//   - each cache has seen len(tokens)+len(ahead) tokens, and still has a slot for each token from position evicted on, or, in layers with a
+//     sliding window, of those in the window;
 //   - 0 ≤ evicted ≤ len(tokens), and 0 ≤ latest ≤ len(tokens)+len(ahead);
-//   - caches and logits lie on model's device, and model closes the session when it is closed;
+//   - adapter, caches and logits lie on model's device, and model closes the session when it is closed;
 //   - origin is nil or another model than model.
 type sequence struct {
 	self    weak.Pointer[Session]
@@ -34,7 +35,9 @@ type sequence struct {
 	model  *Model // computes the sequence, on its device
 	origin *Model // the model that the sequence was moved from, and goes back to when model's device fails; or nil
 
+	adapter *adapterWeights  // options.Adapter on model's device; or nil
 	caches  []*kvcache.Cache // one a layer, in the layers' order
+	whole   []*kvcache.Cache // those of caches without a window, among which the policy chooses
 	tokens  []Token
 	ahead   []Token // tokens computed after these: a drafter's, of which nobody knows yet whether the answer goes on with them
 	evicted int     // tokens seen at the last eviction: not all of these are in the caches any more
@@ -78,6 +81,14 @@ func (g *guarded) with(f func(c *sequence) error) error {
 	return f(c)
 }
 
+// adapterOn returns the matrices of the session's adapter on m's device; nil where it has no adapter.
+func (c *sequence) adapterOn(ctx context.Context, m *Model) (*adapterWeights, error) {
+	if c.options.Adapter == nil {
+		return nil, nil
+	}
+	return c.options.Adapter.weightsOn(ctx, m)
+}
+
 // newCaches makes empty caches on m's device, one a layer, with the records that the eviction policy needs.
 func (c *sequence) newCaches(m *Model) (caches []*kvcache.Cache, err error) {
 	defer func() {
@@ -89,20 +100,49 @@ func (c *sequence) newCaches(m *Model) (caches []*kvcache.Cache, err error) {
 	if c.options.Positions == ReanchorSinks {
 		track, tracking.Anchors = true, c.sinks()
 	}
-	for range m.layers {
-		cache, err := m.store.New(c.options.KV, c.options.Capacity)
+	for i := range m.layers {
+		cache, err := m.newCache(i, c.options)
 		if err != nil {
 			return caches, fmt.Errorf("a cache for %d tokens: %w", c.options.Capacity, err)
 		}
 		caches = append(caches, cache)
-		if !track {
+		if !track || cache.Window() > 0 {
 			continue
 		}
-		if err := cache.Track(tracking, m.config.Heads, m.rotation); err != nil {
+		if err := cache.Track(tracking, m.config.Heads, m.rotation(i, c.job.long)); err != nil {
 			return caches, fmt.Errorf("a cache for the eviction policy %s: %w", c.manager.Policy().Name(), err)
 		}
 	}
 	return caches, nil
+}
+
+// newCache makes an empty cache of a layer.
+func (m *Model) newCache(layer int, o *SessionOptions) (*kvcache.Cache, error) {
+	if m.config.Windowed != nil && m.config.Windowed[layer] {
+		return m.store.NewWindow(o.KV, m.config.Window)
+	}
+	return m.store.New(o.KV, o.Capacity)
+}
+
+// setCaches makes caches the sequence's.
+func (c *sequence) setCaches(caches []*kvcache.Cache) {
+	c.caches, c.whole = caches, nil
+	for _, cache := range caches {
+		if cache.Window() == 0 {
+			c.whole = append(c.whole, cache)
+		}
+	}
+}
+
+// least returns the fewest tokens, beside none, to which the conversation can go back: so many that the last of them can be computed once
+// more, for its logits.
+func (c *sequence) least() (n int) {
+	for _, cache := range c.caches {
+		if least := cache.Least(); least > 0 {
+			n = max(n, least+1)
+		}
+	}
+	return max(n, c.evicted)
 }
 
 func freeCaches(caches []*kvcache.Cache) error {
@@ -175,6 +215,7 @@ func (c *sequence) compute(ctx context.Context, t []Token, out func() (output, e
 		j.ctx = nil
 	}
 	j.caches, j.tokens, j.start, j.answer = c.caches, t, c.caches[0].Seen(), answer
+	j.adapter, j.scale = c.adapter, c.options.AdapterScale
 	var began time.Time
 	if c.trace.Step != nil {
 		began = time.Now()
@@ -227,7 +268,7 @@ func (c *sequence) step(ctx context.Context, t []Token, out func() (output, erro
 }
 
 // truncate goes back to the first n tokens, n ≤ len(tokens). n is 0, or the caches still have a slot for each token from n on: then n
-// is at least evicted-1, since an eviction keeps the latest token.
+// is at least least()-1, since an eviction keeps the latest token.
 func (c *sequence) truncate(n int) error {
 	if err := c.settle(); err != nil || n == len(c.tokens) {
 		return err
@@ -362,7 +403,12 @@ func (c *sequence) countCache() {
 	var bytes, records int64
 	c.used = 0
 	for _, cache := range c.caches {
-		c.used = max(c.used, cache.Len())
+		switch {
+		case cache.Window() == 0:
+			c.used = max(c.used, cache.Len())
+		case len(c.whole) == 0:
+			c.used = max(c.used, cache.Seen()) // nothing else counts the tokens that the conversation has room for
+		}
 		bytes += cache.MemoryUsage()
 		records += cache.RecordBytes()
 	}

@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -48,16 +49,22 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	c := &s.sequence
 	c.self, c.options, c.manager, c.model = weak.Make(s), &s.options, manager, m
 	c.number, c.trace = m.opened.Add(1), &m.trace
+	c.job.long = m.config.long(s.Capacity())
 	s.mu.Lock() // from here on the model's Close waits
 	defer s.mu.Unlock()
 	if err := m.register(c.self); err != nil {
 		return nil, err
 	}
-	if c.caches, err = c.newCaches(m); err != nil {
+	var caches []*kvcache.Cache
+	if c.adapter, err = c.adapterOn(context.Background(), m); err == nil {
+		caches, err = c.newCaches(m)
+	}
+	if err != nil {
 		s.closed = true
 		m.unregister(c.self)
 		return nil, err
 	}
+	c.setCaches(caches)
 	m.batch.want(s.options.Chunk)
 	c.countCache()
 	return s, nil
@@ -158,8 +165,8 @@ func (s *Session) keepPrefix(t []Token) (shared int, err error) {
 	if capacity := s.Capacity(); len(t) > capacity {
 		return 0, &ContextFullError{Have: 0, Want: len(t), Room: capacity}
 	}
-	if shared < len(c.tokens) && shared < c.evicted {
-		shared = 0 // some tokens before the last eviction are not in the cache any more: compute all anew
+	if shared < len(c.tokens) && shared < c.least() {
+		shared = 0 // some tokens before the last eviction, or before a window, are not in the cache any more: compute all anew
 	}
 	return shared, s.with(func(c *sequence) error { return c.truncate(shared) })
 }
@@ -223,7 +230,8 @@ func (s *Session) score(ctx context.Context, t []Token) ([]float32, error) {
 }
 
 // Truncate forgets all but the first n tokens. Where tokens have been evicted, n is at least the length that the conversation
-// had at the last eviction, or 0, which begins anew.
+// had at the last eviction, or 0, which begins anew. So it is for models with sliding windows, whose layers keep only their window and a
+// little more: n cannot be much shorter than the conversation once that is longer than the window.
 func (s *Session) Truncate(n int) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -235,6 +243,8 @@ func (s *Session) Truncate(n int) error {
 		return &ParamError{"Truncate's n", n, fmt.Sprintf("0 to %d, the tokens of the conversation", len(c.tokens))}
 	case n > 0 && n < c.evicted:
 		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: of the first %d tokens some were evicted", c.evicted, c.evicted)}
+	case n > 0 && n < min(c.least(), len(c.tokens)):
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: what layers with a sliding window saw before is not in the cache any more", c.least())}
 	}
 	return s.with(func(c *sequence) error { return c.truncate(n) })
 }

@@ -18,10 +18,10 @@ import (
 //
 //	stateMagic
 //	uint32         stateVersion
-//	[32]byte       the model's fingerprint
+//	[32]byte       the model's fingerprint; with an adapter, see adapterPrint
 //	stateHeader
 //	[Tokens]int32  the tokens
-//	[vocab]float32 the logits after the last token, if Logits is 1
+//	[vocab]float32 the logits after the last token, if Flags has hasLogits
 //	each layer's cache, as kvcache.Cache.WriteState writes it
 //	[32]byte       the SHA-256 of everything before it
 const (
@@ -33,10 +33,16 @@ const (
 type stateHeader struct {
 	KV       uint32 // tensor.DType
 	Capacity uint32
-	Logits   uint32 // 1: there are logits; 0: there are none
+	Flags    uint32 // hasLogits, longAngles
 	Tokens   uint64 // how many there are
 	Evicted  uint64 // sequence.evicted
 }
+
+// The bits of stateHeader.Flags.
+const (
+	hasLogits  = 1 // the logits follow the tokens
+	longAngles = 2 // keys were rotated by the angles of long conversations
+)
 
 // Save writes the conversation: tokens, cache and logits, not the eviction policy. Restore of the same model goes on from it
 // as the session would have, bit for bit.
@@ -64,6 +70,9 @@ func (c *sequence) save(w io.Writer) error {
 		return err
 	}
 	fingerprint, err := c.model.fingerprint()
+	if err == nil {
+		fingerprint, err = adapterPrint(fingerprint, c.options.Adapter, c.options.AdapterScale)
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +83,10 @@ func (c *sequence) save(w io.Writer) error {
 		Tokens: uint64(len(c.tokens)), Evicted: uint64(c.evicted),
 	}
 	if c.logits.at == onHost {
-		header.Logits = 1
+		header.Flags |= hasLogits
+	}
+	if c.job.long {
+		header.Flags |= longAngles
 	}
 	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, c.tokens} {
 		if err := binary.Write(out, binary.LittleEndian, part); err != nil {
@@ -96,7 +108,8 @@ func (c *sequence) save(w io.Writer) error {
 }
 
 // Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and Capacity that are zero
-// in the options, or in nil options, are those of the saved session; everything else in the options, such as the eviction
+// in the options, or in nil options, are those of the saved session. Adapter and AdapterScale must be those of the saved session, which
+// tells them by the adapter's fingerprint; everything else in the options, such as the eviction
 // policy and the monitor, is not saved. A policy that needs a record of past attention can only restore a session that was
 // saved with such a record.
 //
@@ -115,14 +128,20 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 	if err != nil {
 		return nil, err
 	}
+	options := SessionOptions{}
+	if o != nil {
+		options = *o
+	}
+	if options.Adapter != nil && options.AdapterScale == 0 {
+		options.AdapterScale = 1
+	}
+	if fingerprint, err = adapterPrint(fingerprint, options.Adapter, options.AdapterScale); err != nil {
+		return nil, err
+	}
 	in := &stateReader{r: r, sum: sha256.New()}
 	header, err := in.header(fingerprint)
 	if err != nil {
 		return nil, err
-	}
-	options := SessionOptions{}
-	if o != nil {
-		options = *o
 	}
 	if options.KV == 0 {
 		options.KV = tensor.DType(header.KV)
@@ -153,6 +172,10 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 
 // read fills an empty sequence with what follows the header.
 func (c *sequence) read(in *stateReader, header *stateHeader) error {
+	if long := header.Flags&longAngles != 0; long != c.job.long {
+		return fmt.Errorf("%w: whether it may become longer than %d tokens decides by which angles keys are rotated: restore it with the capacity that it had",
+			ErrStateMismatch, c.model.config.RoPE.OriginalContext)
+	}
 	const most = 1 << 12 // tokens read at once: memory grows with the tokens that are there, not with a length that may be wrong
 	for left := header.Tokens; left > 0; {
 		part := make([]Token, min(left, most))
@@ -167,7 +190,7 @@ func (c *sequence) read(in *stateReader, header *stateHeader) error {
 		c.tokens = append(c.tokens, part...)
 		left -= uint64(len(part))
 	}
-	if header.Logits == 1 {
+	if header.Flags&hasLogits != 0 {
 		c.logits.host = make([]float32, c.model.config.VocabSize)
 		if err := in.read(c.logits.host); err != nil {
 			return err
@@ -182,6 +205,9 @@ func (c *sequence) read(in *stateReader, header *stateHeader) error {
 		case cache.Seen() != len(c.tokens):
 			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, cache.Seen(), len(c.tokens)))
 		}
+		if cache.Window() > 0 {
+			continue
+		}
 		for head := range cache.KVHeads() { // an eviction keeps the latest token and leaves later ones alone
 			if n := cache.HeadLen(head); n < cache.Seen()-max(int(header.Evicted)-1, 0) {
 				return in.damaged(fmt.Errorf("layer %d, head %d has %d slots of %d tokens, %d after an eviction", i, head, n, cache.Seen(), cache.Seen()-int(header.Evicted)))
@@ -192,7 +218,7 @@ func (c *sequence) read(in *stateReader, header *stateHeader) error {
 		return err
 	}
 	c.evicted = int(header.Evicted)
-	if header.Logits == 1 {
+	if header.Flags&hasLogits != 0 {
 		c.logits.at = onHost
 	}
 	c.countCache()
@@ -262,12 +288,12 @@ func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error
 		return nil, err
 	}
 	if model != fingerprint {
-		return nil, fmt.Errorf("%w: it belongs to another model, or to another weight type", ErrStateMismatch)
+		return nil, fmt.Errorf("%w: it belongs to another model, to another weight type, or to another adapter", ErrStateMismatch)
 	}
 	if err := s.read(&header); err != nil {
 		return nil, err
 	}
-	if header.Logits > 1 || header.Logits == 1 && header.Tokens == 0 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
+	if header.Flags > hasLogits|longAngles || header.Flags&hasLogits != 0 && header.Tokens == 0 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
 		return nil, s.damaged(fmt.Errorf("header %+v", header))
 	}
 	return &header, nil

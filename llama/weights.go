@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -30,10 +31,57 @@ type storedTensor struct {
 	data  []byte
 	owner io.Closer // of data
 	pairs int       // where not 0: rows belong to heads of so many elements, in GGUF's order
+	plus  float32   // to be added to the elements of a vector
+	times float32   // by which they are to be multiplied then; 0: 1
+
+	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
+}
+
+// rows returns some of the rows of a tensor; the elements of a vector are its rows.
+func (s storedTensor) rows(first, n int) (storedTensor, error) {
+	if s.rare != nil && (first%s.rare.RowsAtOnce() != 0 || n%s.rare.RowsAtOnce() != 0) {
+		return s, fmt.Errorf("rows %d to %d are part of it and its type is %v, of whose rows %d lie together: %w", first, first+n, s.rare, s.rare.RowsAtOnce(), ErrUnsupported)
+	}
+	dims := s.shape.Dims()
+	bytes := len(s.data) / max(dims[0], 1) // also of a rare type, whose shape has whole blocks
+	dims[0] = n
+	shape, err := tensor.NewShape(dims...)
+	if err != nil {
+		return s, err
+	}
+	s.shape, s.data = shape, s.data[first*bytes:(first+n)*bytes]
+	return s, nil
+}
+
+// adjusted returns a vector of floats with what is to be added to its elements, and multiplied; itself where that is nothing.
+func (s *storedTensor) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
+	if s.plus == 0 && s.times == 0 {
+		return t, nil
+	}
+	values, err := tensor.As[float32](t)
+	if err != nil {
+		return t, err
+	}
+	times := s.times
+	if times == 0 {
+		times = 1
+	}
+	result, err := tensor.New(host, tensor.F32, t.Shape())
+	if err != nil {
+		return t, err
+	}
+	adjusted, err := tensor.Mut[float32](result)
+	if err != nil {
+		return t, err
+	}
+	for i, v := range values {
+		adjusted[i] = float32(v+s.plus) * times
+	}
+	return result, nil
 }
 
 // newStoredTensor is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
-// do not fit the data. The type's name is the file's.
+// do not fit the data. The type's name is the file's. Of GGUF's types some more can be read: see newRareTensor.
 func newStoredTensor(d tensor.DType, typeName string, dims []int, data []byte, owner io.Closer) (storedTensor, error) {
 	if !d.Format().Valid() {
 		return storedTensor{}, fmt.Errorf("its type is %.20q: %w; weights can be %s", typeName, ErrUnsupported, weightTypes())
@@ -61,12 +109,12 @@ func weightTypes() string {
 
 // host returns the tensor with its rows in Hugging Face's order: a view of the file where order and alignment allow that, else a
 // copy. A tensor with pairs must have a shape of whole heads.
-func (s *storedTensor) host(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+func (s *storedTensor) host(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
 	if s.pairs != 0 {
-		t, err = s.halved(memory)
+		t, err = s.halved(ctx, memory)
 		return t, false, err
 	}
-	return s.asStored(memory)
+	return s.asStored(ctx, memory)
 }
 
 // order returns where the file has a row, nil where its order is Hugging Face's.
@@ -78,7 +126,11 @@ func (s *storedTensor) order() func(row int) int {
 }
 
 // asStored returns the tensor with its rows in the file's order: a view of the file where alignment allows that, else a copy.
-func (s *storedTensor) asStored(memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+func (s *storedTensor) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.rare != nil {
+		t, err = s.rewritten(ctx, memory)
+		return t, false, err
+	}
 	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
 		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
 		return t, true, err
@@ -93,8 +145,16 @@ func (s *storedTensor) asStored(memory tensor.Memory) (t *tensor.Tensor, view bo
 }
 
 // halved returns a copy whose rows, in GGUF's order, are in Hugging Face's.
-func (s *storedTensor) halved(memory tensor.Memory) (*tensor.Tensor, error) {
+func (s *storedTensor) halved(ctx context.Context, memory tensor.Memory) (*tensor.Tensor, error) {
 	dtype, data := s.dtype, s.data
+	if s.rare != nil {
+		t, err := s.rewritten(ctx, memory)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Free()
+		data = t.Data()
+	}
 	if s.shape.NDim() == 1 && dtype.Quantized() { // the elements that change places share blocks
 		values := make([]float32, s.shape.NumElements())
 		if err := dtype.Format().Dequantize(values, data); err != nil {
@@ -142,6 +202,14 @@ func (m *Model) place(t *checkpoint.Tensor) **tensor.Tensor {
 		return &l.attentionNorm
 	case checkpoint.FeedForwardNorm:
 		return &l.mlpNorm
+	case checkpoint.AttentionPostNorm:
+		return &l.attentionPostNorm
+	case checkpoint.FeedForwardPostNorm:
+		return &l.mlpPostNorm
+	case checkpoint.QueryNorm:
+		return &l.qNorm
+	case checkpoint.KeyNorm:
+		return &l.kNorm
 	}
 	p := map[checkpoint.Part]*projection{
 		checkpoint.Query: &l.q, checkpoint.Key: &l.k, checkpoint.Value: &l.v, checkpoint.AttentionOutput: &l.o,

@@ -3,6 +3,7 @@ package llama
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -16,7 +17,7 @@ import (
 // memory as rows, [rows, heads·headDim], is qFlat, kFlat, vFlat and attentionFlat.
 //
 // Invariants: 1 ≤ rows ≤ most; views[i] is the first rows of full[i], which has most rows, and points to one of the fields from x
-// to rope.
+// to ropes.
 type workspace struct {
 	full  []*tensor.Tensor
 	views []*tensor.Tensor
@@ -29,24 +30,25 @@ type workspace struct {
 	q, attention                       tensor.Tensor // [rows, heads, headDim]
 	k, v                               tensor.Tensor // [rows, kvHeads, headDim]
 	qFlat, kFlat, vFlat, attentionFlat tensor.Tensor
-	gate, up                           tensor.Tensor  // [rows, intermediate]
-	rope                               tensor.Tensor  // [rows, headDim]: cosines, then sines
-	ropeHost                           *tensor.Tensor // [most, headDim] on the host, where rope is computed before it is copied
-	last                               tensor.Tensor  // [n, hidden]: rows whose logits are computed, in normed's memory
-	states                             tensor.Tensor  // [n, hidden]: what these rows are before the final norm, of x or in product's memory
-	logits                             tensor.Tensor  // [n, vocab]: their logits, in the memory of groups or of a block
-	groups                             *tensor.Tensor // [headRows, vocab]; nil until all rows of a job are asked for
-	caches                             *kvcache.Batch // the caches of one layer
+	gate, up                           tensor.Tensor    // [rows, intermediate]
+	ropes                              []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
+	ropeHosts                          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
+	last                               tensor.Tensor    // [n, hidden]: rows whose logits are computed, in normed's memory
+	states                             tensor.Tensor    // [n, hidden]: what these rows are before the final norm, of x or in product's memory
+	logits                             tensor.Tensor    // [n, vocab]: their logits, in the memory of groups or of a block
+	groups                             *tensor.Tensor   // [headRows, vocab]; nil until all rows of a job are asked for
+	caches                             *kvcache.Batch   // the caches of one layer
+	adapting                           adapting
 
 	// Lists of operands, kept so that a pass does not allocate them.
 	indices       []int32
 	weights, outs []*tensor.Tensor
 }
 
-// newWorkspace allocates the workspace for passes of up to so many rows. The system provides host memory only as it is touched,
+// newWorkspace allocates the workspace for passes of up to so many rows, of a model with so many rotaries. The system provides host memory only as it is touched,
 // so a model that never sees a long prompt takes memory only for the rows that it uses.
-func newWorkspace(d *device, c *Config, most int) (ws *workspace, err error) {
-	ws = &workspace{most: most, indices: make([]int32, 0, most), caches: kvcache.NewBatch(d.Backend)}
+func newWorkspace(d *device, c *Config, rotaries, most int) (ws *workspace, err error) {
+	ws = &workspace{most: most, ropes: make([]tensor.Tensor, rotaries), indices: make([]int32, 0, most), caches: kvcache.NewBatch(d.Backend)}
 	defer func() {
 		if err != nil {
 			ws.free()
@@ -54,15 +56,20 @@ func newWorkspace(d *device, c *Config, most int) (ws *workspace, err error) {
 		}
 	}()
 	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	for _, w := range []struct {
+	type part struct {
 		flat *tensor.Tensor
 		cols int
 		head *tensor.Tensor // the same memory by heads
-	}{
+	}
+	parts := []part{
 		{&ws.x, c.HiddenSize, nil}, {&ws.normed, c.HiddenSize, nil}, {&ws.product, c.HiddenSize, nil},
 		{&ws.qFlat, q, &ws.q}, {&ws.kFlat, kv, &ws.k}, {&ws.vFlat, kv, &ws.v}, {&ws.attentionFlat, q, &ws.attention},
-		{&ws.gate, c.IntermediateSize, nil}, {&ws.up, c.IntermediateSize, nil}, {&ws.rope, c.HeadDim, nil},
-	} {
+		{&ws.gate, c.IntermediateSize, nil}, {&ws.up, c.IntermediateSize, nil},
+	}
+	for i := range ws.ropes {
+		parts = append(parts, part{&ws.ropes[i], c.HeadDim, nil})
+	}
+	for _, w := range parts {
 		full, err := tensor.New(d.Backend, tensor.F32, tensor.ShapeOf(most, w.cols))
 		if err != nil {
 			return ws, err
@@ -77,10 +84,14 @@ func newWorkspace(d *device, c *Config, most int) (ws *workspace, err error) {
 			ws.add(heads, w.head)
 		}
 	}
-	if ws.ropeHost, err = tensor.New(nil, tensor.F32, tensor.ShapeOf(most, c.HeadDim)); err != nil { // no device: the host
-		return ws, err
+	for range ws.ropes {
+		table, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(most, c.HeadDim)) // no device: the host
+		if err != nil {
+			return ws, err
+		}
+		ws.ropeHosts = append(ws.ropeHosts, table)
+		ws.bytes += int64(table.Size())
 	}
-	ws.bytes += int64(ws.ropeHost.Size())
 	return ws, ws.resize(1)
 }
 
@@ -152,7 +163,7 @@ func (ws *workspace) cut(of, view *tensor.Tensor, n int) error {
 // free releases the memory.
 func (ws *workspace) free() error {
 	var errs []error
-	for _, t := range append(ws.full, ws.ropeHost, ws.groups) {
+	for _, t := range slices.Concat(ws.full, ws.ropeHosts, ws.adapting.tensors(), []*tensor.Tensor{ws.groups}) {
 		if t != nil {
 			errs = append(errs, t.Free())
 		}

@@ -24,6 +24,7 @@ func vectors(c *build.Context) {
 		u.axpy()
 		u.axpby()
 		u.siluMul()
+		u.geluMul()
 		u.rope()
 		u.sumOfSquares()
 		u.norm()
@@ -95,6 +96,28 @@ func (u *unit) siluMul() {
 		x, y, e := a.load(gate), a.load(up), u.strip()
 		for i := range x {
 			u.VXORPS(u.bits(1<<31), x[i], e[i])
+			u.exp(e[i])
+			u.VADDPS(u.float(1), e[i], e[i])
+			u.VDIVPS(e[i], x[i], x[i])
+			u.VMULPS(y[i], x[i], x[i])
+		}
+		a.store(x, dst)
+	})
+	u.end()
+}
+
+func (u *unit) geluMul() {
+	u.function("geluMul", "func(dst, gate, up *float32, n int)", "dst[i] = exact.GELU(gate[i])·up[i] for i < n.")
+	n, dst, gate, up := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up")
+	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
+		x, y, e := a.load(gate), a.load(up), u.strip()
+		for i := range x {
+			t := u.vector()
+			u.VMULPS(x[i], x[i], t)
+			u.VMOVUPS(u.float(exact.GELUC1), e[i])
+			u.VFMADD231PS(u.float(exact.GELUC3), t, e[i])
+			u.VMULPS(x[i], e[i], e[i])
+			u.VXORPS(u.bits(1<<31), e[i], e[i])
 			u.exp(e[i])
 			u.VADDPS(u.float(1), e[i], e[i])
 			u.VDIVPS(e[i], x[i], x[i])

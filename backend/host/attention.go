@@ -114,7 +114,8 @@ type attended struct {
 	row       int // the first of them among all rows
 	headBytes int // of a key, or a value, of one head
 
-	heads []backend.HeadSlots // in pages
+	heads  []backend.HeadSlots // in pages
+	window int                 // as Slots.Window
 
 	slots  int    // contiguous: how many are in use
 	k, v   []byte // contiguous: [slots, kvHeads, headBytes]
@@ -131,6 +132,14 @@ func (s *attended) len(head int) int {
 
 // tiles returns in how many tiles the slots of a head lie.
 func (s *attended) tiles(head int) int { return (s.len(head) + asm.TileKeys - 1) / asm.TileKeys }
+
+// firstSeen returns the first slot of a head that a token of the run sees.
+func (s *attended) firstSeen(head, token int) int {
+	if s.window == 0 {
+		return 0
+	}
+	return max(s.len(head)-s.tokens+token+1-s.window, 0)
+}
 
 // halves returns the halves of the page of one tile of a head, by asm.PageSide. Slots that are contiguous are brought into a page of the lane's.
 func (a *attention) halves(l *lane, s *attended, head, tile int) [2][]byte {
@@ -161,8 +170,9 @@ type piece struct {
 
 // joint is where the pieces of a block of one token come together.
 type joint struct {
-	partials int   // where the Partials [tiles, group] begin
-	pieces   int32 // that have not ended
+	partials    int   // where the Partials [tiles, group] begin
+	first, last int   // the tiles, from first on and without last
+	pieces      int32 // that have not ended
 }
 
 // lane is the scratch of one piece.
@@ -174,6 +184,7 @@ type lane struct {
 	scaled  []float32     // a query divided by √headDim, for each row
 	outs    []float32     // of results, [rows, headDim]
 	weights quant.Activation
+	hidden  []int // for tile.Hidden
 	memory  []float32
 	page    []byte // of contiguous slots
 }
@@ -192,7 +203,7 @@ func (a *attention) add(r *backend.Run) {
 		row = a.runs[n-1].row + a.runs[n-1].tokens
 	}
 	a.runs = append(a.runs, attended{
-		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(),
+		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(), window: r.Slots.Window,
 	})
 }
 
@@ -287,17 +298,18 @@ func (a *attention) smaller(s *attended, times int) int { return min(a.blocks(s)
 func (a *attention) cut(run, head, first, last, most, partials int) int {
 	s := &a.runs[run]
 	seen := s.len(head) - s.tokens + last // slots that the block's last token sees
-	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
-	p := piece{run: int32(run), head: int32(head), first: int32(first), last: int32(last), hi: int32(tiles), joint: -1}
+	low, high := s.firstSeen(head, first)/asm.TileKeys, (seen+asm.TileKeys-1)/asm.TileKeys
+	tiles := high - low
+	p := piece{run: int32(run), head: int32(head), first: int32(first), last: int32(last), lo: int32(low), hi: int32(high), joint: -1}
 	if last-first > 1 || tiles <= most {
 		a.pieces = append(a.pieces, p)
 		return partials
 	}
 	parts := (tiles + most - 1) / most
 	p.joint = int32(len(a.joints))
-	a.joints = append(a.joints, joint{partials, int32(parts)})
+	a.joints = append(a.joints, joint{partials, low, high, int32(parts)})
 	for i := range parts {
-		p.lo, p.hi = int32(i*tiles/parts), int32((i+1)*tiles/parts)
+		p.lo, p.hi = int32(low+i*tiles/parts), int32(low+(i+1)*tiles/parts)
 		a.pieces = append(a.pieces, p)
 	}
 	return partials + tiles*a.group
@@ -316,9 +328,10 @@ func (a *attention) Do(worker, number int) {
 	a.load(l, s, head, first, rows)
 	var partials []asm.Partial // of the block's tiles, where these are joined
 	var values []float32
+	lowest := 0 // the tile that the first of the partials is of
 	if p.joint >= 0 {
-		at := a.joints[p.joint].partials
-		partials, values = a.partials[at:], a.values[at*a.HeadDim:]
+		j := &a.joints[p.joint]
+		partials, values, lowest = a.partials[j.partials:], a.values[j.partials*a.HeadDim:], j.first
 	}
 	for r := range l.total {
 		l.total[r].Sum = 0
@@ -327,7 +340,8 @@ func (a *attention) Do(worker, number int) {
 		results := l.results
 		l.tile.Out = l.outs
 		if partials != nil {
-			results, l.tile.Out = partials[t*rows:][:rows], values[t*rows*a.HeadDim:][:rows*a.HeadDim]
+			at := (t - lowest) * rows
+			results, l.tile.Out = partials[at:][:rows], values[at*a.HeadDim:][:rows*a.HeadDim]
 			for r := range results {
 				results[r].Out = l.tile.Out[r*a.HeadDim:][:a.HeadDim]
 			}
@@ -350,7 +364,7 @@ func (a *attention) Do(worker, number int) {
 		}
 	case atomic.AddInt32(&a.joints[p.joint].pieces, -1) == 0:
 		total := partials[:rows]
-		for t := 1; t < s.tiles(head); t++ {
+		for t := 1; t < a.joints[p.joint].last-lowest; t++ {
 			a.kernels.Merge(total, partials[t*rows:][:rows])
 		}
 		for r := range total {
@@ -391,8 +405,27 @@ func (a *attention) tile(l *lane, s *attended, head, tile, first int, k, v []byt
 	for r := range l.tile.Visible {
 		l.tile.Visible[r] = min(max(seen+r/a.group, 0), asm.TileKeys)
 	}
+	l.tile.Hidden = nil
+	if s.window > 0 {
+		a.hide(l, s, head, tile, first)
+	}
 	l.tile.Keys, l.tile.Values, l.tile.Results = k, v, results
 	a.layout.Attend(&l.tile)
+}
+
+// hide notes which slots of the tile lie before the window of each row; a row that sees none of them sees no slot of the tile.
+func (a *attention) hide(l *lane, s *attended, head, tile, first int) {
+	for len(l.hidden) < len(l.tile.Visible) {
+		l.hidden = append(l.hidden, 0)
+	}
+	l.tile.Hidden = l.hidden[:len(l.tile.Visible)]
+	for r := range l.tile.Hidden {
+		n := max(s.firstSeen(head, first+r/a.group)-tile*asm.TileKeys, 0)
+		if n >= l.tile.Visible[r] {
+			n, l.tile.Visible[r] = 0, 0
+		}
+		l.tile.Hidden[r] = n
+	}
 }
 
 // reserve makes room for rows of headDim elements, and counts it.

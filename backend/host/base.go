@@ -252,6 +252,20 @@ func siluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	k.SiLUMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
 }
 
+// GELUMul computes a = gelu(a)·b.
+func (b *Base) GELUMul(a, c *tensor.Tensor) error {
+	if err := backend.CheckSame("GELUMul", a, c); err != nil {
+		return err
+	}
+	return b.onRows(rowOp{name: "GELUMul", run: geluMulRows, rows: a.Shape().Rows(), x: a, y: c})
+}
+
+func geluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	gate := floats(o.x)[lo*dim : hi*dim]
+	k.GELUMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
+}
+
 // RMSNorm normalises the rows of x.
 func (b *Base) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	rows, _, err := backend.CheckRMSNorm(x, w)

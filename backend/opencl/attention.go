@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
@@ -107,6 +108,7 @@ func (b *Backend) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	b.mu.Lock()
 	query, to := b.operand(q), b.operand(out)
 	needed, ok, err := b.attendable(d, runs, query, to)
+	ok = ok && !slices.ContainsFunc(runs, func(r backend.Run) bool { return r.Slots.Window > 0 }) // the host computes windows
 	if err != nil || !ok {
 		b.mu.Unlock()
 		if err != nil {

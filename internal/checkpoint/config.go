@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Config describes a model of the Llama family: its sizes and the few choices that the architecture leaves open.
+// Config describes a model: its sizes and the few choices that its architecture leaves open.
 type Config struct {
 	HiddenSize       int // width of the residual stream
 	IntermediateSize int // width of the feed-forward layer
@@ -18,11 +18,12 @@ type Config struct {
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
 	RoPE             RoPE
-	AttentionBias    bool
+	AttentionBias    bool // of queries, keys and values, and of the output where the family has that
 	MLPBias          bool
 	TiedEmbeddings   bool    // the output head is the embedding table
 	BOS              int32   // begin of text; -1: none
 	EOS              []int32 // each ends a turn
+	Variant                  // where the family differs from Llama
 }
 
 // Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest
@@ -72,6 +73,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.checkTokens(c.EOS...); err != nil {
+		return err
+	}
+	if err := c.Variant.validate(c.Layers, c.HeadDim); err != nil {
 		return err
 	}
 	return c.RoPE.validate(c.HeadDim)

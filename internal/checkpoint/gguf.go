@@ -51,10 +51,20 @@ const (
 	EndOfMessage = "<|eom_id|>"
 )
 
-// endTexts are the texts of tokens that end a turn or a text, in the chat formats of the Llama family: files name only one.
-var endTexts = []string{EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>"}
+// endTexts are the texts of tokens that end a turn or a text, in the families' chat formats: files name only one.
+var endTexts = []string{
+	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]",
+	"<｜end▁of▁sentence｜>",
+}
 
-// sizes are the keys of GGUF's metadata, after "llama.", for the sizes of a model.
+// endTypes are the types of tokens that may end a turn by their texts. Phi-3's </s>, say, is no control token.
+var endTypes = []int32{bpe.TypeControl, bpe.TypeUserDefined}
+
+// strippingArchitecture is that of the models whose SentencePiece vocabularies have added tokens that take the white space after
+// them, of which GGUF tells nothing.
+const strippingArchitecture = "phi3"
+
+// sizes are the keys of GGUF's metadata, after the architecture's name and a dot, for the sizes of a model.
 var sizes = []struct {
 	key   string
 	field func(c *Config) *int
@@ -68,16 +78,30 @@ var sizes = []struct {
 	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }},
 }
 
-// The other keys of GGUF's metadata for a configuration.
+// The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
-	expertsKey      = "llama.expert_count"
-	valueLengthKey  = "llama.attention.value_length"
-	normEpsKey      = "llama.attention.layer_norm_rms_epsilon"
-	ropeThetaKey    = "llama.rope.freq_base"
-	ropeRotatedKey  = "llama.rope.dimension_count"
-	ropeScalingKey  = "llama.rope.scaling.type"
-	ropeFactorKey   = "llama.rope.scaling.factor"
-	vocabSizeKey    = "llama.vocab_size"
+	expertsKey       = "expert_count"
+	valueLengthKey   = "attention.value_length"
+	normEpsKey       = "attention.layer_norm_rms_epsilon"
+	windowKey        = "attention.sliding_window"
+	windowPatternKey = "attention.sliding_window_pattern" // a number: each such layer has no window; or a truth for each layer
+	scoreScaleKey    = "attention.scale"
+	embeddingKey     = "embedding_scale"
+	residualKey      = "residual_scale"
+	logitKey         = "logit_scale" // what logits are divided by
+	attentionCapKey  = "attn_logit_softcapping"
+	logitCapKey      = "final_logit_softcapping"
+	ropeThetaKey     = "rope.freq_base"
+	ropeLocalKey     = "rope.freq_base_swa"
+	ropeRotatedKey   = "rope.dimension_count"
+	ropeScalingKey   = "rope.scaling.type"
+	ropeFactorKey    = "rope.scaling.factor"
+	ropeContextKey   = "rope.scaling.original_context_length"
+	ropeAttentionKey = "rope.scaling.attn_factor"
+	vocabSizeKey     = "vocab_size"
+)
+
+const (
 	splitFilesKey   = "split.count"
 	defaultNormEps  = 1e-5 // where a file does not say
 	defaultTheta    = 10000
@@ -94,23 +118,34 @@ func ConfigOf(f *gguf.File) (*Config, error) {
 }
 
 func readConfig(f *gguf.File) (*Config, error) {
-	if err := CheckArchitecture(f); err != nil {
+	family, err := ggufFamily(f)
+	if err != nil {
 		return nil, err
 	}
-	if experts, _ := f.Uint(expertsKey); experts > 0 {
+	k := metadata{f, family.architecture() + "."}
+	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
+	}
+	for _, key := range []string{attentionCapKey, logitCapKey} {
+		if limit := k.float(key, 0); limit != 0 {
+			return nil, unsupported("%s is %g; limits of scores and logits are not implemented", k.prefix+key, limit)
+		}
 	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
 	}
 	c := &Config{
-		RMSNormEps: defaultNormEps, RoPE: RoPE{Theta: defaultTheta},
+		RMSNormEps: float32(k.float(normEpsKey, defaultNormEps)), RoPE: RoPE{Theta: k.float(ropeThetaKey, defaultTheta)},
 		TiedEmbeddings: !has(Head, false), AttentionBias: has(Query, true), MLPBias: has(Gate, true),
+		Variant: Variant{Activation: activationNames[first(family.activation, silu)]},
+	}
+	if family != &families[0] {
+		c.Family = family.name
 	}
 	for _, s := range sizes {
 		field := s.field(c)
-		v, ok := f.Uint("llama." + s.key)
+		v, ok := f.Uint(k.prefix + s.key)
 		switch {
 		case ok:
 			*field = int(min(v, maxContext+1)) // Validate refuses more
@@ -120,26 +155,78 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	if rotated, ok := f.Uint(ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
-		return nil, unsupported("RoPE over %d of %d elements of a head; Llama rotates whole heads", rotated, c.HeadDim)
+	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
+		return nil, unsupported("RoPE over %d of %d elements of a head; only whole heads are rotated", rotated, c.HeadDim)
 	}
 	c.VocabSize, _ = embeddingRows(f)
-	if v, ok := f.Float(normEpsKey); ok {
-		c.RMSNormEps = float32(v)
-	}
-	if v, ok := f.Float(ropeThetaKey); ok {
-		c.RoPE.Theta = v
-	}
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
-	return c, readScaling(f, &c.RoPE)
+	if err := k.readScaling(&c.RoPE, c.ContextLength); err != nil {
+		return nil, err
+	}
+	return c, k.readVariant(c, family)
 }
 
-// CheckArchitecture refuses a file of another architecture than Llama's.
-func CheckArchitecture(f *gguf.File) error {
-	if arch, _ := f.String(ArchitectureKey); arch != architecture {
-		return unsupported("%s is %.100q; only the llama architecture is implemented", ArchitectureKey, arch)
+// metadata reads the keys of an architecture.
+type metadata struct {
+	*gguf.File
+	prefix string
+}
+
+// float returns the number at a key.
+func (k metadata) float(key string, otherwise float64) float64 {
+	if v, ok := k.Float(k.prefix + key); ok {
+		return v
 	}
+	return otherwise
+}
+
+// readVariant reads what distinguishes the family.
+func (k metadata) readVariant(c *Config, f *family) error {
+	c.EmbeddingScale, c.ScoreScale, c.ResidualScale = k.float(embeddingKey, 0), k.float(scoreScaleKey, 0), k.float(residualKey, 0)
+	if divisor := k.float(logitKey, 0); divisor != 0 {
+		c.LogitScale = 1 / divisor
+	}
+	if f.embedding {
+		c.EmbeddingScale = embeddingScale(c.HiddenSize)
+	}
+	if f.defaults.localTheta != 0 {
+		c.LocalRoPE.Theta = k.float(ropeLocalKey, f.defaults.localTheta)
+	}
+	if f.hasNoRoPE() {
+		c.Unrotated = everyOther(c.Layers, f.defaults.every)
+	}
+	window, _ := k.Uint(k.prefix + windowKey)
+	w := windowing{use: true, every: f.defaults.every}
+	if every, ok := k.Uint(k.prefix + windowPatternKey); ok {
+		w.every = int(min(every, maxLayers))
+	} else if list, ok := k.Value(k.prefix + windowPatternKey); ok {
+		if c.Windowed = list.Bools(); len(c.Windowed) < c.Layers {
+			return fmt.Errorf("%s has %d entries, the model %d layers", k.prefix+windowPatternKey, len(c.Windowed), c.Layers)
+		}
+		c.Windowed = c.Windowed[:max(c.Layers, 0)]
+	}
+	rule := *f
+	if rule.window == nil {
+		rule.window = always
+	}
+	c.setWindow(&rule, int(min(window, maxContext+1)), w)
+	c.tidy()
 	return nil
+}
+
+// hasNoRoPE tells whether some layers of the family have no RoPE.
+func (f *family) hasNoRoPE() bool { return slices.Contains(f.keys, "no_rope_layers") }
+
+// ggufFamily returns the family of a file, and an error where it is unknown.
+func ggufFamily(f *gguf.File) (*family, error) {
+	name, _ := f.String(ArchitectureKey)
+	return familyBy(ArchitectureKey, name, (*family).architecture)
+}
+
+// CheckArchitecture refuses a file of an unknown architecture.
+func CheckArchitecture(f *gguf.File) error {
+	_, err := ggufFamily(f)
+	return err
 }
 
 // CheckWhole refuses a file that is one of the parts into which a model was split.
@@ -158,32 +245,50 @@ func embeddingRows(f *gguf.File) (int, bool) {
 	return 0, false
 }
 
-// readScaling reads how RoPE was stretched: by a factor, or by divisors for each frequency, which is llama3's way.
-func readScaling(f *gguf.File, r *RoPE) error {
-	if kind, ok := f.String(ropeScalingKey); ok && kind != unscaledScaling {
+// readScaling reads how RoPE was stretched: by a factor, or by divisors for each frequency, which is llama3's way, and longrope's, where
+// there are two of each.
+func (k metadata) readScaling(r *RoPE, context int) (err error) {
+	if kind, ok := k.String(k.prefix + ropeScalingKey); ok && kind != unscaledScaling {
 		r.Scaling = kind
-		r.Factor, _ = f.Float(ropeFactorKey)
+		r.Factor = k.float(ropeFactorKey, 0)
 	}
-	t, ok := f.Tensor(DivisorsGGUF)
+	if r.Divisors, err = k.divisors(DivisorsGGUF); err != nil {
+		return err
+	}
+	if r.Long, err = k.divisors(longDivisorsGGUF); err != nil || r.Long == nil {
+		return err
+	}
+	if r.Divisors, err = k.divisors(shortDivisorsGGUF); err != nil {
+		return err
+	}
+	original, _ := k.Uint(k.prefix + ropeContextKey)
+	r.Scaling, r.Factor, r.OriginalContext = longRoPE, 0, int(min(original, maxContext+1))
+	r.Attention = k.float(ropeAttentionKey, r.attentionOf(context))
+	return nil
+}
+
+// divisors reads a tensor of what frequencies are divided by; nil where there is none.
+func (k metadata) divisors(name string) ([]float32, error) {
+	t, ok := k.Tensor(name)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	numbers := t.DType.Format()
 	if !numbers.Valid() {
-		return unsupported("the tensor %s has the type %v, which cannot be read", t.Name, t.Type)
+		return nil, unsupported("the tensor %s has the type %v, which cannot be read", t.Name, t.Type)
 	}
 	n := 1
 	for _, d := range t.Shape {
 		if d > maxHeadDim/2 || n*d > maxHeadDim/2 {
-			return format.Errorf(t.Offset, "the tensor %s has the shape %v: there is one divisor for each pair of a head's elements", t.Name, t.Shape)
+			return nil, format.Errorf(t.Offset, "the tensor %s has the shape %v: there is one divisor for each pair of a head's elements", t.Name, t.Shape)
 		}
 		n *= d
 	}
-	r.Divisors = make([]float32, n)
-	if err := numbers.Dequantize(r.Divisors, t.Data); err != nil {
-		return format.Errorf(t.Offset, "the tensor %s: %w", t.Name, err)
+	list := make([]float32, n)
+	if err := numbers.Dequantize(list, t.Data); err != nil {
+		return nil, format.Errorf(t.Offset, "the tensor %s: %w", t.Name, err)
 	}
-	return nil
+	return list, nil
 }
 
 // tokenID returns the token at a key; -1 where there is none.
@@ -203,7 +308,7 @@ func endTokens(f *gguf.File) (list []int32) {
 	}
 	types := f.Int32s(TokenTypesKey)
 	for id, text := range f.Strings(TokensKey) {
-		if id < len(types) && types[id] == bpe.TypeControl && slices.Contains(endTexts, text) {
+		if id < len(types) && slices.Contains(endTypes, types[id]) && slices.Contains(endTexts, text) {
 			list = append(list, int32(id))
 		}
 	}
@@ -211,32 +316,72 @@ func endTokens(f *gguf.File) (list []int32) {
 }
 
 // Metadata describes the configuration in GGUF's keys: the general ones with the model's name, then general, then those of
-// the architecture. RoPE.Divisors and the scaling llama3 have no keys: see RoPE.StretchDivisors.
+// the architecture. RoPE.Divisors and Long and the scaling llama3 have no keys: see GGUFDivisors.
 func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue {
+	f := familyOf(c.Family)
+	prefix := f.architecture() + "."
 	list := append([]gguf.KeyValue{
-		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(f.architecture())},
 		{Key: TypeKey, Value: gguf.ValueOf("model")},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 	}, general...)
-	number := func(key string, v int) {
-		list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(uint32(v))})
-	}
-	float := func(key string, v float64) {
-		list = append(list, gguf.KeyValue{Key: key, Value: gguf.ValueOf(float32(v))})
-	}
+	add := func(key string, v gguf.Value) { list = append(list, gguf.KeyValue{Key: prefix + key, Value: v}) }
+	number := func(key string, v int) { add(key, gguf.ValueOf(uint32(v))) }
+	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }
 	for _, s := range sizes {
-		number("llama."+s.key, *s.field(c))
+		number(s.key, *s.field(c))
 	}
 	number(valueLengthKey, c.HeadDim)
 	float(normEpsKey, float64(c.RMSNormEps))
 	float(ropeThetaKey, c.RoPE.Theta)
 	number(ropeRotatedKey, c.HeadDim)
 	number(vocabSizeKey, c.VocabSize)
-	if c.RoPE.Scaling == "linear" {
-		list = append(list, gguf.KeyValue{Key: ropeScalingKey, Value: gguf.ValueOf(c.RoPE.Scaling)})
+	switch c.RoPE.Scaling {
+	case "linear":
+		add(ropeScalingKey, gguf.ValueOf(c.RoPE.Scaling))
 		float(ropeFactorKey, c.RoPE.Factor)
+	case longRoPE:
+		number(ropeContextKey, c.RoPE.OriginalContext)
+		float(ropeAttentionKey, c.RoPE.Attention)
+	}
+	if c.Windowed != nil {
+		number(windowKey, c.Window)
+		add(windowPatternKey, gguf.ArrayOf(c.Windowed))
+	}
+	if c.LocalRoPE.Theta != 0 {
+		float(ropeLocalKey, c.LocalRoPE.Theta)
+	}
+	for _, s := range []struct {
+		key   string
+		value float64
+	}{{embeddingKey, c.EmbeddingScale}, {scoreScaleKey, c.ScoreScale}, {residualKey, c.ResidualScale}} {
+		if s.value != 0 {
+			float(s.key, s.value)
+		}
+	}
+	if c.LogitScale != 0 {
+		float(logitKey, 1/c.LogitScale)
 	}
 	return list
+}
+
+// Divisors are a GGUF file's divisors of RoPE's frequencies.
+type Divisors struct {
+	Name string // the tensor's
+	List []float32
+}
+
+// GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors.
+func (c *Config) GGUFDivisors() []Divisors {
+	switch r := &c.RoPE; {
+	case r.Scaling == longRoPE:
+		return []Divisors{{longDivisorsGGUF, r.Long}, {shortDivisorsGGUF, r.Divisors}}
+	case r.Divisors != nil:
+		return []Divisors{{DivisorsGGUF, r.Divisors}}
+	case r.StretchDivisors(c.HeadDim) != nil:
+		return []Divisors{{DivisorsGGUF, r.StretchDivisors(c.HeadDim)}}
+	}
+	return nil
 }
 
 // VocabularyOf reads the vocabulary and the chat template in a GGUF file; a file without a vocabulary gives nil. More tokens
@@ -264,8 +409,10 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 		return otherwise
 	}
 	sentencePiece := v.Model == bpe.SentencePieceModel
-	v.AddBOS = truth(AddBOSKey, sentencePiece || v.Pre == bpe.Llama3Rule)
+	v.AddBOS = truth(AddBOSKey, bpe.AddsBOS(v.Model, v.Pre))
 	v.AddSpacePrefix = truth(AddSpacePrefixKey, sentencePiece)
+	name, _ := f.String(ArchitectureKey)
+	v.RStrip = sentencePiece && name == strippingArchitecture
 	template, _ = f.String(TemplateKey)
 	return v, template, nil
 }

@@ -38,8 +38,8 @@ func fileOf(t *testing.T, c *Config, more ...gguf.KeyValue) *gguf.File {
 		}
 		add(w.GGUF, w.Shape, make([]float32, n))
 	}
-	if d := c.RoPE.StretchDivisors(c.HeadDim); d != nil {
-		add(DivisorsGGUF, []int{len(d)}, d)
+	for _, d := range c.GGUFDivisors() {
+		add(d.Name, []int{len(d.List)}, d.List)
 	}
 	var file bytes.Buffer
 	w, err := gguf.NewWriter(&file, metadata, infos)
@@ -111,7 +111,7 @@ func TestConfigOfRefuses(t *testing.T) {
 		more        []gguf.KeyValue
 		unsupported bool
 	}{
-		{"experts", nil, []gguf.KeyValue{number(expertsKey, 8)}, true},
+		{"experts", nil, []gguf.KeyValue{number("llama."+expertsKey, 8)}, true},
 		{"uneven groups", func(c *Config) { c.KVHeads = 3 }, nil, false},
 		{"an end outside the vocabulary", func(c *Config) { c.EOS = []int32{100} }, nil, false},
 		{"divisors for other heads", func(c *Config) {

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 )
 
 // configJSON is config.json as transformers writes it: the keys in alphabetical order. Pointers tell "absent" from zero.
@@ -26,32 +28,53 @@ type configJSON struct {
 	RoPEParameters    *ropeJSON `json:"rope_parameters,omitempty"` // transformers 5: theta and scaling in one
 	RoPEScaling       *ropeJSON `json:"rope_scaling,omitempty"`
 	RoPETheta         *float64  `json:"rope_theta"`
-	TiedEmbeddings    bool      `json:"tie_word_embeddings"`
+	TiedEmbeddings    *bool     `json:"tie_word_embeddings"`
 	DType             string    `json:"torch_dtype,omitempty"` // only written
 	VocabSize         int       `json:"vocab_size"`
+	familyJSON
+}
+
+// familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
+type familyJSON struct {
+	AttentionMultiplier *float64  `json:"attention_multiplier,omitempty"`
+	EmbeddingMultiplier *float64  `json:"embedding_multiplier,omitempty"`
+	HiddenActivation    *string   `json:"hidden_activation,omitempty"` // Gemma's hidden_act
+	LayerTypes          []string  `json:"layer_types,omitempty"`
+	LocalTheta          *float64  `json:"rope_local_base_freq,omitempty"`
+	LogitsScaling       *float64  `json:"logits_scaling,omitempty"`
+	MaxWindowLayers     *int      `json:"max_window_layers,omitempty"`
+	NoRoPEInterval      *int      `json:"no_rope_layer_interval,omitempty"`
+	NoRoPELayers        []float64 `json:"no_rope_layers,omitempty"` // 0: the layer has no RoPE
+	OriginalContext     *int      `json:"original_max_position_embeddings,omitempty"`
+	QueryScalar         *float64  `json:"query_pre_attn_scalar,omitempty"`
+	ResidualMultiplier  *float64  `json:"residual_multiplier,omitempty"`
+	UseWindow           *bool     `json:"use_sliding_window,omitempty"`
+	Window              *int      `json:"sliding_window,omitempty"`
+	WindowPattern       *int      `json:"sliding_window_pattern,omitempty"`
+	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty"` // as transformers 5 writes it
 }
 
 // ropeJSON is how config.json tells of RoPE.
 type ropeJSON struct {
-	Factor          float64  `json:"factor"`
-	HighFreqFactor  float64  `json:"high_freq_factor,omitempty"`
-	LowFreqFactor   float64  `json:"low_freq_factor,omitempty"`
-	OriginalContext int      `json:"original_max_position_embeddings,omitempty"`
-	Theta           *float64 `json:"rope_theta,omitempty"`
-	Type            string   `json:"rope_type,omitempty"`
-	OldType         string   `json:"type,omitempty"` // before transformers 4.43
+	Factor          float64   `json:"factor"`
+	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
+	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
+	OriginalContext int       `json:"original_max_position_embeddings,omitempty"`
+	Theta           *float64  `json:"rope_theta,omitempty"`
+	Type            string    `json:"rope_type,omitempty"`
+	OldType         string    `json:"type,omitempty"` // before transformers 4.43
+	Attention       float64   `json:"attention_factor,omitempty"`
+	Short           []float32 `json:"short_factor,omitempty"`
+	Long            []float32 `json:"long_factor,omitempty"`
+	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
+	Whole           *ropeJSON `json:"full_attention,omitempty"` // where layers with and without a window differ
+	Local           *ropeJSON `json:"sliding_attention,omitempty"`
 }
 
 // generationJSON is what counts of generation_config.json.
 type generationJSON struct {
 	EOS tokenList `json:"eos_token_id"`
 }
-
-// The values that stand for the architecture in both formats, and for its activation.
-const (
-	architecture = "llama"
-	activation   = "silu"
-)
 
 // tokenList is one token id, several, or null.
 type tokenList []int32
@@ -88,7 +111,14 @@ func parseConfig(data []byte) (*Config, error) {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, err
 	}
-	c, err := j.config()
+	f, err := familyBy("model_type", j.ModelType, func(f *family) string { return f.model })
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkSpecial(data); err != nil {
+		return nil, err
+	}
+	c, err := j.config(f)
 	if err != nil {
 		return nil, err
 	}
@@ -112,46 +142,145 @@ func (c *Config) addGeneration(data []byte) error {
 	return nil
 }
 
-func (j *configJSON) config() (*Config, error) {
-	if j.ModelType != architecture {
-		return nil, unsupported("model_type is %.100q; only the llama architecture is implemented", j.ModelType)
+func (j *configJSON) config(f *family) (*Config, error) {
+	activation, err := f.activationOf(j.HiddenAct, j.HiddenActivation)
+	if err != nil {
+		return nil, err
 	}
-	if j.HiddenAct != nil && *j.HiddenAct != activation {
-		return nil, unsupported("hidden_act is %.100q; only silu is implemented", *j.HiddenAct)
+	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
+		if r != nil && r.Partial != nil && *r.Partial != 1 {
+			return nil, unsupported("partial_rotary_factor is %g; only whole heads are rotated", *r.Partial)
+		}
 	}
-	if j.PartialRoPEFactor != nil && *j.PartialRoPEFactor != 1 {
-		return nil, unsupported("partial_rotary_factor is %g; Llama rotates whole heads", *j.PartialRoPEFactor)
-	}
+	d := &f.defaults
 	c := &Config{
 		HiddenSize: j.HiddenSize, IntermediateSize: j.IntermediateSize, Layers: j.Layers,
-		Heads: j.Heads, KVHeads: j.Heads, VocabSize: j.VocabSize, ContextLength: j.ContextLength,
-		RMSNormEps: 1e-6, RoPE: RoPE{Theta: 10000}, // transformers' defaults
-		AttentionBias: j.AttentionBias, MLPBias: j.MLPBias, TiedEmbeddings: j.TiedEmbeddings,
-		BOS: -1, EOS: j.EOS,
+		Heads: j.Heads, KVHeads: or(j.KVHeads, j.Heads), HeadDim: d.headDim, VocabSize: j.VocabSize, ContextLength: j.ContextLength,
+		RMSNormEps: or(j.RMSNormEps, first(float32(d.eps), 1e-6)), RoPE: RoPE{Theta: or(j.RoPETheta, first(d.theta, 10000))}, // transformers' defaults
+		AttentionBias: j.AttentionBias || f.biased, MLPBias: j.MLPBias, TiedEmbeddings: or(j.TiedEmbeddings, d.tied),
+		BOS: -1, EOS: j.EOS, Variant: Variant{Activation: activation},
+	}
+	if f != &families[0] {
+		c.Family = f.name
 	}
 	if len(j.BOS) > 0 {
 		c.BOS = j.BOS[0]
 	}
-	if j.KVHeads != nil {
-		c.KVHeads = *j.KVHeads
-	}
 	if j.HeadDim != nil {
 		c.HeadDim = *j.HeadDim
-	} else if j.Heads > 0 {
+	} else if c.HeadDim == 0 && j.Heads > 0 {
 		c.HeadDim = j.HiddenSize / j.Heads
 	}
-	if j.RMSNormEps != nil {
-		c.RMSNormEps = *j.RMSNormEps
+	if err := j.setVariant(c, f); err != nil {
+		return nil, err
 	}
-	if j.RoPETheta != nil {
-		c.RoPE.Theta = *j.RoPETheta
-	}
+	c.LocalRoPE.Theta = or(j.LocalTheta, d.localTheta)
 	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		if r != nil {
+		switch {
+		case r == nil:
+		case r.Whole != nil || r.Local != nil:
+			if r.Whole != nil {
+				r.Whole.apply(&c.RoPE)
+			}
+			if r.Local != nil {
+				r.Local.apply(&c.LocalRoPE)
+			}
+		default:
 			r.apply(&c.RoPE)
 		}
 	}
+	if c.RoPE.Scaling == longRoPE {
+		c.RoPE.OriginalContext = first(or(j.OriginalContext, 0), c.RoPE.OriginalContext)
+		c.RoPE.Attention = first(c.RoPE.Attention, c.RoPE.attentionOf(c.ContextLength))
+	}
+	c.tidy()
 	return c, nil
+}
+
+// activationOf returns the activation in the terms of Config.
+func (f *family) activationOf(names ...*string) (string, error) {
+	want := first(f.activation, silu)
+	for _, name := range names {
+		if name != nil && *name != want {
+			return "", unsupported("the activation is %.100q; for the architecture %s only %s is implemented", *name, f.name, want)
+		}
+	}
+	return activationNames[want], nil
+}
+
+// activationNames are Variant.Activation's values by Hugging Face's names.
+var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh"}
+
+// or returns what p points to; if it is nil, otherwise.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// first returns the first value that is not zero.
+func first[T comparable](values ...T) (v T) {
+	for _, v = range values {
+		var zero T
+		if v != zero {
+			break
+		}
+	}
+	return v
+}
+
+// The values of layer_types.
+const (
+	wholeLayer  = "full_attention"
+	windowLayer = "sliding_attention"
+)
+
+// setVariant reads what distinguishes the family.
+func (j *configJSON) setVariant(c *Config, f *family) error {
+	has := func(key string) bool { return slices.Contains(f.keys, key) }
+	if has("layer_types") && j.LayerTypes != nil {
+		c.Windowed = make([]bool, 0, len(j.LayerTypes))
+		for _, kind := range j.LayerTypes {
+			if kind != wholeLayer && kind != windowLayer {
+				return unsupported("layer_types has %.100q; known are %s and %s", kind, wholeLayer, windowLayer)
+			}
+			c.Windowed = append(c.Windowed, kind == windowLayer)
+		}
+	}
+	if has("sliding_window") {
+		every := first(or(j.WindowPattern, 0), or(j.WindowPattern5, 0), f.defaults.every)
+		c.setWindow(f, or(j.Window, 0), windowing{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
+	}
+	if has("no_rope_layers") {
+		if every := or(j.NoRoPEInterval, f.defaults.every); every > 0 {
+			c.Unrotated = everyOther(c.Layers, every)
+		}
+		if j.NoRoPELayers != nil {
+			c.Unrotated = make([]bool, 0, len(j.NoRoPELayers))
+			for _, rotated := range j.NoRoPELayers {
+				c.Unrotated = append(c.Unrotated, rotated == 0)
+			}
+		}
+	}
+	if has("embedding_multiplier") {
+		c.EmbeddingScale, c.ScoreScale, c.ResidualScale = or(j.EmbeddingMultiplier, 0), or(j.AttentionMultiplier, 1), or(j.ResidualMultiplier, 0)
+		c.LogitScale = 1 / or(j.LogitsScaling, 1)
+	}
+	if f.embedding {
+		c.EmbeddingScale = embeddingScale(c.HiddenSize)
+	}
+	if has("query_pre_attn_scalar") {
+		c.ScoreScale = 1 / math.Sqrt(or(j.QueryScalar, float64(c.HeadDim)))
+	}
+	return nil
+}
+
+// embeddingScale returns the square root of a width, rounded to BF16, as Gemma's embeddings are scaled.
+func embeddingScale(width int) float64 {
+	bits := math.Float32bits(float32(math.Sqrt(float64(width))))
+	bits += 0x7fff + bits>>16&1 // half to even
+	return float64(math.Float32frombits(bits &^ 0xffff))
 }
 
 func (j *ropeJSON) apply(r *RoPE) {
@@ -165,19 +294,31 @@ func (j *ropeJSON) apply(r *RoPE) {
 	if r.Scaling == "default" {
 		r.Scaling = ""
 	}
+	if r.Scaling == oldLongRoPE {
+		r.Scaling = longRoPE
+	}
 	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
+	if r.Scaling == longRoPE {
+		r.Factor, r.Divisors, r.Long, r.Attention = 0, j.Short, j.Long, j.Attention
+	}
 }
 
-// JSON returns config.json for weights of a type that PyTorch knows by the name dtype. RoPE.Divisors are left out: the format
-// has no place for them.
+// oldLongRoPE is what early models of Phi 3 call longrope.
+const oldLongRoPE = "su"
+
+// JSON returns config.json for weights of a type that PyTorch knows by the name dtype, of a Llama: other families are an error.
+// RoPE.Divisors are left out: the format has no place for them.
 func (c *Config) JSON(dtype string) ([]byte, error) {
-	act := activation
+	if c.Family != "" || c.Windowed != nil || c.Unrotated != nil {
+		return nil, unsupported("a config.json of the architecture %s", familyOf(c.Family).name)
+	}
+	act, f := silu, &families[0]
 	j := configJSON{
-		Architectures: []string{"LlamaForCausalLM"}, ModelType: architecture, DType: dtype, HiddenAct: &act,
+		Architectures: []string{f.class}, ModelType: f.model, DType: dtype, HiddenAct: &act,
 		HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers,
 		Heads: c.Heads, KVHeads: &c.KVHeads, HeadDim: &c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength,
 		RMSNormEps: &c.RMSNormEps, RoPETheta: &c.RoPE.Theta,
-		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: c.TiedEmbeddings, EOS: c.EOS,
+		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: &c.TiedEmbeddings, EOS: c.EOS,
 	}
 	if c.BOS >= 0 {
 		j.BOS = tokenList{c.BOS}

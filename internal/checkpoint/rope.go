@@ -10,7 +10,7 @@ import (
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
 type RoPE struct {
 	Theta   float64
-	Scaling string // "", "linear" or "llama3"
+	Scaling string // "", "linear", "llama3" or "longrope"
 	Factor  float64
 	// For "llama3": wavelengths longer than OriginalContext/LowFreqFactor are stretched by Factor, those shorter than
 	// OriginalContext/HighFreqFactor are left alone, those between are blended.
@@ -19,6 +19,10 @@ type RoPE struct {
 	// Divisors, when not nil, has one divisor for each of the HeadDim/2 frequencies and stands for the above: GGUF files
 	// carry them as rope_freqs.weight.
 	Divisors []float32
+	// For "longrope" (arXiv 2402.13753) Divisors are those for conversations of up to OriginalContext tokens, and Long those for longer
+	// ones. Cosines and sines are multiplied by Attention; 0: 1.
+	Long      []float32
+	Attention float64
 }
 
 // Frequencies returns the angle per position of each of the headDim/2 pairs, in radians: theta^(-2i/headDim), stretched as
@@ -39,6 +43,28 @@ func (r *RoPE) Frequencies(headDim int) []float64 {
 		list[i] = f
 	}
 	return list
+}
+
+// longRoPE is the scaling that has other divisors for long conversations.
+const longRoPE = "longrope"
+
+// LongFrequencies is Frequencies for conversations longer than OriginalContext; nil where they are the same.
+func (r *RoPE) LongFrequencies(headDim int) []float64 {
+	if r.Long == nil {
+		return nil
+	}
+	long := *r
+	long.Divisors = r.Long
+	return long.Frequencies(headDim)
+}
+
+// attentionOf returns what cosines and sines are multiplied by for longrope, where a file does not say: √(1+ln s/ln original) for a context
+// that is s times the original one.
+func (r *RoPE) attentionOf(context int) float64 {
+	if context <= r.OriginalContext || r.OriginalContext < 2 {
+		return 1
+	}
+	return math.Sqrt(1 + exact.Log(float64(context)/float64(r.OriginalContext))/exact.Log(float64(r.OriginalContext)))
 }
 
 // StretchDivisors returns llama3's scaling in GGUF's form, a divisor for each of the headDim/2 frequencies; nil where that is not
@@ -79,11 +105,11 @@ func (r *RoPE) validate(headDim int) error {
 	if !(r.Theta >= 1 && r.Theta <= maxTheta) {
 		return fmt.Errorf("rope_theta is %g, not between 1 and %g", r.Theta, maxTheta)
 	}
-	if r.Divisors != nil {
-		if len(r.Divisors) != headDim/2 {
-			return fmt.Errorf("%d RoPE frequency divisors for a head of %d elements: there must be %d", len(r.Divisors), headDim, headDim/2)
+	for _, list := range [][]float32{r.Divisors, r.Long} {
+		if list != nil && len(list) != headDim/2 {
+			return fmt.Errorf("%d RoPE frequency divisors for a head of %d elements: there must be %d", len(list), headDim, headDim/2)
 		}
-		for _, d := range r.Divisors {
+		for _, d := range list {
 			if !stretch(float64(d)) {
 				return fmt.Errorf("a RoPE frequency divisor is %g, not between %g and %g", d, minStretch, maxStretch)
 			}
@@ -106,5 +132,13 @@ func (r *RoPE) validate(headDim int) error {
 		}
 		return nil
 	}
-	return unsupported("RoPE scaling of type %.100q: known are linear and llama3", r.Scaling)
+	if r.Scaling != longRoPE {
+		return unsupported("RoPE scaling of type %.100q: known are linear, llama3 and longrope", r.Scaling)
+	}
+	if r.Divisors == nil || r.Long == nil || r.OriginalContext < 2 || r.OriginalContext > maxContext || !(r.Attention >= minScale && r.Attention <= maxScale) {
+		return fmt.Errorf("RoPE scaling longrope with %d short and %d long factors, original_max_position_embeddings %d and a factor of attention of %g: "+
+			"there must be factors of both kinds, the context at least 2 and the factor between %g and %g",
+			len(r.Divisors), len(r.Long), r.OriginalContext, r.Attention, minScale, maxScale)
+	}
+	return nil
 }

@@ -1,22 +1,29 @@
 package checkpoint
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
-// Part is what a tensor is in the computation of a Llama. The parts are in the order of computation.
+// Part is what a tensor is in the computation of a model. The parts are in the order of computation.
 type Part uint8
 
-// The parts of a model. Those from AttentionNorm to Down exist once in each layer.
+// The parts of a model. Those from AttentionNorm to FeedForwardPostNorm exist once in each layer.
 const (
 	Embedding Part = iota
 	AttentionNorm
 	Query
 	Key
 	Value
+	QueryNorm
+	KeyNorm
 	AttentionOutput
+	AttentionPostNorm
 	FeedForwardNorm
 	Gate
 	Up
 	Down
+	FeedForwardPostNorm
 	OutputNorm
 	Head
 	numParts
@@ -44,6 +51,16 @@ type Tensor struct {
 	// HeadDim, where it is not 0, tells that the rows belong to heads of so many elements, which RoPE rotates: their order
 	// differs between the formats, see PairedRow.
 	HeadDim int
+	// Within, where its Rows are not 0, tells that the tensor may be some of the rows of a larger one, in either format.
+	Within Within
+	// PlusOne tells that Hugging Face stores the elements less one.
+	PlusOne bool
+}
+
+// Within tells of which larger tensor some rows are a tensor. Files that have no such tensor have the tensor itself.
+type Within struct {
+	HuggingFace, GGUF string // the larger tensor's names
+	Rows, First       int    // how many rows that has, and which of them is the first
 }
 
 // size is a dimension of a tensor.
@@ -62,36 +79,54 @@ func mlpBias(c *Config) bool       { return c.MLPBias }
 var parts = [numParts]struct {
 	huggingFace, gguf string // names, without the layer and what follows
 	role              Role
-	out, in           size // in is nil for vectors
+	out, in           size // in is nil for vectors, and out for norms that the family tells of
 	biased            func(c *Config) bool
 	rotated           bool
 }{
-	Embedding:       {"model.embed_tokens", "token_embd", Lookup, vocab, hidden, nil, false},
-	AttentionNorm:   {"input_layernorm", "attn_norm", Vector, hidden, nil, nil, false},
-	Query:           {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
-	Key:             {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
-	Value:           {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
-	AttentionOutput: {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
-	FeedForwardNorm: {"post_attention_layernorm", "ffn_norm", Vector, hidden, nil, nil, false},
-	Gate:            {"mlp.gate_proj", "ffn_gate", Linear, wide, hidden, mlpBias, false},
-	Up:              {"mlp.up_proj", "ffn_up", Linear, wide, hidden, mlpBias, false},
-	Down:            {"mlp.down_proj", "ffn_down", Linear, hidden, wide, mlpBias, false},
-	OutputNorm:      {"model.norm", "output_norm", Vector, hidden, nil, nil, false},
-	Head:            {"lm_head", "output", Logits, vocab, hidden, nil, false},
+	Embedding:           {"model.embed_tokens", "token_embd", Lookup, vocab, hidden, nil, false},
+	AttentionNorm:       {"input_layernorm", "attn_norm", Vector, hidden, nil, nil, false},
+	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
+	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
+	Value:               {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
+	QueryNorm:           {"self_attn.q_norm", "attn_q_norm", Vector, nil, nil, nil, false},
+	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
+	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
+	AttentionPostNorm:   {afterAttention, "post_attention_norm", Vector, hidden, nil, nil, false},
+	FeedForwardNorm:     {afterAttention, "ffn_norm", Vector, hidden, nil, nil, false},
+	Gate:                {"mlp.gate_proj", "ffn_gate", Linear, wide, hidden, mlpBias, false},
+	Up:                  {"mlp.up_proj", "ffn_up", Linear, wide, hidden, mlpBias, false},
+	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, wide, mlpBias, false},
+	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
+	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, nil, false},
+	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
 }
 
 // DivisorsGGUF is the name of a tensor that only GGUF files have: what RoPE's frequencies are divided by. See RoPE.Divisors.
 const DivisorsGGUF = "rope_freqs.weight"
 
+// The names of longrope's divisors.
+const (
+	longDivisorsGGUF  = "rope_factors_long.weight"
+	shortDivisorsGGUF = "rope_factors_short.weight"
+)
+
+// With what the names of the parts of layers begin.
+const (
+	layersGGUF        = "blk."
+	layersHuggingFace = "model.layers."
+)
+
 // inLayers tells whether each layer has the part.
-func (p Part) inLayers() bool { return p >= AttentionNorm && p <= Down }
+func (p Part) inLayers() bool { return p >= AttentionNorm && p <= FeedForwardPostNorm }
 
 // GGUF returns the name in GGUF's terms; layer counts only for the parts of layers.
-func (p Part) GGUF(layer int, bias bool) string { return p.name("blk.", layer, parts[p].gguf, bias) }
+func (p Part) GGUF(layer int, bias bool) string {
+	return p.name(layersGGUF, layer, parts[p].gguf, bias)
+}
 
-// HuggingFace returns the name in Hugging Face's terms; layer counts only for the parts of layers.
+// HuggingFace returns the name in Hugging Face's terms, for Llama; layer counts only for the parts of layers.
 func (p Part) HuggingFace(layer int, bias bool) string {
-	return p.name("model.layers.", layer, parts[p].huggingFace, bias)
+	return p.name(layersHuggingFace, layer, parts[p].huggingFace, bias)
 }
 
 func (p Part) name(layers string, layer int, name string, bias bool) string {
@@ -107,15 +142,19 @@ func (p Part) name(layers string, layer int, name string, bias bool) string {
 // Tensors lists every tensor of the model, in the order of computation.
 func (c *Config) Tensors() []Tensor {
 	var list []Tensor
+	f := familyOf(c.Family)
 	add := func(p Part, layer int) {
+		if !f.hasPart(p) {
+			return
+		}
 		list = append(list, c.tensor(p, layer, false))
-		if biased := parts[p].biased; biased != nil && biased(c) {
+		if biased := parts[p].biased; biased != nil && biased(c) && !slices.Contains(f.bare, p) {
 			list = append(list, c.tensor(p, layer, true))
 		}
 	}
 	add(Embedding, 0)
 	for layer := range c.Layers {
-		for p := AttentionNorm; p <= Down; p++ {
+		for p := AttentionNorm; p <= FeedForwardPostNorm; p++ {
 			add(p, layer)
 		}
 	}
@@ -128,22 +167,49 @@ func (c *Config) Tensors() []Tensor {
 
 // tensor describes one tensor.
 func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
-	part := &parts[p]
-	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: p.HuggingFace(layer, bias), GGUF: p.GGUF(layer, bias),
-		Shape: []int{part.out(c)}, Role: part.role}
+	part, f := &parts[p], familyOf(c.Family)
+	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: p.GGUF(layer, bias),
+		Shape: []int{c.rows(f, p)}, Role: part.role}
 	switch {
 	case bias:
 		t.Role = Vector
 	case part.in != nil:
 		t.Shape = append(t.Shape, part.in(c))
+	default:
+		t.PlusOne = f.plusOne
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits
 	}
-	if part.rotated {
+	if part.rotated && !f.unpaired {
 		t.HeadDim = c.HeadDim
 	}
+	if whole, ok := f.fused[p]; ok {
+		t.Within = Within{HuggingFace: p.name(layersHuggingFace, layer, whole.huggingFace, bias), GGUF: p.name(layersGGUF, layer, whole.gguf, bias)}
+		for _, other := range whole.parts {
+			if other == p {
+				t.Within.First = t.Within.Rows
+			}
+			t.Within.Rows += c.rows(f, other)
+		}
+	}
 	return t
+}
+
+// rows returns the length of a part's first dimension.
+func (c *Config) rows(f *family, p Part) int {
+	if out := f.normOf[p]; out != nil {
+		return out(c)
+	}
+	return parts[p].out(c)
+}
+
+// tensorName returns a part's name in Hugging Face's terms.
+func (f *family) tensorName(p Part, layer int, bias bool) string {
+	if name, other := f.huggingFace[p]; other {
+		return p.name(layersHuggingFace, layer, name, bias)
+	}
+	return p.HuggingFace(layer, bias)
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE

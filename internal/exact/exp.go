@@ -58,3 +58,17 @@ func Exp(x float32) float32 {
 
 // SiLU returns x / (1 + Exp(−x)), one addition and one division, each rounded. An infinite x is returned as it is.
 func SiLU(x float32) float32 { return x / (1 + Exp(-x)) }
+
+// The coefficients of GELU: 2·√(2/π) and 2·√(2/π)·0.044715.
+const (
+	GELUC1 = 0x1.988454p+0
+	GELUC3 = 0x1.2444f2p-4
+)
+
+// GELU returns the Gaussian error linear unit in the form with a hyperbolic tangent (arXiv 1606.08415),
+// x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))) = x / (1 + Exp(−v)): with t = x·x and v = x·fma(t, GELUC3, GELUC1), each step rounded once.
+func GELU(x float32) float32 {
+	t := float32(x * x)
+	v := float32(x * FMA(t, GELUC3, GELUC1))
+	return x / (1 + Exp(-v))
+}

@@ -77,3 +77,9 @@ var (
 		1. / 720, 1. / 120, 1. / 24, 1. / 6, 1. / 2, 1, 1,
 	}
 )
+
+// Log returns the natural logarithm of x > 0, the same on every machine, with an error below a unit in the last place.
+func Log(x float64) float64 {
+	hi, lo := log(x)
+	return hi + lo
+}

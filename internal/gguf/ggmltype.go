@@ -77,6 +77,7 @@ var ggmlTypes = [...]struct {
 	39:     {"MXFP4", 32, 17, 0},
 	40:     {"NVFP4", 64, 36, 0},
 	41:     {"Q1_0", 128, 18, 0},
+	42:     {"Q2_0", 64, 18, 0},
 }
 
 // TypeOf returns the GGML type that d is stored as, and whether there is one.

@@ -185,6 +185,11 @@ func (v Value) Int32s() []int32 {
 	})
 }
 
+// Bools decodes an array of truth values; nil for any other value.
+func (v Value) Bools() []bool {
+	return decodeArray(v, func(elem ValueType, encoded string) (bool, bool) { return encoded == "\x01", elem == BoolType })
+}
+
 // Float32s decodes an array of floating-point numbers, rounding those of 64 bits; nil for any other value.
 func (v Value) Float32s() []float32 {
 	return decodeArray(v, func(elem ValueType, encoded string) (float32, bool) {

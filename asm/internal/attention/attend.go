@@ -36,6 +36,11 @@ func (p *panelPages) Attend(t *Tile) {
 	if longest > 0 && t.HeadDim > 0 && !p.unit.scoreFloats(t) {
 		p.score(t, longest)
 	}
+	if t.Hidden != nil {
+		for r := range rows {
+			t.hide(r)
+		}
+	}
 	p.unit.weighRows(t)
 	if t.Values == nil || p.unit.addFloats(t) {
 		return

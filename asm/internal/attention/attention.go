@@ -19,7 +19,8 @@ const TileKeys = 128
 
 // Tile is the attention of some query rows to the slots of one tile, for one KV head.
 //
-// Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots.
+// Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots but not the
+// first Hidden[r] of these, of which there are fewer unless both are 0; where Hidden is nil none are hidden.
 // Keys and Values are the halves of a page, in the layout of the Pages that attend to it. Without values, Values nil, only the
 // weights of the keys are wanted: Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there
 // in any case, and Results[r].Max and Sum.
@@ -30,6 +31,7 @@ type Tile struct {
 	HeadDim      int
 	Queries      *quant.Activation
 	Visible      []int
+	Hidden       []int
 	Results      []Partial // one for each row: written
 	Out          []float32 // [Queries.Rows, HeadDim]: Results[r].Out is row r of it
 
@@ -75,6 +77,7 @@ func Attend(t *Tile) {
 		scores := t.Scores[r*TileKeys:][:n]
 		query := t.Queries.Row(r)
 		t.Format.DotRows(scores, 0, t.Keys, size, n, &query)
+		t.hide(r)
 		p.Max = vectors.Maximum(scores)
 		p.Sum = vectors.Exponentials(scores, p.Max)
 		longest = max(longest, n)
@@ -89,6 +92,17 @@ func Attend(t *Tile) {
 	default:
 		clear(t.Out[:rows*t.HeadDim])
 		t.addWidened(longest)
+	}
+}
+
+// hide gives the slots that are hidden from a row the score −∞, and so the weight 0.
+func (t *Tile) hide(r int) {
+	if t.Hidden == nil {
+		return
+	}
+	hidden := t.Scores[r*TileKeys:][:t.Hidden[r]]
+	for i := range hidden {
+		hidden[i] = float32(math.Inf(-1))
 	}
 }
 

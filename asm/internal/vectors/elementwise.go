@@ -25,6 +25,14 @@ func siluMul(dst, gate, up []float32) {
 	}
 }
 
+// geluMul computes dst[i] = exact.GELU(gate[i]) * up[i], the activation of GeGLU (arXiv 2002.05202). dst may be gate or up.
+func geluMul(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i := range dst {
+		dst[i] = exact.GELU(gate[i]) * up[i]
+	}
+}
+
 // Axpy computes dst[i] = fma(a, x[i], dst[i]).
 func Axpy(dst []float32, a float32, x []float32) {
 	x = x[:len(dst)]

@@ -17,6 +17,7 @@ type Unit struct {
 	axpy         func(dst, x *float32, n int, a float32)
 	axpby        func(dst, x *float32, n int, a, b float32)
 	siluMul      func(dst, gate, up *float32, n int)
+	geluMul      func(dst, gate, up *float32, n int)
 	rope         func(lo, hi, cos, sin *float32, n int)
 	sumOfSquares func(x *float32, n int) float32
 	norm         func(dst, x, w *float32, n int, s float32)
@@ -30,7 +31,7 @@ type Unit struct {
 // Kernels returns the unit's kernels.
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
-		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, RoPE: u.ropeHead,
+		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, RoPE: u.ropeHead,
 		RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
@@ -74,6 +75,16 @@ func (u *Unit) siluMulAll(dst, gate, up []float32) {
 	for len(dst) > 0 {
 		n := min(len(dst), MaxElements)
 		u.siluMul(&dst[0], &gate[0], &up[0], n)
+		dst, gate, up = dst[n:], gate[n:], up[n:]
+	}
+}
+
+// geluMulAll is geluMul.
+func (u *Unit) geluMulAll(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for len(dst) > 0 {
+		n := min(len(dst), MaxElements)
+		u.geluMul(&dst[0], &gate[0], &up[0], n)
 		dst, gate, up = dst[n:], gate[n:], up[n:]
 	}
 }

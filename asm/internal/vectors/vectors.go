@@ -16,6 +16,7 @@ type Kernels struct {
 	Scale   func(x []float32, v float32)                  // x *= v
 	Axpy    func(dst []float32, a float32, x []float32)   // dst += a·x
 	SiLUMul func(dst, gate, up []float32)                 // dst = silu(gate)·up
+	GELUMul func(dst, gate, up []float32)                 // dst = gelu(gate)·up
 	RMSNorm func(dst, x, w []float32, eps float32)        // dst = x/rms(x)·w
 	Softmax func(x []float32)                             // x = softmax(x)
 	RoPE    func(x, cos, sin []float32)                   // one head, in place
@@ -29,6 +30,7 @@ func Portable() Kernels {
 		Scale:   scale,
 		Axpy:    Axpy,
 		SiLUMul: siluMul,
+		GELUMul: geluMul,
 		RMSNorm: rmsNorm,
 		Softmax: softmax,
 		RoPE:    rope,

@@ -11,6 +11,7 @@ var AVX2 = Unit{
 	axpy:         axpyAVX2,
 	axpby:        axpbyAVX2,
 	siluMul:      siluMulAVX2,
+	geluMul:      geluMulAVX2,
 	rope:         ropeAVX2,
 	sumOfSquares: sumOfSquaresAVX2,
 	norm:         normAVX2,
@@ -28,6 +29,7 @@ var AVX512 = Unit{
 	axpy:         axpyAVX512,
 	axpby:        axpbyAVX512,
 	siluMul:      siluMulAVX512,
+	geluMul:      geluMulAVX512,
 	rope:         ropeAVX512,
 	sumOfSquares: sumOfSquaresAVX512,
 	norm:         normAVX512,
@@ -67,6 +69,12 @@ func axpbyAVX2(dst *float32, x *float32, n int, a float32, b float32)
 //
 //go:noescape
 func siluMulAVX2(dst *float32, gate *float32, up *float32, n int)
+
+// geluMulAVX2 computes
+// dst[i] = exact.GELU(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func geluMulAVX2(dst *float32, gate *float32, up *float32, n int)
 
 // ropeAVX2 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.
@@ -145,6 +153,12 @@ func axpbyAVX512(dst *float32, x *float32, n int, a float32, b float32)
 //
 //go:noescape
 func siluMulAVX512(dst *float32, gate *float32, up *float32, n int)
+
+// geluMulAVX512 computes
+// dst[i] = exact.GELU(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func geluMulAVX512(dst *float32, gate *float32, up *float32, n int)
 
 // ropeAVX512 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.

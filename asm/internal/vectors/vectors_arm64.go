@@ -4,7 +4,7 @@ package vectors
 
 // NEON is the unit of Advanced SIMD.
 var NEON = Unit{
-	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, rope: ropeNEON,
+	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, geluMul: geluMulNEON, rope: ropeNEON,
 	sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
 	prepare32: prepare32NEON, prepare256: prepare256NEON,
 }
@@ -48,6 +48,11 @@ func ropeNEON(lo, hi, cos, sin *float32, n int)
 //
 //go:noescape
 func siluMulNEON(dst, gate, up *float32, n int)
+
+// geluMulNEON computes dst[i] = exact.GELU(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func geluMulNEON(dst, gate, up *float32, n int)
 
 // sumOfSquaresNEON returns Σ x[i]² for i < n, as the portable sumOfSquares does.
 //

@@ -383,6 +383,53 @@ one:
 done:
 	RET
 
+// The constants of exact.GELU.
+DATA gelu<>+0(SB)/4, $0xbfcc422a // -GELUC1
+DATA gelu<>+4(SB)/4, $0xbd922279 // -GELUC3
+GLOBL gelu<>(SB), RODATA|NOPTR, $8
+
+// GELU multiplies V2 by exact.GELU of V1. V28 and V29 have its constants, and V3 is used up.
+#define GELU \
+	FMUL4S(3, 1, 1) \
+	VMOV  V28.B16, V0.B16 \
+	VFMLA V3.S4, V29.S4, V0.S4 \
+	FMUL4S(0, 1, 0) \
+	EXP \
+	FADD4S(0, 26, 0) \
+	FDIV4S(0, 1, 0) \
+	FMUL4S(2, 0, 2)
+
+// func geluMulNEON(dst, gate, up *float32, n int)
+TEXT ·geluMulNEON(SB), NOSPLIT, $0-32
+	MOVD  dst+0(FP), R0
+	MOVD  gate+8(FP), R1
+	MOVD  up+16(FP), R2
+	MOVD  n+24(FP), R8
+	LOADEXP
+	MOVD  $gelu<>(SB), R9
+	VLD2R (R9), [V28.S4, V29.S4]
+	SUBS  $4, R8
+	BLT   tail
+four:
+	VLD1.P 16(R1), [V1.S4]
+	VLD1.P 16(R2), [V2.S4]
+	GELU
+	VST1.P [V2.S4], 16(R0)
+	SUBS   $4, R8
+	BGE    four
+tail:
+	ADDS $4, R8
+	BEQ  done
+one:
+	FMOVS.P 4(R1), F1
+	FMOVS.P 4(R2), F2
+	GELU
+	FMOVS.P F2, 4(R0)
+	SUBS    $1, R8
+	BNE     one
+done:
+	RET
+
 // EXP2 is EXP of x and y, step by step of one and of the other: a step waits for the one before. It uses V4 to V7, V9, V14, V15
 // and V28. xn and yn are the numbers of x and y.
 #define EXP2(x, y, xn, yn) \

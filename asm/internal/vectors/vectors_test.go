@@ -24,6 +24,9 @@ var operations = []struct {
 	{"SiLUMul", func(k *asm.Kernels, x, y, z []float32) { k.SiLUMul(z, x, y) }},
 	{"SiLUMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SiLUMul(x, x, y) }},
 	{"SiLUMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.SiLUMul(y, x, y) }},
+	{"GELUMul", func(k *asm.Kernels, x, y, z []float32) { k.GELUMul(z, x, y) }},
+	{"GELUMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.GELUMul(x, x, y) }},
+	{"GELUMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.GELUMul(y, x, y) }},
 	{"RMSNorm", func(k *asm.Kernels, x, y, z []float32) { k.RMSNorm(z, x, y, 1e-5) }},
 	{"RMSNorm in place", func(k *asm.Kernels, x, y, _ []float32) { k.RMSNorm(x, x, y, 1e-5) }},
 	{"Softmax", func(k *asm.Kernels, x, _, _ []float32) { k.Softmax(x) }},
@@ -153,6 +156,7 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 			k.Scale(x, 0.5)
 			k.Axpy(x, 1, y)
 			k.SiLUMul(x, y, z)
+			k.GELUMul(x, y, z)
 			k.RMSNorm(x, y, z, 1e-5)
 			k.Softmax(x)
 			k.RoPE(x, y[:50], z[:50])
@@ -185,6 +189,7 @@ func BenchmarkVectors(b *testing.B) {
 		{"Prepare256", func(k *asm.Kernels) { a.Reserve(quant.Int8x256, 1, n); k.Prepare(&a, 0, x) }},
 		{"RMSNorm", func(k *asm.Kernels) { k.RMSNorm(z, x, y, 1e-5) }},
 		{"SiLUMul", func(k *asm.Kernels) { k.SiLUMul(z, x, y) }},
+		{"GELUMul", func(k *asm.Kernels) { k.GELUMul(z, x, y) }},
 		{"Add", func(k *asm.Kernels) { k.Add(z, x) }},
 		{"Axpy", func(k *asm.Kernels) { k.Axpy(z, 1e-9, x) }},
 		{"RoPE", func(k *asm.Kernels) { k.RoPE(z, cos, sin) }},

@@ -16,7 +16,7 @@ var (
 
 // NEON returns panels that Advanced SIMD multiplies.
 func NEON() []*panels.Panels {
-	return []*panels.Panels{
+	return append(unpackedPanelsOf(false),
 		panels.FloatTiles{Layout: panels.LayoutF32, Tiles: FloatsF32NEON, Single: f32NEONx1x4}.Panels(),
 		panels.FloatTiles{Layout: panels.LayoutF16, Tiles: FloatsF16NEON, Single: f16NEONx1x4}.Panels(),
 		panels.FloatTiles{Layout: panels.LayoutBF16, Tiles: FloatsBF16NEON, Single: bf16NEONx1x4}.Panels(),
@@ -26,7 +26,7 @@ func NEON() []*panels.Panels {
 		eightRows(panels.LayoutQ4_K, panels.BlockTile{Tokens: 1, Run: q4_KNEONx1}),
 		eightRows(panels.LayoutQ5_K, panels.BlockTile{Tokens: 1, Run: q5_KNEONx1}),
 		eightRows(panels.LayoutQ6_K, panels.BlockTile{Tokens: 1, Run: q6_KNEONx1}),
-	}
+	)
 }
 
 // eightRows returns panels of a format in blocks that tiles of eight rows of weights multiply.

@@ -19,14 +19,14 @@ func SDOT() []*panels.Panels {
 	tile := func(tokens int, run panels.BlockKernel) panels.BlockTile {
 		return panels.BlockTile{Tokens: tokens, Run: run}
 	}
-	return []*panels.Panels{
+	return append(unpackedPanelsOf(true),
 		arrangedPanelsOf(panels.LayoutQ4_0, sdotQ4_0, 4, BlocksQ4_0SDOT.Panels()),
 		arrangedPanelsOf(panels.LayoutQ4_1, sdotQ4_1, 4, eightRows(panels.LayoutQ4_1, tile(4, q4_1SDOTx4), tile(1, q4_1SDOTx1))),
 		arrangedPanelsOf(panels.LayoutQ8_0, sdotQ8_0, 4, BlocksQ8_0SDOT.Panels()),
 		eightRows(panels.LayoutQ4_K, tile(8, inHalves(q4_KSDOTx8, 16)), tile(2, q4_KSDOTx2), tile(1, q4_KSDOTx1)),
 		eightRows(panels.LayoutQ5_K, tile(8, inHalves(q5_KSDOTx8, 16)), tile(2, q5_KSDOTx2), tile(1, q5_KSDOTx1)),
 		eightRows(panels.LayoutQ6_K, tile(8, inHalves(q6_KSDOTx8, 4)), tile(2, q6_KSDOTx2), tile(1, q6_KSDOTx1)),
-	}
+	)
 }
 
 // inHalves makes a kernel for eight rows of weights of one for four. In a line of the plane of inner scales, four rows have

@@ -1,0 +1,207 @@
+//go:build !purego
+
+package arm64
+
+import (
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+	"github.com/antigravity-go/antigravity/quant"
+)
+
+// unpackedPanels multiplies the panels of formats whose quants take several steps to read: some blocks of a panel are unpacked to bytes,
+// which stay in the first-level cache while all rows of activations are multiplied with them. There is a function for each way of packing,
+// and a kernel for bytes in blocks of 32 and one for bytes in blocks of 256, whatever their format.
+type unpackedPanels struct {
+	layout *panels.Layout
+	sdot   bool // the processor has SDOT
+}
+
+// unpackedElements is how many elements of a row are unpacked together.
+const unpackedElements = 512
+
+// unpacked are some blocks of a panel: lines of bytes, four elements of sixteen rows each, and, of blocks of 256, scales and minimums of
+// groups of sixteen elements, sixteen rows each.
+type unpacked struct {
+	quants           [unpackedElements * panels.Rows]byte
+	scales, minimums [unpackedElements]byte
+}
+
+// unpackedPanelsOf returns the panels of the formats that are unpacked.
+func unpackedPanelsOf(sdot bool) (list []*panels.Panels) {
+	for _, l := range []*panels.Layout{
+		panels.LayoutQ5_0, panels.LayoutQ5_1, panels.LayoutIQ4_NL, panels.LayoutQ2_K, panels.LayoutQ3_K, panels.LayoutIQ4_XS,
+	} {
+		m := &unpackedPanels{l, sdot}
+		list = append(list, panels.New(l, m.multiply))
+	}
+	return list
+}
+
+// multiply is Panels.Multiply.
+func (m *unpackedPanels) multiply(p *panels.Product) {
+	for t := range p.Acts.Rows {
+		clear(p.Out[t*p.Stride:][:p.Count*panels.Rows])
+	}
+	var u unpacked
+	blocks, step := p.Acts.K/m.layout.Format.BlockLen(), unpackedElements/m.layout.Format.BlockLen()
+	for i := range p.Count {
+		planes := p.Planes(m.layout, i)
+		for from := 0; from < blocks; from += step {
+			n := min(step, blocks-from)
+			m.unpack(&u, planes, n)
+			for row := 0; row < panels.Rows; row += 8 {
+				m.multiplyRows(p, &u, planes[1], i*panels.Rows+row, from, n)
+			}
+			for j, bytes := range m.layout.PlaneBytes {
+				planes[j] = planes[j][n*bytes:]
+			}
+		}
+	}
+}
+
+// unpack unpacks n blocks, of all rows.
+func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
+	switch m.layout.Format {
+	case quant.Q5_0:
+		unpackFives(&u.quants[0], &planes[0][0], n, 16)
+	case quant.Q5_1:
+		unpackFives(&u.quants[0], &planes[0][0], n, 0)
+	case quant.IQ4_NL:
+		values := quant.Nonlinear4()
+		unpackNonlinear(&u.quants[0], &planes[0][0], n, &values)
+	case quant.IQ4_XS: // eight blocks of IQ4_NL lie as one of IQ4_XS
+		values := quant.Nonlinear4()
+		unpackNonlinear(&u.quants[0], &planes[0][0], 8*n, &values)
+		innerIQ4_XS(&u.scales[0], &planes[2][0], n)
+	case quant.Q2_K:
+		unpackQ2_K(&u.quants[0], &planes[0][0], n)
+		innerQ2_K(&u.scales[0], &u.minimums[0], &planes[2][0], n)
+	case quant.Q3_K:
+		unpackQ3_K(&u.quants[0], &planes[0][0], n)
+		innerQ3_K(&u.scales[0], &planes[2][0], n)
+	}
+}
+
+// multiplyRows multiplies eight rows, the first of which is the product's row at, from block from on.
+func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []byte, at, from, n int) {
+	a := p.Acts
+	row := at % panels.Rows
+	w, s, step := &u.quants[4*row], &scales[2*row], m.layout.PlaneBytes[1]
+	if a.Form == quant.Int8x32 {
+		for t := 0; t < a.Rows; {
+			i := t*a.K/32 + from // the block of the activations
+			q, d, sums, out := &a.Q[32*i], &a.D[i], &a.Sums[i], &p.Out[t*p.Stride+at]
+			switch {
+			case m.sdot && a.Rows-t >= 4:
+				bytes32SDOTx4(w, s, step, n, q, d, sums, a.K, out, p.Stride)
+				t += 4
+				continue
+			case m.sdot:
+				bytes32SDOTx1(w, s, step, n, q, d, sums, out)
+			default:
+				bytes32NEONx1(w, s, step, n, q, d, sums, out)
+			}
+			t++
+		}
+		return
+	}
+	inner, minimums := &u.scales[row], m.minimums(u, row)
+	for t := 0; t < a.Rows; {
+		i := t*a.K/256 + from
+		q, d, sums, out := &a.Q[256*i], &a.D[i], &a.Sums[16*i], &p.Out[t*p.Stride+at]
+		switch {
+		case m.sdot && a.Rows-t >= 8:
+			for r := row; r < row+8; r += 4 {
+				out := &p.Out[t*p.Stride+at-row+r]
+				bytes256SDOTx8(&u.quants[4*r], &scales[2*r], step, &u.scales[r], m.minimums(u, r), n, q, d, sums, a.K, out, p.Stride)
+			}
+			t += 8
+			continue
+		case m.sdot:
+			bytes256SDOTx1(w, s, step, inner, minimums, n, q, d, sums, out)
+		default:
+			bytes256NEONx1(w, s, step, inner, minimums, n, q, d, sums, out)
+		}
+		t++
+	}
+}
+
+// minimums returns those of a row and of the rows after it, nil where the format has none.
+func (m *unpackedPanels) minimums(u *unpacked, row int) *byte {
+	if m.layout != panels.LayoutQ2_K {
+		return nil
+	}
+	return &u.minimums[row]
+}
+
+// unpackFives unpacks blocks of Q5_0 or Q5_1, less a bias.
+//
+//go:noescape
+func unpackFives(dst, quants *byte, blocks, bias int)
+
+// unpackNonlinear unpacks blocks of IQ4_NL; values are those of the nibbles.
+//
+//go:noescape
+func unpackNonlinear(dst, quants *byte, blocks int, values *[16]int8)
+
+// unpackQ2_K unpacks blocks of Q2_K: 0 to 3.
+//
+//go:noescape
+func unpackQ2_K(dst, quants *byte, blocks int)
+
+// unpackQ3_K unpacks blocks of Q3_K: -4 to 3.
+//
+//go:noescape
+func unpackQ3_K(dst, quants *byte, blocks int)
+
+// innerQ2_K unpacks the scales and minimums of groups.
+//
+//go:noescape
+func innerQ2_K(scales, minimums, inner *byte, blocks int)
+
+// innerQ3_K unpacks the scales of groups: -32 to 31.
+//
+//go:noescape
+func innerQ3_K(scales, inner *byte, blocks int)
+
+// innerIQ4_XS unpacks the scales of runs, for each of their groups: -32 to 31.
+//
+//go:noescape
+func innerIQ4_XS(scales, inner *byte, blocks int)
+
+// bytes32NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; the minimums m are there where step, the bytes of a
+// block's scales, is 64:
+//
+//	out[r] += Σ_b (scale[b][r]·d[b]) · Σ_i w[b][r][i]·q[b][i], then + (m[b][r]·d[b])·sums[b]
+//
+//go:noescape
+func bytes32NEONx1(w, scales *byte, step, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// bytes32SDOTx1 is bytes32NEONx1 by SDOT.
+//
+//go:noescape
+func bytes32SDOTx1(w, scales *byte, step, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// bytes32SDOTx4 is bytes32SDOTx1 for 4 rows of activations, of k elements each, whose results are stride elements apart.
+//
+//go:noescape
+func bytes32SDOTx4(w, scales *byte, step, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// bytes256NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; a nil minimums, with a step of 32, says that there are
+// none, otherwise step is 64:
+//
+//	out[r] += Σ_b (scale[b][r]·d[b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[b][g][i],
+//	          then − (min[b][r]·d[b])·Σ_g m[b][r][g]·sums[b][g]
+//
+//go:noescape
+func bytes256NEONx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// bytes256SDOTx1 is bytes256NEONx1 by SDOT.
+//
+//go:noescape
+func bytes256SDOTx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// bytes256SDOTx8 is bytes256SDOTx1 for 4 rows of bytes and 8 rows of activations, of k elements each, whose results are stride elements
+// apart.
+//
+//go:noescape
+func bytes256SDOTx8(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -1,0 +1,273 @@
+package checkpoint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// family is what an architecture has that Llama has not, and the other way round. The zero value, but for its names, is Llama.
+//
+// Everything here is data: how to add a family is told in README.md.
+type family struct {
+	name  string // GGUF's name of the architecture, with which its keys begin
+	model string // Hugging Face's: model_type
+	class string // what config.json calls the program
+
+	// Parts.
+	with        []Part                // that Llama has not
+	without     []Part                // that Llama has
+	huggingFace map[Part]string       // names where they are not those of the table of parts
+	fused       map[Part]fusion       // parts that are some of the rows of a tensor
+	bare        []Part                // parts without a bias where the model has biases of attention
+	biased      bool                  // queries, keys and values always have biases
+	unpaired    bool                  // GGUF has the rows of queries and keys in Hugging Face's order
+	gguf        string                // GGUF's name of the architecture where it is another family's; "" where it is name
+	plusOne     bool                  // Hugging Face stores the weights of norms less one
+	normOf      map[Part]size         // the elements of a norm of queries or keys: of a head, or of all together
+	activation  string                // of the feed-forward layer, as Hugging Face names it
+	window      func(*windowing) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
+	embedding   bool                  // embeddings are multiplied by the square root of the width, rounded to BF16
+	keys        []string              // of config.json beside Llama's: see special
+
+	defaults defaults
+}
+
+// defaults are what config.json need not say.
+type defaults struct {
+	tied       bool
+	eps        float32
+	theta      float64
+	localTheta float64 // of layers with a window, where it is another one
+	window     int
+	headDim    int
+	every      int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
+}
+
+// fusion tells of a part that is some of the rows of a tensor.
+type fusion struct {
+	huggingFace, gguf string // names, without the layer and what follows
+	parts             []Part // whose rows the tensor has, in their order
+}
+
+// windowing is what decides whether a layer has a sliding window.
+type windowing struct {
+	layer int
+	use   bool // use_sliding_window
+	from  int  // max_window_layers
+	every int  // each such layer has none; 0: nothing is said
+}
+
+func always(*windowing) bool        { return true }
+func fromLayer(w *windowing) bool   { return w.use && w.layer >= w.from }
+func exceptEvery(w *windowing) bool { return w.every < 1 || (w.layer+1)%w.every != 0 }
+
+// The names of tensors that several families have.
+const (
+	afterAttention   = "post_attention_layernorm"
+	afterFeedForward = "post_feedforward_layernorm"
+)
+
+// activations are the names of activations by what Hugging Face calls them.
+const (
+	silu     = "silu"
+	geluTanh = "gelu_pytorch_tanh"
+)
+
+var (
+	fusedAttention   = fusion{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
+	fusedFeedForward = fusion{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+)
+
+// families is the table of architectures.
+var families = []family{
+	{name: "llama", model: "llama", class: "LlamaForCausalLM"},
+	{
+		name: "mistral", model: "mistral", class: "MistralForCausalLM", gguf: "llama", window: always, keys: []string{"sliding_window"},
+		defaults: defaults{window: 4096},
+	},
+	{
+		name: "qwen2", model: "qwen2", class: "Qwen2ForCausalLM", biased: true, bare: []Part{AttentionOutput}, unpaired: true, window: fromLayer,
+		keys: []string{"sliding_window", "use_sliding_window", "max_window_layers", "layer_types"},
+	},
+	{
+		name: "qwen3", model: "qwen3", class: "Qwen3ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, window: fromLayer,
+		keys: []string{"sliding_window", "use_sliding_window", "max_window_layers", "layer_types"}, defaults: defaults{headDim: 128},
+	},
+	{
+		name: "smollm3", model: "smollm3", class: "SmolLM3ForCausalLM", window: fromLayer,
+		keys:     []string{"sliding_window", "use_sliding_window", "layer_types", "no_rope_layers", "no_rope_layer_interval"},
+		defaults: defaults{tied: true, theta: 2000000, every: 4},
+	},
+	{
+		name: "granite", model: "granite", class: "GraniteForCausalLM",
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
+	},
+	{
+		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
+		fused: map[Part]fusion{Query: fusedAttention, Key: fusedAttention, Value: fusedAttention, Gate: fusedFeedForward, Up: fusedFeedForward},
+		keys:  []string{"sliding_window", "original_max_position_embeddings"}, defaults: defaults{eps: 1e-5},
+	},
+	{
+		name: "olmo2", model: "olmo2", class: "Olmo2ForCausalLM", without: []Part{AttentionNorm, FeedForwardNorm},
+		with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}, normOf: wholeNorms, unpaired: true, defaults: defaults{eps: 1e-5},
+	},
+	{
+		name: "gemma3", model: "gemma3_text", class: "Gemma3ForCausalLM", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
+		activation: geluTanh, window: exceptEvery, embedding: true,
+		keys:     []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6},
+	},
+}
+
+var (
+	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}
+	wholeNorms = map[Part]size{QueryNorm: queries, KeyNorm: keys}
+)
+
+func headDim(c *Config) int { return c.HeadDim }
+
+// familyOf returns a configuration's family; Llama's where its name is none.
+func familyOf(name string) *family {
+	for i := range families {
+		if families[i].name == name {
+			return &families[i]
+		}
+	}
+	return &families[0]
+}
+
+// familyBy returns the family of which a name holds, and an error that lists all names where there is none.
+func familyBy(key, name string, of func(f *family) string) (*family, error) {
+	var known []string
+	for i := range families {
+		known = append(known, of(&families[i]))
+		if of(&families[i]) == name {
+			return &families[i], nil
+		}
+	}
+	slices.Sort(known)
+	return nil, unsupported("%s is %.100q; known are %s", key, name, strings.Join(slices.Compact(known), ", "))
+}
+
+// hasPart tells whether models of the family have a part.
+func (f *family) hasPart(p Part) bool {
+	if slices.Contains(optionalParts, p) {
+		return slices.Contains(f.with, p)
+	}
+	return !slices.Contains(f.without, p)
+}
+
+// optionalParts are those that Llama has not.
+var optionalParts = []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}
+
+// architecture returns GGUF's name.
+func (f *family) architecture() string {
+	if f.gguf != "" {
+		return f.gguf
+	}
+	return f.name
+}
+
+// Known lists the architectures, by GGUF's names.
+func Known() []string {
+	var list []string
+	for i := range families {
+		list = append(list, families[i].name)
+	}
+	return list
+}
+
+// Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
+type Variant struct {
+	Family     string // the architecture's name; "" stands for "llama"
+	Activation string // of the feed-forward layer: "" for SiLU, or "gelu_tanh"
+	// Window is how many positions a token of the layers of which Windowed holds sees, itself included; 0: all.
+	Window    int
+	Windowed  []bool // one for each layer; nil: none
+	Unrotated []bool // layers without RoPE; nil: none
+	LocalRoPE RoPE   // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
+	// 1/√HeadDim.
+	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
+}
+
+// validate checks that the sizes fit together, for a number of layers and the length of a head.
+func (v *Variant) validate(layers, headDim int) error {
+	if v.Window < 0 || v.Window > maxContext {
+		return fmt.Errorf("sliding_window is %d, not between 1 and %d", v.Window, maxContext)
+	}
+	for _, list := range [][]bool{v.Windowed, v.Unrotated} {
+		if list != nil && len(list) != layers {
+			return fmt.Errorf("a list of layers has %d entries, the model %d layers", len(list), layers)
+		}
+	}
+	for _, s := range []struct {
+		name  string
+		value float64
+	}{
+		{"the multiplier of embeddings", v.EmbeddingScale}, {"the multiplier of attention's scores", v.ScoreScale},
+		{"the multiplier of residuals", v.ResidualScale}, {"the multiplier of logits", v.LogitScale},
+	} {
+		if s.value != 0 && !(s.value >= minScale && s.value <= maxScale) {
+			return fmt.Errorf("%s is %g, not between %g and %g", s.name, s.value, minScale, maxScale)
+		}
+	}
+	if v.LocalRoPE.Theta == 0 {
+		return nil
+	}
+	return v.LocalRoPE.validate(headDim)
+}
+
+// The range of multipliers: they keep activations finite.
+const (
+	minScale = 1e-6
+	maxScale = 1e6
+)
+
+// setWindow gives layers a window by the family's rule, unless layers have been listed.
+func (c *Config) setWindow(f *family, window int, w windowing) {
+	if f.window == nil || window == 0 {
+		return
+	}
+	c.Window = window
+	if c.Windowed != nil {
+		return
+	}
+	c.Windowed = make([]bool, min(max(c.Layers, 0), maxLayers))
+	for i := range c.Windowed {
+		w.layer = i
+		c.Windowed[i] = f.window(&w)
+	}
+}
+
+// tidy makes what changes nothing zero: a window that no layer has, multipliers that are 1.
+func (c *Config) tidy() {
+	v := &c.Variant
+	const rounding = 1e-6 // some formats have multipliers in 32 bits
+	if d := v.ScoreScale*math.Sqrt(float64(c.HeadDim)) - 1; d > -rounding && d < rounding {
+		v.ScoreScale = 0
+	}
+	for _, scale := range []*float64{&v.EmbeddingScale, &v.ResidualScale, &v.LogitScale} {
+		if *scale == 1 {
+			*scale = 0
+		}
+	}
+	if v.Window == 0 || len(v.Windowed) == c.Layers && !slices.Contains(v.Windowed, true) {
+		v.Window, v.Windowed, v.LocalRoPE = 0, nil, RoPE{}
+	}
+	if len(v.Unrotated) == c.Layers && !slices.Contains(v.Unrotated, true) { // Validate refuses other lengths
+		v.Unrotated = nil
+	}
+}
+
+// everyOther lists layers of which each so many-th is set.
+func everyOther(layers, every int) []bool {
+	list := make([]bool, min(max(layers, 0), maxLayers))
+	for i := range list {
+		list[i] = (i+1)%every == 0
+	}
+	return list
+}

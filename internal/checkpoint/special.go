@@ -1,0 +1,61 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// special are the keys of config.json that change what a model computes and that not every family has, with the values that change
+// nothing. A family that has a key lists it in its keys, and then configJSON reads it; a value of another family's key must be one of
+// these, so that nothing is ignored which counts.
+var special = []struct {
+	key     string
+	neutral []string // as JSON without spaces; null and false are always neutral
+}{
+	{"partial_rotary_factor", []string{"1", "1.0"}},
+	{"rotary_pct", []string{"1", "1.0"}},
+	{"attn_logit_softcapping", nil},
+	{"final_logit_softcapping", nil},
+	{"use_bidirectional_attention", nil},
+	{"num_experts", []string{"0"}},
+	{"num_local_experts", []string{"0"}},
+	{"n_routed_experts", []string{"0"}},
+	{"attention_sinks", nil},
+	{"clip_qkv", nil},
+	{"use_qk_norm", nil},
+	{"qk_layernorm", nil},
+	{"quantization_config", nil},
+	{"logit_scale", []string{"1", "1.0"}},
+	{"rope_ratio", []string{"1", "1.0"}},
+	{"embedding_multiplier", []string{"1", "1.0"}},
+	{"attention_multiplier", nil},
+	{"residual_multiplier", []string{"1", "1.0"}},
+	{"logits_scaling", []string{"1", "1.0"}},
+	{"query_pre_attn_scalar", nil},
+	{"no_rope_layers", []string{"[]"}},
+	{"use_sliding_window", nil},
+	{"rope_local_base_freq", nil},
+}
+
+// checkSpecial refuses what config.json says and the family cannot have.
+func (f *family) checkSpecial(data []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	for _, s := range special {
+		value, there := all[s.key]
+		if !there || slices.Contains(f.keys, s.key) {
+			continue
+		}
+		var short bytes.Buffer
+		if err := json.Compact(&short, value); err != nil {
+			return err
+		}
+		if text := short.String(); text != "null" && text != "false" && !slices.Contains(s.neutral, text) {
+			return unsupported("%s is %.100s, which is not implemented for the architecture %s", s.key, text, f.name)
+		}
+	}
+	return nil
+}

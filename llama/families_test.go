@@ -1,0 +1,236 @@
+package llama
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// familyNames are the fixtures of families other than Llama.
+var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3"}
+
+// roundFrequencies rounds a model's frequencies to BF16: the program that wrote the golden results had converted the whole model, and
+// these with it.
+func roundFrequencies(m *Model) {
+	for i := range m.rotaries {
+		for _, list := range [][]float64{m.rotaries[i].frequencies, m.rotaries[i].long} {
+			for j, f := range list {
+				bits := math.Float32bits(float32(f))
+				bits += 0x7fff + bits>>16&1
+				list[j] = float64(math.Float32frombits(bits &^ 0xffff))
+			}
+		}
+	}
+}
+
+// family returns a family's model, as the golden results have it, and these.
+func family(t *testing.T, name string) (*Model, golden) {
+	t.Helper()
+	dir := fixture.Path(t, "families/"+name)
+	m := mustLoad(t, dir, nil)
+	if data, err := os.ReadFile(filepath.Join(dir, "config.json")); err == nil && bytes.Contains(data, []byte(`"dtype": "bfloat16"`)) {
+		roundFrequencies(m)
+	}
+	return m, readGolden(t, filepath.Join(dir, "golden.safetensors"))
+}
+
+// TestFamiliesEqualTransformers compares logits with those of transformers.
+func TestFamiliesEqualTransformers(t *testing.T) {
+	const tolerance = 1e-3
+	ctx := context.Background()
+	for _, name := range familyNames {
+		t.Run(name, func(t *testing.T) {
+			m, g := family(t, name)
+			worst := 0.0
+			check := func(s *Session, n int, how string) {
+				e := relativeError(logitsOf(s), g.logits[n-1])
+				worst = max(worst, e)
+				if e > tolerance {
+					t.Errorf("%s, %d tokens: relative error %.2g", how, n, e)
+				}
+			}
+			for _, chunk := range []int{1, 5, 100} {
+				o := &SessionOptions{KV: tensor.F32, Chunk: chunk}
+				for n := 1; n <= len(g.input); n++ {
+					s := mustSession(t, m, o)
+					if err := s.Prefill(ctx, g.input[:n]); err != nil {
+						t.Fatal(err)
+					}
+					check(s, n, "prefill")
+					s.Close()
+				}
+			}
+			s := mustSession(t, m, &SessionOptions{KV: tensor.F32})
+			for i, token := range g.input {
+				if err := s.Prefill(ctx, []Token{token}); err != nil {
+					t.Fatal(err)
+				}
+				check(s, i+1, "one by one")
+			}
+			t.Logf("largest relative error %.2g", worst)
+		})
+	}
+}
+
+// TestFamiliesGreedyTokensEqualTransformers goes on greedily. transformers gives all tokens of longrope the angles of the present length,
+// and so do we for a session that may become that long: beyond the original context the conversation is computed anew.
+func TestFamiliesGreedyTokensEqualTransformers(t *testing.T) {
+	const prompt = 8
+	for _, name := range familyNames {
+		t.Run(name, func(t *testing.T) {
+			m, g := family(t, name)
+			original := m.config.RoPE.OriginalContext
+			o := &SessionOptions{KV: tensor.F32}
+			if m.config.RoPE.Long != nil {
+				o.Capacity = original
+			}
+			s := mustSession(t, m, o)
+			got := slices.Clone(g.greedy[:prompt])
+			if err := s.Prefill(t.Context(), got); err != nil {
+				t.Fatal(err)
+			}
+			for len(got) < len(g.greedy) { // end-of-text is ignored, so not Generate
+				logits := logitsOf(s)
+				got = append(got, Token(slices.Index(logits, slices.Max(logits))))
+				fresh := got[len(got)-1:]
+				if m.config.RoPE.Long != nil && len(got) == original+1 {
+					s, fresh = mustSession(t, m, &SessionOptions{KV: tensor.F32}), got
+				}
+				if err := s.Prefill(t.Context(), fresh); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(got, g.greedy) {
+				t.Errorf("greedy tokens %v, want %v", got, g.greedy)
+			}
+		})
+	}
+}
+
+// asGGUF writes a folder's model as a GGUF file as llama.cpp's conversion does: rows in pairs and fused tensors where the architecture has
+// them, and the weights of norms as they are multiplied.
+func asGGUF(t *testing.T, dir string) string {
+	t.Helper()
+	read := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })
+	c, err := read.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := read.Weights(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var infos []gguf.TensorInfo
+	var all [][]byte
+	add := func(name string, shape []int, values []float32) {
+		data := make([]byte, 4*len(values))
+		if err := tensor.F32.Format().Quantize(data, values); err != nil {
+			t.Fatal(err)
+		}
+		infos, all = append(infos, gguf.TensorInfo{Name: name, Type: gguf.F32, Shape: shape}), append(all, data)
+	}
+	for _, d := range c.GGUFDivisors() {
+		add(d.Name, []int{len(d.List)}, d.List)
+	}
+	for _, w := range c.Tensors() {
+		from, name := w.HuggingFace, w.GGUF
+		if w.Within.Rows > 0 {
+			if w.Within.First > 0 {
+				continue
+			}
+			from, name = w.Within.HuggingFace, w.Within.GGUF
+		}
+		stored, _, err := weights.Tensor(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _ := stored.ElementType()
+		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))
+		if err := d.Format().Dequantize(values, stored.Data); err != nil {
+			t.Fatal(err)
+		}
+		if w.PlusOne {
+			for i := range values {
+				values[i]++
+			}
+		}
+		if w.HeadDim != 0 {
+			width := len(values) / stored.Shape[0]
+			paired := make([]float32, len(values))
+			for row := range stored.Shape[0] {
+				copy(paired[checkpoint.PairedRow(row, w.HeadDim)*width:][:width], values[row*width:])
+			}
+			values = paired
+		}
+		add(name, stored.Shape, values)
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := gguf.NewWriter(file, c.Metadata("test"), infos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, info := range infos {
+		if err := w.WriteTensor(info.Name, all[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFamiliesAreTheSameInGGUF compares logits of a folder, in floats of 32 bits, with those of the same model as a GGUF file.
+func TestFamiliesAreTheSameInGGUF(t *testing.T) {
+	for _, name := range familyNames {
+		t.Run(name, func(t *testing.T) {
+			dir := fixture.Path(t, "families/"+name)
+			g := readGolden(t, filepath.Join(dir, "golden.safetensors"))
+			var logits [2][]float32
+			for i, path := range []string{dir, asGGUF(t, dir)} {
+				m := mustLoad(t, path, &LoadOptions{Weights: tensor.F32})
+				s := mustSession(t, m, &SessionOptions{KV: tensor.F32})
+				if err := s.Prefill(t.Context(), g.input); err != nil {
+					t.Fatal(err)
+				}
+				logits[i] = logitsOf(s)
+			}
+			if e := relativeError(logits[1], logits[0]); e > 1e-5 { // longrope: GGUF has the factor of attention in 32 bits
+				t.Errorf("relative error %.2g", e)
+			}
+		})
+	}
+}
+
+// TestUnknownArchitecturesAreRefused names those that are known.
+func TestUnknownArchitecturesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"model_type":"mamba"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(dir, nil)
+	if !errors.Is(err, ErrUnsupported) {
+		t.Fatalf("%v does not wrap ErrUnsupported", err)
+	}
+	for _, name := range []string{"mamba", "llama", "mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "olmo2", "gemma3_text"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}
