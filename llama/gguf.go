@@ -72,6 +72,15 @@ func (g *ggufModel) openPart(ctx context.Context, f files, name string, memory t
 
 func (g *ggufModel) file() string { return g.paths[0] }
 
+func (g *ggufModel) format() string { return fmt.Sprintf("GGUF version %d", g.Version()) }
+
+func (g *ggufModel) names() (names []string) {
+	for _, t := range g.Tensors() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 // Close closes the files.
 func (g *ggufModel) Close() error {
 	var errs []error
@@ -111,7 +120,7 @@ func ggufTensor(t *gguf.Tensor, owner io.Closer) (storedTensor, error) {
 // config reads the configuration.
 func (g *ggufModel) config() (*checkpoint.Config, error) {
 	if checkpoint.IsAdapter(g.File) {
-		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.path, ErrUnsupported)
+		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.file(), ErrUnsupported)
 	}
 	c, err := checkpoint.ConfigOf(g.File)
 	if err != nil {
