@@ -45,10 +45,7 @@ func (s *source) readGGUF(path string) error {
 	if s.config, err = checkpoint.ConfigOf(f); err != nil {
 		return err
 	}
-	parts := map[string]*checkpoint.Tensor{}
-	for _, t := range s.config.Tensors() {
-		parts[t.GGUF] = &t
-	}
+	parts := partsOf(s.config)
 	s.metadata = f.Metadata()
 	for _, t := range f.Tensors() {
 		if t.DType == 0 {
