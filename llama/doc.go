@@ -34,6 +34,13 @@
 // tokens may be: PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. What turns out right was computed
 // in one step; what does not is forgotten.
 //
+// # Adapters
+//
+// A LoRA adapter changes what a model's linear layers compute. Model.LoadAdapter opens one, a folder of Hugging Face's PEFT or a GGUF file,
+// and SessionOptions.Adapter gives it to a session, beside the weights: sessions with different adapters, and with none, are computed
+// together, and each gets what it would get alone. Copies, saved states and moves keep a session's adapter; a Pool has one for all of its
+// sessions, and a model may have several pools. LoadOptions.Adapters adds adapters to the weights instead, while they are loaded.
+//
 // # Answers that have a form
 //
 // Params.Constraint says which tokens may come next, so that an answer is one of several words, a number or JSON of some schema

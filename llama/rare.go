@@ -26,16 +26,6 @@ func newRareTensor(kind *rare.Type, dims []int, data []byte, owner io.Closer) (s
 	return storedTensor{dtype: kind.Target(), shape: shape, data: data, owner: owner, rare: kind}, nil
 }
 
-// rareRows is rows for a rare type: rows of width elements, some of which may lie together.
-func (s storedTensor) rareRows(first, n int, dims []int, width int) (storedTensor, error) {
-	if together := s.rare.RowsAtOnce(); first%together != 0 {
-		return s, fmt.Errorf("rows %d to %d are wanted of %v, of which %d lie together: %w", first, first+n, s.rare, together, ErrUnsupported)
-	}
-	dims[0] = n
-	bytes := s.rare.Bytes(width)
-	return newRareTensor(s.rare, dims, s.data[first*bytes:(first+n)*bytes], s.owner)
-}
-
 // rewriteAtOnce is about how many elements are rewritten between two looks at the context.
 const rewriteAtOnce = 1 << 20
 

@@ -39,17 +39,18 @@ type storedTensor struct {
 
 // rows returns some of the rows of a tensor; the elements of a vector are its rows.
 func (s storedTensor) rows(first, n int) (storedTensor, error) {
-	dims := s.shape.Dims()
-	width := s.shape.NumElements() / max(dims[0], 1)
-	if s.rare != nil {
-		return s.rareRows(first, n, dims, width)
+	if s.rare != nil && (first%s.rare.RowsAtOnce() != 0 || n%s.rare.RowsAtOnce() != 0) {
+		return s, fmt.Errorf("rows %d to %d are part of it and its type is %v, of whose rows %d lie together: %w", first, first+n, s.rare, s.rare.RowsAtOnce(), ErrUnsupported)
 	}
-	bytes, err := s.dtype.Bytes(width)
+	dims := s.shape.Dims()
+	bytes := len(s.data) / max(dims[0], 1) // also of a rare type, whose shape has whole blocks
+	dims[0] = n
+	shape, err := tensor.NewShape(dims...)
 	if err != nil {
 		return s, err
 	}
-	dims[0] = n
-	return newStoredTensor(s.dtype, s.dtype.String(), dims, s.data[first*bytes:(first+n)*bytes], s.owner)
+	s.shape, s.data = shape, s.data[first*bytes:(first+n)*bytes]
+	return s, nil
 }
 
 // adjusted returns a vector of floats with what is to be added to its elements, and multiplied; itself where that is nothing.

@@ -51,15 +51,15 @@ var formats = [...]facts{
 	Q4_0:   {name: "q4_0", blockLen: 32, blockBytes: bytesQ4_0, activation: Int8x32, writable: true},
 	Q4_1:   {name: "q4_1", blockLen: 32, blockBytes: bytesQ4_1, activation: Int8x32, minimum: true, writable: true},
 	Q8_0:   {name: "q8_0", blockLen: 32, blockBytes: bytesQ8_0, activation: Int8x32, writable: true},
-	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true},
-	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true},
-	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16},
-	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32},
-	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true},
-	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32},
-	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true},
-	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16},
-	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32},
+	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true, writable: true},
+	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true, writable: true},
+	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16, writable: true},
+	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32, writable: true},
+	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true, writable: true},
+	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32, writable: true},
+	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true, writable: true},
+	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16, writable: true},
+	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32, writable: true},
 }
 
 // Formats lists the formats, in order of value.
@@ -190,32 +190,6 @@ func (f Format) Dequantize(dst []float32, src []byte) error {
 				dst[i] = float32(scale*float32(u.q[i])) + min
 			}
 		}
-	}
-	return nil
-}
-
-// Quantize rounds src, whole blocks, into dst, as GGML's reference code does: files come out bit-identical to llama.cpp's.
-// For formats that are only read, see CanQuantize, the error wraps ErrReadOnly.
-func (f Format) Quantize(dst []byte, src []float32) error {
-	if f.Valid() && !f.CanQuantize() {
-		return fmt.Errorf("quant: quantize to %s: %w", f, ErrReadOnly)
-	}
-	if err := f.check("quantize", len(src), len(dst)); err != nil {
-		return err
-	}
-	switch f {
-	case F32:
-		copy(dst, rawBytes(src))
-	case F16:
-		narrowF16(dst, src)
-	case BF16:
-		narrowBF16(dst, src)
-	case Q4_0:
-		quantizeQ4_0(dst, src)
-	case Q4_1:
-		quantizeQ4_1(dst, src)
-	case Q8_0:
-		quantizeQ8_0(dst, src)
 	}
 	return nil
 }

@@ -227,7 +227,6 @@ func TestMistakesAreErrors(t *testing.T) {
 			"CopySlice to constant memory":       b.CopySlice(x, constant, 0, 0, 1),
 			"ReadBuffer of another size":         b.ReadBuffer(x, make([]byte, 3)),
 			"Cast to another shape":              b.Cast(x, small),
-			"Cast to a K-quant":                  b.Cast(s.floats(1, 256), s.as(tensor.Q4_K, 1, 256)),
 			"Cast to constant memory":            b.Cast(half, constant),
 			"Largest of more than there are":     selecting(b, s.floats(1, 3), 4, 4),
 			"Largest of an odd number of two":    selecting(b, x, 3, 3),

@@ -32,7 +32,8 @@ type Token struct {
 }
 
 // A Matcher finds added tokens in a text: of tokens that overlap the leftmost, and of those that begin at the same byte the
-// longest. It is immutable.
+// longest. It is immutable, but for
+// IsSpace before it is used.
 //
 // It is the automaton of Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", 1975) for the
 // contents written backwards, and runs from the text's end to its beginning. So it knows at every byte, in time linear in
@@ -40,6 +41,9 @@ type Token struct {
 //
 // A node of the automaton stands for a string: the bytes on the way to it from the root of the trie.
 type Matcher struct {
+	// IsSpace tells which characters LStrip and RStrip make part of a token: unicode.IsSpace, as NewMatcher has it.
+	IsSpace func(rune) bool
+
 	tokens  []Token    // sorted by their contents written backwards, each content once
 	trie    *trie.Trie // of the contents written backwards, in the order of tokens
 	fail    []uint32   // by node: the node of the longest suffix of its string, other than the string itself, that is in the trie
@@ -50,7 +54,7 @@ type Matcher struct {
 // NewMatcher returns the matcher of tokens, each of which has an id of its own. Of tokens with the same content only the one
 // with the lowest id is ever found; tokens without content never are.
 func NewMatcher(tokens []Token) (*Matcher, error) {
-	m := &Matcher{}
+	m := &Matcher{IsSpace: unicode.IsSpace}
 	total := 0
 	backwards := make(map[int32]string, len(tokens))
 	for _, t := range tokens {
@@ -161,10 +165,10 @@ func (m *Matcher) Split(text Text, yield func(start int, part Text, token *Token
 			continue
 		}
 		if token.LStrip {
-			start = done + len(strings.TrimRightFunc(s[done:start], unicode.IsSpace))
+			start = done + len(strings.TrimRightFunc(s[done:start], m.IsSpace))
 		}
 		if token.RStrip {
-			end = len(s) - len(strings.TrimLeftFunc(s[end:], unicode.IsSpace))
+			end = len(s) - len(strings.TrimLeftFunc(s[end:], m.IsSpace))
 			next = end
 		}
 		if done < start {

@@ -86,6 +86,21 @@ func (t Text) Replace(old, by string) Text {
 	}
 }
 
+// Map returns a text that next writes: each call returns what stands for the bytes up to from, those that calls before it stood for
+// left out, until ok is false. It is trusted if all of these bytes were.
+func (t Text) Map(next func() (from int, to []byte, ok bool)) Text {
+	var b textBuilder
+	done := 0
+	for {
+		from, to, ok := next()
+		if !ok {
+			return b.text()
+		}
+		b.write(string(to), t.slice(done, from).AllTrusted())
+		done = from
+	}
+}
+
 // Prefix puts a prefix before the text. The prefix is trusted: it comes from the tokenizer.
 func (t Text) Prefix(prefix string) Text {
 	var b textBuilder

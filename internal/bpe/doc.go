@@ -9,5 +9,7 @@
 // character that the vocabulary lacks falls back to byte tokens such as <0xE2>.
 //
 // [ParseJSON] reads a tokenizer.json as Hugging Face's tokenizers library writes it, [FromVocab] the vocabulary of a GGUF
-// file; the results agree with Hugging Face's library and with llama.cpp respectively, token for token.
+// file; the results agree with Hugging Face's library and with llama.cpp respectively, token for token. Two differences are known:
+// in Unicode's normal forms a character with more than 30 combining marks gets a combining grapheme joiner among them, as
+// golang.org/x/text has it; and where llama.cpp only comes near a model's split rule, the rule here is the model's.
 package bpe

@@ -22,11 +22,7 @@ func (e *encoder) text(dst []int32, s string, first bool) []int32 {
 	if e.split == nil {
 		return e.piece(dst, s)
 	}
-	for i := 0; i < len(s); {
-		end := e.split(s, i)
-		dst = e.piece(dst, s[i:end])
-		i = end
-	}
+	e.split(s, func(piece string) { dst = e.piece(dst, piece) })
 	return dst
 }
 

@@ -12,7 +12,7 @@ import (
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
 type Vocab struct {
 	Model string // ByteLevelModel or SentencePieceModel
-	Pre   string // the split rule of ByteLevelModel: Llama3Rule and its aliases, or "gpt-2"
+	Pre   string // the split rule of ByteLevelModel: one of RuleNames
 
 	Tokens []string
 	Scores []float32 // for "llama": of two merges, the one that makes the token of the higher score comes first
@@ -23,13 +23,13 @@ type Vocab struct {
 
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
 	AddSpacePrefix bool // for "llama": a space is put before text
+	RStrip         bool // added tokens take the white space after them, but for BOS, Unknown and the end of a text
 }
 
-// What GGUF calls the kinds of tokenizers, and Llama 3's split rule.
+// What GGUF calls the kinds of tokenizers.
 const (
 	ByteLevelModel     = "gpt2"
 	SentencePieceModel = "llama"
-	Llama3Rule         = "llama-bpe"
 )
 
 // The types of tokens, numbered as in tokenizer.ggml.token_type.
@@ -42,26 +42,12 @@ const (
 	TypeByte // stands for a byte: <0x0A>
 )
 
+// endOfText is the token that takes no white space where others do: see Vocab.RStrip.
+const endOfText = "<|endoftext|>"
+
 // maxPieceLen bounds the tokens of a SentencePiece vocabulary, in bytes: the merges come from cutting each token in every
 // way, which takes time quadratic in its length. SentencePiece's own default bound is 16 characters.
 const maxPieceLen = 512
-
-// preset is what a name in tokenizer.ggml.pre means in llama.cpp; see Tokenizer for the fields.
-type preset struct {
-	split        splitter
-	ignoreMerges bool
-}
-
-// presetOf returns the preset of a name, and whether it is implemented.
-func presetOf(pre string) (p preset, ok bool) {
-	switch pre {
-	case Llama3Rule, "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2":
-		return preset{splitLlama3, true}, true
-	case "gpt-2":
-		return preset{splitGPT2, false}, true
-	}
-	return preset{}, false
-}
 
 // FromVocab makes a tokenizer of a GGUF file's vocabulary. The error wraps ErrUnsupported for a Model or Pre that this
 // package does not implement. Nothing of v is retained.
@@ -107,9 +93,13 @@ func (v *Vocab) tokenizer() (*Tokenizer, error) {
 
 // byteLevel makes a tokenizer of the model "gpt2".
 func (v *Vocab) byteLevel() (*Tokenizer, error) {
-	p, ok := presetOf(v.Pre)
-	if !ok {
-		return nil, fmt.Errorf("%w: tokenizer.ggml.pre %q; \"llama-bpe\" and \"gpt-2\" are implemented", ErrUnsupported, v.Pre)
+	rule := ruleOf(v.Pre)
+	if rule == nil {
+		return nil, fmt.Errorf("%w: tokenizer.ggml.pre %.40q; implemented are %s", ErrUnsupported, v.Pre, RuleNames())
+	}
+	split, err := splitterOf(rule.steps...)
+	if err != nil {
+		return nil, err
 	}
 	vocab, err := v.index(byteLevel)
 	if err != nil {
@@ -130,8 +120,9 @@ func (v *Vocab) byteLevel() (*Tokenizer, error) {
 	return &Tokenizer{
 		vocab:        vocab,
 		pairs:        mergeTable(vocab, list),
-		split:        p.split,
-		ignoreMerges: p.ignoreMerges,
+		split:        split,
+		rule:         rule.names[0],
+		ignoreMerges: rule.ignoreMerges,
 		unknown:      -1,
 	}, nil
 }
@@ -208,7 +199,8 @@ func (v *Vocab) added() []added.Token {
 		switch kind := v.typeOf(id); kind {
 		case TypeUnknown, TypeControl, TypeUserDefined:
 			if text != "" {
-				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != TypeUserDefined})
+				strips := v.RStrip && int32(id) != v.BOS && int32(id) != v.Unknown && text != endOfText
+				tokens = append(tokens, added.Token{ID: int32(id), Content: text, Special: kind != TypeUserDefined, RStrip: strips})
 			}
 		}
 	}

@@ -174,6 +174,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	t := &Tokenizer{
 		vocab:        v,
 		bos:          -1,
+		forms:        pl.forms,
 		split:        pl.split,
 		ignoreMerges: f.model.IgnoreMerges,
 		space:        pl.space,
@@ -196,6 +197,9 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 	}
 	if len(t.prefix) > 0 {
 		t.bos = t.prefix[0]
+	}
+	if pl.codec == byteLevel && !pl.unnamed && pl.space == neverPrefix {
+		t.rule, _ = RuleFor(t.ignoreMerges, pl.steps...)
 	}
 	return t, t.finish(tokens)
 }

@@ -35,6 +35,8 @@ func TestLinear(t *testing.T) {
 		{"SentencePiece", sentencePiece(t)},
 		{"SentencePiece as a whole", &whole},
 		{"GPT-2", tiny().with("pre_tokenizer", document{"type": "ByteLevel"}).parse(t)},
+		{"Qwen", tiny().with("normalizer", document{"type": "NFC"}).with("pre_tokenizer", splits(qwen2Pattern)).parse(t)},
+		{"DeepSeek", tiny().with("pre_tokenizer", splits(ruleOf("deepseek-llm").steps...)).parse(t)},
 		{"hard added tokens", tiny().with("added_tokens", hard).with("post_processor", nil).parse(t)},
 		{"hard added tokens, SentencePiece", sentencePieces.parse(t)},
 	} {
@@ -55,4 +57,13 @@ func TestLinear(t *testing.T) {
 			})
 		}
 	}
+}
+
+// splits returns the pre-tokenizer that isolates the matches of expressions, before ByteLevel.
+func splits(expressions ...string) document {
+	var parts []document
+	for _, e := range expressions {
+		parts = append(parts, document{"type": "Split", "pattern": document{"Regex": e}, "behavior": "Isolated", "invert": false})
+	}
+	return document{"type": "Sequence", "pretokenizers": append(parts, document{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})}
 }

@@ -41,8 +41,12 @@ func mutable(t testing.TB) []string {
 		with("normalizer", document{"type": "Sequence", "normalizers": []document{{"type": "Prepend", "prepend": "▁"}, replaceSpaces}})
 	modern := spm.with("normalizer", nil).with("pre_tokenizer", metaspaceOf("first", true)).
 		with("decoder", document{"type": "Sequence", "decoders": []document{metaspaceOf("first", true), {"type": "ByteFallback"}, {"type": "Fuse"}}})
+	steps := d.with("normalizer", document{"type": "NFC"}).with("pre_tokenizer", document{"type": "Sequence", "pretokenizers": []document{
+		{"type": "Digits", "individual_digits": true}, {"type": "Punctuation", "behavior": "Contiguous"},
+		{"type": "Split", "pattern": document{"String": "a"}, "behavior": "MergedWithNext", "invert": true},
+		{"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}}})
 	var texts []string
-	for _, d := range []document{d, spm, modern} {
+	for _, d := range []document{d, spm, modern, steps} {
 		d.parse(t) // each is read as it is
 		texts = append(texts, string(d.text(t)))
 	}
@@ -109,7 +113,7 @@ func randomVocab(rng *rand.Rand) Vocab {
 	one := func(n int) bool { return rng.IntN(n) == 0 }
 	texts := []string{"a", "b", "ab", "▁", "▁a", "Ġ", "Ġa", "<s>", "<think>", "<0x41>", "<0x61>", "<unk>", "\xff", "\xe2\x96", "", " ", "aa", "aaaa", "é", "Ġ▁", "<0xzz>"}
 	rng.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
-	v := Vocab{Model: []string{"llama", "gpt2", "gpt2", "t5"}[rng.IntN(4)], Pre: []string{"llama-bpe", "gpt-2", "x"}[rng.IntN(3)],
+	v := Vocab{Model: []string{"llama", "gpt2", "gpt2", "t5"}[rng.IntN(4)], Pre: []string{"llama-bpe", "gpt-2", "refact", "x"}[rng.IntN(4)],
 		BOS: int32(rng.IntN(23) - 1), EOS: int32(rng.IntN(23) - 1), Unknown: int32(rng.IntN(23) - 1), AddBOS: one(2), AddSpacePrefix: one(2)}
 	v.Tokens = texts[:len(texts)-rng.IntN(3)]
 	if one(20) {

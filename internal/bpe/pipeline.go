@@ -1,6 +1,12 @@
 package bpe
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/split"
+	"golang.org/x/text/unicode/norm"
+)
 
 // component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to
 // the types that stand above it.
@@ -22,12 +28,13 @@ type component struct {
 	Start    int     `json:"start"`
 	Stop     int     `json:"stop"`
 
-	// ByteLevel, Metaspace
-	AddPrefixSpace *bool  `json:"add_prefix_space"`
-	UseRegex       *bool  `json:"use_regex"`
-	Replacement    string `json:"replacement"`
-	PrependScheme  string `json:"prepend_scheme"`
-	Split          *bool  `json:"split"`
+	// Digits, ByteLevel, Metaspace
+	IndividualDigits bool   `json:"individual_digits"`
+	AddPrefixSpace   *bool  `json:"add_prefix_space"`
+	UseRegex         *bool  `json:"use_regex"`
+	Replacement      string `json:"replacement"`
+	PrependScheme    string `json:"prepend_scheme"`
+	Split            *bool  `json:"split"`
 
 	// TemplateProcessing
 	Single        []templatePart `json:"single"`
@@ -86,6 +93,10 @@ func orDefault(b *bool, byDefault bool) bool {
 // there.
 type pipeline struct {
 	codec
+	forms      []norm.Form // Unicode's normal forms, run one after another
+	rule       split.Rule  // how the pre-tokenizers split a text
+	steps      []string    // the rule's expressions
+	unnamed    bool        // steps do not say all of the rule: some do something else than isolate their matches
 	split      splitter
 	space      spacePrefix
 	decoder    decoder
@@ -128,57 +139,108 @@ func (f *file) pipeline() (*pipeline, error) {
 	return pl, nil
 }
 
-// normalizer accepts none, and those of a SentencePiece vocabulary: Prepend "▁" and Replace " " by "▁".
+// normalForms are the normalizers that bring a text into one of Unicode's normal forms.
+var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
+
+// normalizer accepts none, normal forms, and after these what SentencePiece's vocabularies have: Prepend "▁" and Replace " " by
+// "▁".
 func (pl *pipeline) normalizer(parts []component) error {
 	for _, c := range parts {
+		form, known := normalForms[c.Type]
 		switch {
+		case known && pl.space == neverPrefix && !pl.marked && len(pl.forms) < maxSteps:
+			pl.forms = append(pl.forms, form)
 		case c.Type == "Prepend" && c.Prepend == spaceMark && pl.space == neverPrefix:
 			pl.space = alwaysPrefix
 		case c.Type == "Replace" && c.Pattern == pattern{String: " "} && c.Content == spaceMark:
 			pl.marked = true
 		default:
-			return unsupported("normalizer", c, `none, Prepend "▁" and Replace " " by "▁"`)
+			return unsupported("normalizer", c, `none, NFC, NFD, NFKC and NFKD, and after these Prepend "▁" and Replace " " by "▁"`)
 		}
 	}
 	return nil
 }
 
-// preTokenizer accepts none and Metaspace, for a SentencePiece vocabulary, or a known Split and ByteLevel.
+// preTokenizer accepts none, Metaspace and a Split at spaces, of which none is left, for a SentencePiece vocabulary; else steps
+// that split, and ByteLevel.
 func (pl *pipeline) preTokenizer(parts []component) error {
-	const implemented = "none, Metaspace, ByteLevel, and Split by the pattern of Llama 3 or GPT-2 before ByteLevel"
+	const implemented = "none, Metaspace, ByteLevel, and Split, Digits and Punctuation before ByteLevel"
 	pl.codec = metaspace
 	for i, c := range parts {
-		last := i == len(parts)-1
 		switch {
-		case c.Type == "Split" && i == 0 && !last && c.isolates() && splitterOf(c.Pattern.Regex) != nil && !pl.marked:
-			pl.split = splitterOf(c.Pattern.Regex)
-		case c.Type == "ByteLevel" && last && !pl.marked && pl.space == neverPrefix && pl.byteLevel(c):
 		case c.Type == "Metaspace" && len(parts) == 1 && c.Replacement == spaceMark && pl.metaspace(c):
+		case c.Type == "Split" && len(parts) == 1 && pl.marked && c.Pattern == pattern{String: " "} && !c.Invert && c.behavior() != split.Removed:
+		case c.Type == "ByteLevel" && i == len(parts)-1 && !pl.marked && pl.space == neverPrefix && pl.byteLevel(c):
+		case i < len(parts)-1 && !pl.marked && len(pl.rule) < maxSteps:
+			step, expression, err := c.step()
+			if err != nil {
+				return err
+			}
+			if step.Expression == nil {
+				return unsupported("pre-tokenizer", c, implemented)
+			}
+			pl.rule, pl.steps = append(pl.rule, step), append(pl.steps, expression)
+			pl.unnamed = pl.unnamed || !step.Isolates()
 		default:
 			return unsupported("pre-tokenizer", c, implemented)
 		}
 	}
+	if pl.rule != nil {
+		pl.split = pl.rule.Split
+	}
 	return nil
 }
 
-// isolates reports whether the pieces of a Split are its pattern's matches, given that the matches cover the text.
-func (c component) isolates() bool {
-	return c.Pattern.String == "" && (c.Behavior == "Isolated" && !c.Invert || c.Behavior == "Removed" && c.Invert)
+// maxSteps bounds how many pre-tokenizers follow one another.
+const maxSteps = 32
+
+// behavior returns what a component does with matches; Isolated is what those do that do not say.
+func (c component) behavior() split.Behavior {
+	return split.Behavior(cmp.Or(c.Behavior, string(split.Isolated)))
 }
 
-// byteLevel sets up the ByteLevel pre-tokenizer, and returns whether it is implemented: after a Split it must neither split
-// nor put a space before each piece.
+// step returns what a pre-tokenizer that splits does, and its expression; there is none for another kind of pre-tokenizer.
+func (c component) step() (s split.Step, expression string, err error) {
+	s.Behavior = c.behavior()
+	switch c.Type {
+	case "Split":
+		s.Invert = c.Invert
+		if expression = c.Pattern.Regex; expression == "" {
+			expression = split.Quote(c.Pattern.String)
+		}
+	case "Digits":
+		expression = `\p{N}`
+		if !c.IndividualDigits {
+			s.Behavior = split.Contiguous
+		}
+	case "Punctuation":
+		expression = "[\\p{P}!-/:-@\\[-`{-~]"
+	}
+	if expression == "" || !s.Behavior.Known() {
+		return split.Step{}, "", nil
+	}
+	if s.Expression, err = split.Compile(expression); err != nil {
+		return s, "", fmt.Errorf("%w: pre-tokenizer %q: %w", ErrUnsupported, c.Type, err)
+	}
+	return s, expression, nil
+}
+
+// byteLevel sets up the ByteLevel pre-tokenizer, and returns whether it is implemented: after others it must not put a space
+// before each piece.
 func (pl *pipeline) byteLevel(c component) bool {
 	pl.codec = byteLevel
-	prefix, regex := orDefault(c.AddPrefixSpace, true), orDefault(c.UseRegex, true)
-	if pl.split != nil {
-		return !prefix && !regex
-	}
-	if prefix {
+	if orDefault(c.AddPrefixSpace, true) {
+		if pl.rule != nil {
+			return false
+		}
 		pl.space = unlessPrefix
 	}
-	if regex {
-		pl.split = splitGPT2
+	if orDefault(c.UseRegex, true) {
+		own, err := split.NewRule(gpt2Pattern)
+		if err != nil {
+			return false
+		}
+		pl.rule, pl.steps = append(pl.rule, own...), append(pl.steps, gpt2Pattern)
 	}
 	return true
 }

@@ -54,6 +54,7 @@ func withEveryKind(t testing.TB) map[string]document {
 	return map[string]document{
 		"byte level":                 tiny().with("added_tokens", tokens).with("post_processor", nil),
 		"byte level, a space before": tiny().with("added_tokens", tokens).with("post_processor", nil).with("pre_tokenizer", document{"type": "ByteLevel", "add_prefix_space": true}),
+		"byte level, composed":       tiny().with("added_tokens", tokens).with("post_processor", nil).with("normalizer", document{"type": "NFC"}),
 		"SentencePiece":              spm,
 		"Llama 2": spm.with("normalizer", document{"type": "Sequence", "normalizers": []document{
 			{"type": "Prepend", "prepend": "▁"}, replaceSpaces}}),

@@ -186,7 +186,7 @@ func TestFromVocab(t *testing.T) {
 		want   string
 	}{
 		{"model", func(v *Vocab) { v.Model = "t5" }, `"t5"`},
-		{"pre", func(v *Vocab) { v.Model, v.Pre = "gpt2", "default" }, `"default"`},
+		{"pre", func(v *Vocab) { v.Model, v.Pre = "gpt2", "kimi-k2" }, `"kimi-k2"`},
 		{"types", func(v *Vocab) { v.Types = v.Types[1:] }, "types"},
 		{"a type", func(v *Vocab) { v.Types[5] = 9 }, "type 9"},
 		{"scores", func(v *Vocab) { v.Scores = nil }, "scores"},

@@ -125,15 +125,22 @@ func matches(t testing.TB, x regex, s string) []string {
 
 func piecesOf(split splitter, s string) []string {
 	var pieces []string
-	for i := 0; i < len(s); {
-		end := split(s, i)
-		pieces = append(pieces, s[i:end])
-		i = end
-	}
+	split(s, func(piece string) { pieces = append(pieces, piece) })
 	return pieces
 }
 
+// known returns the splitter of expressions that are implemented.
+func known(t testing.TB, steps ...string) splitter {
+	t.Helper()
+	split, err := splitterOf(steps...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return split
+}
+
 func TestSplitLlama3(t *testing.T) {
+	splitLlama3 := known(t, Llama3Pattern)
 	for _, c := range []struct {
 		name, text string
 		want       []string
@@ -183,8 +190,9 @@ func TestSplitSpaces(t *testing.T) {
 	}
 }
 
-// FuzzSplit holds the hand-written splitters against the regular expressions.
+// FuzzSplit holds compiled expressions against the same with backtracking.
 func FuzzSplit(f *testing.F) {
+	splitLlama3, splitGPT2 := known(f, Llama3Pattern), known(f, gpt2Pattern)
 	for _, s := range []string{"", "I'LL go, 'ſ'", " \r\n \n\t x", "1234½ 五", "''s' 'T", "\xff \xf0\x9f", "a\u0085\u2028b  "} {
 		f.Add(s)
 	}

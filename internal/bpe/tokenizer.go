@@ -7,9 +7,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"golang.org/x/text/unicode/norm"
 )
 
 // ErrUnsupported is wrapped by the error for a well-formed tokenizer of a kind that this package does not implement.
@@ -27,7 +29,9 @@ type Tokenizer struct {
 	bos    int32   // the begin token, -1 for none
 	prefix []int32 // the tokens that EncodeSpecial begins with, if it is told to
 
+	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
 	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
+	rule         string      // what GGUF calls split and ignoreMerges at byte level; "" if it has no name for them
 	ignoreMerges bool        // a piece that is a token is that token, whatever the merges would make of it
 	space        spacePrefix // when a space is put before a text
 	byteFallback bool        // a character that is no token becomes the tokens of its bytes
@@ -107,6 +111,9 @@ func (t *Tokenizer) encodeText(dst []int32, text added.Text) []int32 {
 // normalize returns text as the tokenizer's normalizer does, except that it writes spaces, and not space marks, for
 // SentencePiece: the vocabulary's table has the bytes that tokens stand for, with spaces.
 func (t *Tokenizer) normalize(text string) string {
+	for _, form := range t.forms {
+		text = form.String(text)
+	}
 	if t.vocab.codec == metaspace {
 		text = strings.ReplaceAll(text, spaceMark, " ")
 	}
@@ -118,6 +125,9 @@ func (t *Tokenizer) normalize(text string) string {
 
 // normalizeText is normalize for a text that is trusted in part.
 func (t *Tokenizer) normalizeText(text added.Text) added.Text {
+	for _, form := range t.forms {
+		text = normalForm(form, text)
+	}
 	if t.vocab.codec == metaspace {
 		text = text.Replace(spaceMark, " ")
 	}
@@ -125,6 +135,22 @@ func (t *Tokenizer) normalizeText(text added.Text) added.Text {
 		return text.Prefix(" ")
 	}
 	return text
+}
+
+// normalForm returns a text in a normal form. What it writes for some characters is trusted if all of them were.
+func normalForm(form norm.Form, text added.Text) added.Text {
+	if form.IsNormalString(text.String()) {
+		return text
+	}
+	var i norm.Iter
+	i.InitString(form, text.String())
+	return text.Map(func() (from int, to []byte, ok bool) {
+		if i.Done() {
+			return 0, nil, false
+		}
+		to = i.Next()
+		return i.Pos(), to, true
+	})
 }
 
 // VocabSize returns the largest id plus one. Ids below it need not all be in use.
@@ -143,6 +169,10 @@ func (t *Tokenizer) Text(id int32) string { return t.vocab.text(id) }
 // Added returns the texts of the added tokens, special or not, in the order of their ids. The caller may keep and change the
 // slice.
 func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
+
+// Rule returns what GGUF calls the way in which a tokenizer at byte level splits text, and false where it has no name for it. A
+// normal form is no part of it: GGUF does without.
+func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" }
 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
@@ -169,6 +199,9 @@ func (t *Tokenizer) finish(tokens []added.Token) error {
 		return err
 	}
 	byBytes := t.vocab.codec == byteLevel
+	if !byBytes { // in the normalised text, where we write a space there is a mark
+		t.normalized.IsSpace = func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }
+	}
 	if !byBytes && t.split == nil && t.separatesWords() {
 		t.split = splitWords
 	}

@@ -51,8 +51,18 @@ const (
 	EndOfMessage = "<|eom_id|>"
 )
 
-// endTexts are the texts of tokens that end a turn or a text, in the chat formats of the Llama family: files name only one.
-var endTexts = []string{EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>"}
+// endTexts are the texts of tokens that end a turn or a text, in the families' chat formats: files name only one.
+var endTexts = []string{
+	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]",
+	"<｜end▁of▁sentence｜>",
+}
+
+// endTypes are the types of tokens that may end a turn by their texts. Phi-3's </s>, say, is no control token.
+var endTypes = []int32{bpe.TypeControl, bpe.TypeUserDefined}
+
+// strippingArchitecture is that of the models whose SentencePiece vocabularies have added tokens that take the white space after
+// them, of which GGUF tells nothing.
+const strippingArchitecture = "phi3"
 
 // sizes are the keys of GGUF's metadata, after the architecture's name and a dot, for the sizes of a model.
 var sizes = []struct {
@@ -298,7 +308,7 @@ func endTokens(f *gguf.File) (list []int32) {
 	}
 	types := f.Int32s(TokenTypesKey)
 	for id, text := range f.Strings(TokensKey) {
-		if id < len(types) && types[id] == bpe.TypeControl && slices.Contains(endTexts, text) {
+		if id < len(types) && slices.Contains(endTypes, types[id]) && slices.Contains(endTexts, text) {
 			list = append(list, int32(id))
 		}
 	}
@@ -399,8 +409,10 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 		return otherwise
 	}
 	sentencePiece := v.Model == bpe.SentencePieceModel
-	v.AddBOS = truth(AddBOSKey, sentencePiece || v.Pre == bpe.Llama3Rule)
+	v.AddBOS = truth(AddBOSKey, bpe.AddsBOS(v.Model, v.Pre))
 	v.AddSpacePrefix = truth(AddSpacePrefixKey, sentencePiece)
+	name, _ := f.String(ArchitectureKey)
+	v.RStrip = sentencePiece && name == strippingArchitecture
 	template, _ = f.String(TemplateKey)
 	return v, template, nil
 }

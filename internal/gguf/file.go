@@ -34,6 +34,7 @@ type Tensor struct {
 	Shape  []int        // outermost dimension first
 	Offset int64        // of Data in the file, in bytes
 	Data   []byte       // a view of what was parsed
+	Part   int          // which of the files, from 0, that Join has joined
 }
 
 // Version returns the version of the format: 2 or 3.

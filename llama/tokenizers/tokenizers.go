@@ -3,7 +3,7 @@
 //
 //	import _ "github.com/antigravity-go/antigravity/llama/tokenizers"
 //
-// No Llama model needs it, and Unicode's normal forms make a program larger, which is why package llama does not import it.
+// No model that package llama runs needs it, and its tables make a program larger, which is why package llama does not import it.
 package tokenizers
 
 import (

@@ -6,8 +6,8 @@ package convert
 
 import "github.com/antigravity-go/antigravity/quant"
 
-// Quantize rounds src, whole blocks, into dst, which has their length in the format. What does not fit, and a format that is
-// only read, is left alone: the callers have checked.
+// Quantize rounds src, whole blocks, into dst, which has their length in the format. What does not fit is left alone: the
+// callers have checked.
 func Quantize(f quant.Format, dst []byte, src []float32) { _ = f.Quantize(dst, src) }
 
 // Dequantize reads src, whole blocks of the format, into dst, which has a place for each element. What does not fit is left

@@ -1,18 +1,27 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
+	"golang.org/x/sync/errgroup"
 )
 
 // pieceBytes is about how much of a tensor is converted at a time: enough to share among threads, little to hold.
@@ -21,98 +30,209 @@ const pieceBytes = 4 << 20
 // conversion turns a source into a GGUF file, in memory for one piece of one tensor.
 type conversion struct {
 	source     *source
-	kind, head tensor.DType
-	host       *cpu.Backend // rounds, on all its threads
+	options    *options
+	importance *importance.Matrix // nil: every column counts alike
+	host       *cpu.Backend       // rounds, on all its threads
 	progress   func(done, total int64)
 
-	infos       []gguf.TensorInfo
-	done, total int64  // bytes of the file's tensors
-	in, out     []byte // one piece
+	targets     []target
+	written     []string // the names of the files
+	done, total int64    // bytes of the file's tensors
+	in, out     []byte   // one piece
+	wide        []byte   // one piece, as float32
+}
+
+// target is what becomes of a tensor.
+type target struct {
+	dtype, wanted tensor.DType // wanted differs where blocks of the wanted type do not fill the rows
+	importance    []float32    // of the columns, of one matrix after the other; nil: they count alike
+	info          gguf.TensorInfo
 }
 
 // plan announces the tensors.
 func (c *conversion) plan() error {
-	fileType, _ := checkpoint.FileType(c.kind) // parse has seen that there is one
-	c.source.set(checkpoint.FileTypeKey, gguf.ValueOf(fileType))
+	c.source.set(checkpoint.FileTypeKey, gguf.ValueOf(c.options.mix.fileType))
 	c.source.set(checkpoint.QuantizationVersionKey, gguf.ValueOf(checkpoint.QuantizationVersion))
 	for i := range c.source.tensors {
 		w := &c.source.tensors[i]
-		d := c.target(w)
-		kind, ok := gguf.TypeOf(d)
+		rows, columns := w.rows()
+		wanted := c.wanted(w)
+		t := target{dtype: fitting(wanted, w.shape[len(w.shape)-1]), wanted: wanted}
+		kind, ok := gguf.TypeOf(t.dtype)
 		if !ok {
-			return fmt.Errorf("tensor %s: GGUF has no type for %v", w.name, d)
+			return fmt.Errorf("tensor %s: GGUF has no type for %v", w.name, t.dtype)
 		}
-		cols := w.shape[len(w.shape)-1]
-		if cols%d.BlockLen() != 0 {
-			return cli.Usagef("%s has rows of %d elements, no whole number of %v blocks of %d: choose another type",
-				w.name, cols, d, d.BlockLen())
+		t.info = gguf.TensorInfo{Name: w.name, Type: kind, Shape: w.shape}
+		if err := c.weigh(w, &t); err != nil {
+			return err
 		}
-		c.infos = append(c.infos, gguf.TensorInfo{Name: w.name, Type: kind, Shape: w.shape})
-		rows, cols := w.rows()
-		c.total += int64(rows) * int64(d.Format().Bytes(cols))
+		c.targets = append(c.targets, t)
+		c.total += int64(rows) * int64(t.dtype.Format().Bytes(columns))
 	}
 	return nil
 }
 
-// target returns the type that a tensor gets.
-func (c *conversion) target(w *weight) tensor.DType {
+// wanted returns the type that a tensor gets if its rows are whole blocks of it.
+func (c *conversion) wanted(w *weight) tensor.DType {
+	o := c.options
 	switch {
 	case len(w.shape) == 1: // norms, biases and RoPE's divisors
 		return tensor.F32
-	case w.name == c.headName():
-		return c.head
+	case w.model == nil || w.model.Role == checkpoint.Vector:
+		return w.dtype
+	case w.model.Role == checkpoint.Logits && o.head != 0:
+		return o.head
+	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
+		return o.embedding
+	case o.pure:
+		return o.mix.base
+	case w.model.Role == checkpoint.Logits:
+		return o.mix.head(w.shape[len(w.shape)-1])
 	}
-	return c.kind
+	config := c.source.config
+	return o.mix.of(w.model.Part, place{w.model.Layer, config.Layers, config.Heads / config.KVHeads, c.importance != nil})
 }
 
-// headName is the output head's name: the embedding's where that serves as one.
-func (c *conversion) headName() string {
-	head := checkpoint.Head.GGUF(0, false)
-	for i := range c.source.tensors {
-		if c.source.tensors[i].name == head {
-			return head
+// weigh finds the importance of a tensor's columns.
+func (c *conversion) weigh(w *weight, t *target) error {
+	if c.importance == nil || !t.dtype.Quantized() {
+		return nil
+	}
+	sums := c.importance.Tensors[w.name]
+	if sums == nil {
+		return nil
+	}
+	means := sums.Means()
+	columns := w.shape[len(w.shape)-1]
+	if n := len(means); n != columns && (len(w.shape) != 3 || n != columns*w.shape[0]) {
+		return fmt.Errorf("%s has the shape %v, and the importance matrix %d columns for it: it is another model's", w.name, w.shape, n)
+	}
+	t.importance = means
+	return nil
+}
+
+// warn tells what is lost that need not be.
+func (c *conversion) warn(w io.Writer) {
+	again, fallen, unweighed := 0, 0, 0
+	for i, t := range c.targets {
+		from := &c.source.tensors[i]
+		linear := from.model != nil && from.model.Role == checkpoint.Linear
+		switch {
+		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
+			again++
+		case linear && c.importance != nil && t.dtype.Quantized() && t.importance == nil:
+			unweighed++
+		}
+		if t.dtype != t.wanted {
+			fallen++
+			fmt.Fprintf(w, "quantize: %s has rows of %d elements, no whole number of %v blocks of %d, and becomes %v\n",
+				from.name, from.shape[len(from.shape)-1], t.wanted, t.wanted.BlockLen(), t.dtype)
 		}
 	}
-	return checkpoint.Embedding.GGUF(0, false)
+	if again > 0 {
+		fmt.Fprintf(w, "quantize: %d matrices of %s were rounded before, and lose more now\n", again, c.options.in)
+	}
+	if unweighed > 0 {
+		fmt.Fprintf(w, "quantize: %d matrices are not in the importance matrix: their columns count alike\n", unweighed)
+	}
 }
 
-// rounded counts the matrices that are quantised already and are to be once more.
-func (c *conversion) rounded() (n int) {
-	for i := range c.source.tensors {
-		if w := &c.source.tensors[i]; w.dtype.Quantized() && c.target(w).Quantized() && w.dtype != c.target(w) {
-			n++
+// types tells how many matrices there are of each type.
+func (c *conversion) types() string {
+	count := map[tensor.DType]int{}
+	for _, t := range c.targets {
+		if len(t.info.Shape) > 1 {
+			count[t.dtype]++
 		}
 	}
-	return n
+	kinds := slices.Collect(maps.Keys(count))
+	slices.SortFunc(kinds, func(a, b tensor.DType) int { return cmp.Or(count[b]-count[a], int(a)-int(b)) })
+	list := make([]string, len(kinds))
+	for i, d := range kinds {
+		list[i] = fmt.Sprintf("%d %v", count[d], d)
+	}
+	return strings.Join(list, " + ")
 }
 
-// write writes the file under another name, and gives it its own once it is complete. It returns the file's size.
+// write writes the files under other names, and gives them their own once all are complete. It returns their size together.
 func (c *conversion) write(ctx context.Context, path string) (size int64, err error) {
-	if err := c.mayWrite(path); err != nil {
-		return 0, err
+	infos := make([]gguf.TensorInfo, len(c.targets))
+	for i := range infos {
+		infos[i] = c.targets[i].info
 	}
-	part := path + ".part"
-	f, err := os.Create(part)
-	if err != nil {
-		return 0, err
+	ends := []int{len(infos)}
+	if c.options.splitSize > 0 {
+		if ends, err = gguf.Split(infos, int64(c.options.splitSize)); err != nil {
+			return 0, err
+		}
+	}
+	names := []string{path}
+	if len(ends) > 1 {
+		names = nil
+		for i := range ends {
+			names = append(names, gguf.PartName(path, i, len(ends)))
+		}
+	}
+	for _, name := range names {
+		if err := c.mayWrite(name); err != nil {
+			return 0, err
+		}
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(part)
+			for _, name := range names {
+				os.Remove(partial(name))
+			}
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	err = c.writeTo(ctx, f)
-	if info, statErr := f.Stat(); statErr == nil {
-		size = info.Size()
+	from := 0
+	for i, end := range ends {
+		metadata := c.source.metadata
+		if len(ends) > 1 {
+			if i > 0 {
+				metadata = nil
+			}
+			metadata = append(slices.Clip(metadata), gguf.PartKeys(i, len(ends), len(infos))...)
+		}
+		n, err := c.writeFile(ctx, partial(names[i]), metadata, infos, from, end)
+		if err != nil {
+			return 0, err
+		}
+		size += n
+		from = end
 	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
+	for _, name := range names {
+		if err := os.Rename(partial(name), name); err != nil {
+			return 0, err
+		}
 	}
+	c.written = names
+	return size, nil
+}
+
+// partial is the name that a file has until it is complete.
+func partial(name string) string { return name + ".part" }
+
+// writeFile writes the tensors from one to before another to a file, and returns its size.
+func (c *conversion) writeFile(ctx context.Context, path string, metadata []gguf.KeyValue, infos []gguf.TensorInfo, from, end int) (size int64, err error) {
+	f, err := os.Create(path)
 	if err != nil {
 		return 0, err
 	}
-	return size, os.Rename(part, path)
+	out, err := gguf.NewWriter(f, metadata, infos[from:end])
+	if err == nil {
+		for i := from; i < end && err == nil; i++ {
+			err = c.writeTensor(ctx, out, i)
+		}
+		if err == nil {
+			err = out.Close()
+		}
+	}
+	if info, statErr := f.Stat(); statErr == nil {
+		size = info.Size()
+	}
+	return size, errors.Join(err, f.Close())
 }
 
 // mayWrite refuses to replace what is read, and what is no file.
@@ -132,23 +252,14 @@ func (c *conversion) mayWrite(path string) error {
 	return nil
 }
 
-func (c *conversion) writeTo(ctx context.Context, w io.Writer) error {
-	out, err := gguf.NewWriter(w, c.source.metadata, c.infos)
-	if err != nil {
-		return err
-	}
-	for i := range c.source.tensors {
-		t := &c.source.tensors[i]
-		if err := c.writeTensor(ctx, out, t); err != nil {
-			return fmt.Errorf("tensor %s: %w", t.name, err)
-		}
-		t.release(0, len(t.data))
-	}
-	return out.Close()
-}
-
 // writeTensor writes one tensor, a piece of some rows at a time.
-func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, w *weight) error {
+func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, i int) (err error) {
+	w, t := &c.source.tensors[i], &c.targets[i]
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("tensor %s: %w", w.name, err)
+		}
+	}()
 	if err := out.Begin(w.name); err != nil {
 		return err
 	}
@@ -158,7 +269,7 @@ func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := c.piece(w, lo, min(lo+step, rows))
+		data, err := c.piece(w, t, lo, min(lo+step, rows))
 		if err != nil {
 			return err
 		}
@@ -168,33 +279,69 @@ func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, 
 		c.done += int64(len(data))
 		c.progress(c.done, c.total)
 	}
+	w.release(0, len(w.data))
 	return nil
 }
 
 // piece returns rows lo to hi as the file has them, until the next call.
-func (c *conversion) piece(w *weight, lo, hi int) ([]byte, error) {
+func (c *conversion) piece(w *weight, t *target, lo, hi int) ([]byte, error) {
 	if err := c.gather(w, lo, hi); err != nil {
 		return nil, err
 	}
-	d := c.target(w)
-	if d == w.dtype {
+	if t.dtype == w.dtype {
 		return c.in, nil
 	}
 	_, cols := w.rows()
-	c.out = grow(c.out, (hi-lo)*d.Format().Bytes(cols))
-	shape, err := tensor.NewShape(hi-lo, cols)
-	if err != nil {
-		return nil, err
+	c.out = grow(c.out, (hi-lo)*t.dtype.Format().Bytes(cols))
+	if t.importance != nil {
+		return c.out, c.weighted(w, t, lo, hi)
 	}
-	src, err := tensor.Wrap(nil, tensor.WrapBytes(w.dtype, c.in, nil, true), shape)
+	return c.out, c.cast(w.dtype, c.in, t.dtype, c.out, hi-lo, cols)
+}
+
+// cast converts rows from one type to another.
+func (c *conversion) cast(from tensor.DType, in []byte, to tensor.DType, out []byte, rows, cols int) error {
+	shape, err := tensor.NewShape(rows, cols)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	dst, err := tensor.Wrap(nil, tensor.WrapBytes(d, c.out, nil, false), shape)
+	src, err := tensor.Wrap(nil, tensor.WrapBytes(from, in, nil, true), shape)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return c.out, c.host.Cast(src, dst)
+	dst, err := tensor.Wrap(nil, tensor.WrapBytes(to, out, nil, false), shape)
+	if err != nil {
+		return err
+	}
+	return c.host.Cast(src, dst)
+}
+
+// weighted rounds rows lo to hi with the importance of their columns.
+func (c *conversion) weighted(w *weight, t *target, lo, hi int) error {
+	rows, cols := w.rows()
+	c.wide = grow(c.wide, (hi-lo)*tensor.F32.Format().Bytes(cols))
+	if err := c.cast(w.dtype, c.in, tensor.F32, c.wide, hi-lo, cols); err != nil {
+		return err
+	}
+	wide := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(c.wide))), (hi-lo)*cols)
+	format := t.dtype.Format()
+	rowBytes := format.Bytes(cols)
+	perMatrix := rows / (len(t.importance) / cols)
+	workers := new(errgroup.Group)
+	workers.SetLimit(cmp.Or(c.options.threads, runtime.GOMAXPROCS(0)))
+	const together = 16 // rows: enough that a worker's start costs nothing beside them
+	for from := lo; from < hi; from += together {
+		workers.Go(func() error {
+			for i := from; i < min(from+together, hi); i++ {
+				columns := t.importance[i/perMatrix*cols:][:cols]
+				if err := format.QuantizeWeighted(c.out[(i-lo)*rowBytes:(i-lo+1)*rowBytes], wide[(i-lo)*cols:(i-lo+1)*cols], columns); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return workers.Wait()
 }
 
 // gather copies rows out of the mapped file, in the order of the file to write. The copy is aligned as kernels want it, and is

@@ -43,8 +43,10 @@ func (s *source) readFolder(dir string) error {
 		if err != nil {
 			return err
 		}
+		w.model = &t
 		s.tensors = append(s.tensors, *w)
 	}
+	s.config = c
 	name := dir
 	if absolute, err := filepath.Abs(dir); err == nil {
 		name = filepath.Base(absolute)

@@ -8,25 +8,53 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
-// readGGUF reads a GGUF file of the llama architecture; its metadata stay as they are.
+// readGGUF reads a GGUF file, whose metadata stay as they are; of a split one the first part is given.
 func (s *source) readGGUF(path string) error {
-	file, err := s.mapFile(path)
+	first, err := s.mapFile(path)
 	if err != nil {
 		return err
 	}
-	f, err := gguf.Parse(file.Bytes())
+	f, err := gguf.Parse(first.Bytes())
 	if err != nil {
 		return err
+	}
+	names, err := f.Parts(path)
+	if err != nil {
+		return err
+	}
+	if len(names) > 1 {
+		parts := []*gguf.File{f}
+		for i, name := range names[1:] {
+			file, err := s.mapFile(name)
+			if err != nil {
+				return fmt.Errorf("part %d of %d: %w", i+2, len(names), err)
+			}
+			part, err := gguf.Parse(file.Bytes())
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			parts = append(parts, part)
+		}
+		if f, err = gguf.Join(parts); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(checkpoint.CheckArchitecture(f), checkpoint.CheckWhole(f)); err != nil {
 		return err
+	}
+	if s.config, err = checkpoint.ConfigOf(f); err != nil {
+		return err
+	}
+	parts := map[string]*checkpoint.Tensor{}
+	for _, t := range s.config.Tensors() {
+		parts[t.GGUF] = &t
 	}
 	s.metadata = f.Metadata()
 	for _, t := range f.Tensors() {
 		if t.DType == 0 {
 			return fmt.Errorf("tensor %s has type %v, which this module does not read", t.Name, t.Type)
 		}
-		s.tensors = append(s.tensors, weight{name: t.Name, dtype: t.DType, shape: t.Shape, data: t.Data, file: file, offset: t.Offset})
+		s.tensors = append(s.tensors, weight{name: t.Name, model: parts[t.Name], dtype: t.DType, shape: t.Shape, data: t.Data, file: s.files[t.Part], offset: t.Offset})
 	}
 	return nil
 }

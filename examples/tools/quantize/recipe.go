@@ -1,28 +1,188 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// writable lists the types that matrices can be rounded to.
+// mix says which type each tensor of a file gets. The mixes are llama.cpp's (llama-quant.cpp), with its names and numbers.
+type mix struct {
+	name     string
+	fileType uint32       // the value of checkpoint.FileTypeKey
+	base     tensor.DType // of what no rule is about
+	rules    []rule       // of the rules about a part, the first one whose condition holds counts
+}
+
+// rule gives a part of the model another type than the mix's base.
+type rule struct {
+	part    checkpoint.Part
+	when    condition // nil: always
+	becomes tensor.DType
+}
+
+// place is what conditions look at.
+type place struct {
+	layer, layers int
+	queries       int  // heads that share a KV head
+	importance    bool // there is an importance matrix
+}
+
+// condition is when a rule holds.
+type condition func(p place) bool
+
+// The conditions.
+func firstTwo(p place) bool       { return p.layer < 2 }
+func firstFour(p place) bool      { return p.layer < 4 }
+func firstSixteenth(p place) bool { return p.layer < p.layers/16 }
+func firstEighth(p place) bool    { return p.layer < p.layers/8 }
+func manyQueries(p place) bool    { return p.queries >= 4 } // values are small then, and matter to many heads
+func blindEighth(p place) bool    { return firstEighth(p) && !p.importance }
+func guidedEighth(p place) bool   { return firstEighth(p) && p.importance }
+
+// moreBits holds in the first and the last eighth of the layers, and in every third between them.
+func moreBits(p place) bool {
+	eighth := p.layers / 8
+	return p.layer < eighth || p.layer >= 7*p.layers/8 || (p.layer-eighth)%3 == 2
+}
+
+// mixes lists them, with the smallest types last.
+var mixes = []mix{
+	{name: "f32", fileType: 0, base: tensor.F32},
+	{name: "f16", fileType: 1, base: tensor.F16},
+	{name: "bf16", fileType: 32, base: tensor.BF16},
+	{name: "q8_0", fileType: 7, base: tensor.Q8_0},
+	{name: "q6_k", fileType: 18, base: tensor.Q6_K},
+	{name: "q5_k_m", fileType: 17, base: tensor.Q5_K, rules: []rule{
+		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
+	{name: "q5_k_s", fileType: 16, base: tensor.Q5_K},
+	{name: "q5_1", fileType: 9, base: tensor.Q5_1},
+	{name: "q5_0", fileType: 8, base: tensor.Q5_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q5_1}}},
+	{name: "q4_k_m", fileType: 15, base: tensor.Q4_K, rules: []rule{
+		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
+	{name: "q4_k_s", fileType: 14, base: tensor.Q4_K, rules: []rule{
+		{checkpoint.Value, firstFour, tensor.Q5_K}, {checkpoint.Down, firstEighth, tensor.Q5_K}}},
+	{name: "q4_1", fileType: 3, base: tensor.Q4_1},
+	{name: "q4_0", fileType: 2, base: tensor.Q4_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q4_1}}},
+	{name: "iq4_nl", fileType: 25, base: tensor.IQ4_NL, rules: []rule{
+		{checkpoint.Value, manyQueries, tensor.Q5_K}, {checkpoint.Down, blindEighth, tensor.Q5_K}}},
+	{name: "iq4_xs", fileType: 30, base: tensor.IQ4_XS, rules: []rule{
+		{checkpoint.Value, manyQueries, tensor.Q5_K}, {checkpoint.Down, blindEighth, tensor.Q5_K}}},
+	{name: "q3_k_l", fileType: 13, base: tensor.Q3_K, rules: []rule{
+		{checkpoint.Value, nil, tensor.Q5_K}, {checkpoint.Down, nil, tensor.Q5_K}, {checkpoint.AttentionOutput, nil, tensor.Q5_K}}},
+	{name: "q3_k_m", fileType: 12, base: tensor.Q3_K, rules: []rule{
+		{checkpoint.Value, firstTwo, tensor.Q5_K}, {checkpoint.Value, nil, tensor.Q4_K},
+		{checkpoint.Down, firstSixteenth, tensor.Q5_K}, {checkpoint.Down, nil, tensor.Q4_K},
+		{checkpoint.AttentionOutput, nil, tensor.Q4_K}}},
+	{name: "q3_k_s", fileType: 11, base: tensor.Q3_K},
+	{name: "q2_k", fileType: 10, base: tensor.Q2_K, rules: []rule{
+		{checkpoint.Value, manyQueries, tensor.Q4_K}, {checkpoint.Value, nil, tensor.Q3_K},
+		{checkpoint.Down, nil, tensor.Q3_K}, {checkpoint.AttentionOutput, nil, tensor.Q3_K}}},
+	{name: "q2_k_s", fileType: 21, base: tensor.Q2_K, rules: []rule{
+		{checkpoint.Value, manyQueries, tensor.Q4_K}, {checkpoint.Down, firstEighth, tensor.Q4_K}}},
+}
+
+// synonyms are short names of mixes, which llama.cpp has too.
+var synonyms = map[string]string{"q3_k": "q3_k_m", "q4_k": "q4_k_m", "q5_k": "q5_k_m"}
+
+// manyLayers is the depth from which on the values of models whose queries share KV heads get more bits in every mix: of Llama 70B.
+const manyLayers = 80
+
+// raised is what the types of values become there.
+var raised = map[tensor.DType]tensor.DType{tensor.Q3_K: tensor.Q5_K, tensor.Q4_K: tensor.Q5_K}
+
+// fallbacks have for each type with long blocks the one that takes its place where rows are no whole blocks.
+var fallbacks = map[tensor.DType]tensor.DType{
+	tensor.Q2_K: tensor.Q4_0, tensor.Q3_K: tensor.Q4_0, tensor.Q4_K: tensor.Q5_0, tensor.Q5_K: tensor.Q5_1, tensor.Q6_K: tensor.Q8_0,
+	tensor.IQ4_XS: tensor.IQ4_NL,
+}
+
+// fitting returns a type whose blocks fill rows of some columns: d, if they do, else what takes its place, at last f16.
+func fitting(d tensor.DType, columns int) tensor.DType {
+	for columns%d.BlockLen() != 0 {
+		next, ok := fallbacks[d]
+		if !ok {
+			return tensor.F16
+		}
+		d = next
+	}
+	return d
+}
+
+// of returns the type of a part that is no output head.
+func (m *mix) of(part checkpoint.Part, p place) tensor.DType {
+	d := m.base
+	for _, r := range m.rules {
+		if r.part == part && (r.when == nil || r.when(p)) {
+			d = r.becomes
+			break
+		}
+	}
+	if up, ok := raised[d]; ok && part == checkpoint.Value && p.layers == manyLayers && p.queries > 1 {
+		d = up
+	}
+	return d
+}
+
+// head returns the type of the output head, and of the embedding that serves as one. It decides between neighbouring tokens, and so has
+// at least six bits.
+func (m *mix) head(columns int) tensor.DType {
+	switch {
+	case !m.base.Quantized() || m.base == tensor.Q8_0:
+		return m.base
+	case columns%m.base.BlockLen() != 0:
+		return tensor.Q8_0
+	}
+	return tensor.Q6_K
+}
+
+// mixNames lists the names of the mixes.
+func mixNames() string {
+	names := make([]string, len(mixes))
+	for i := range mixes {
+		names[i] = mixes[i].name
+	}
+	return strings.Join(names, ", ")
+}
+
+// findMix finds a mix by its name, whichever letters are large, nil if there is none.
+func findMix(name string) *mix {
+	name = strings.ToLower(name)
+	if full, ok := synonyms[name]; ok {
+		name = full
+	}
+	for i := range mixes {
+		if mixes[i].name == name {
+			return &mixes[i]
+		}
+	}
+	return nil
+}
+
+// mixValue is a mix as a flag.
+type mixValue struct{ mix **mix }
+
+func (v mixValue) String() string {
+	if v.mix == nil || *v.mix == nil {
+		return ""
+	}
+	return (*v.mix).name
+}
+
+func (v mixValue) Set(s string) error {
+	if *v.mix = findMix(s); *v.mix == nil {
+		return errUnknownMix
+	}
+	return nil
+}
+
+// writable lists the types that single tensors can be given.
 func writable() (list []tensor.DType) {
 	for _, d := range tensor.DTypes() {
-		if _, ok := checkpoint.FileType(d); ok && d.Format().CanQuantize() {
+		if d.Format().CanQuantize() {
 			list = append(list, d)
 		}
 	}
 	return list
-}
-
-// headFor returns the usual type of the head beside matrices of a type. It decides between neighbouring tokens, and so has at
-// least six bits, or eight where six cannot be written.
-func headFor(d tensor.DType) tensor.DType {
-	switch {
-	case !d.Quantized() || d == tensor.Q8_0:
-		return d
-	case tensor.Q6_K.Format().CanQuantize():
-		return tensor.Q6_K
-	}
-	return tensor.Q8_0
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -15,13 +16,15 @@ import (
 type source struct {
 	metadata []gguf.KeyValue
 	tensors  []weight // in the order to write
+	config   *checkpoint.Config
 	paths    []string
 	files    []*mmap.File
 }
 
 // weight is a tensor of a source.
 type weight struct {
-	name    string // GGUF's
+	name    string             // GGUF's
+	model   *checkpoint.Tensor // what it is in the model, nil for what belongs to none of its parts
 	dtype   tensor.DType
 	shape   []int // outermost dimension first
 	data    []byte

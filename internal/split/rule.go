@@ -1,0 +1,158 @@
+package split
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Behavior says what becomes of the matches of a step, in the words of Hugging Face's tokenizers.
+type Behavior string
+
+// The behaviors.
+const (
+	Isolated           Behavior = "Isolated"           // each match is a piece, and each stretch between two matches
+	Removed            Behavior = "Removed"            // matches are dropped
+	MergedWithPrevious Behavior = "MergedWithPrevious" // a match joins the stretch before it
+	MergedWithNext     Behavior = "MergedWithNext"     // a match joins the stretch after it
+	Contiguous         Behavior = "Contiguous"         // matches without anything between them are one piece
+)
+
+// Known tells whether there is such a behavior.
+func (b Behavior) Known() bool {
+	switch b {
+	case Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous:
+		return true
+	}
+	return false
+}
+
+// A Step cuts a text by the matches of an expression.
+type Step struct {
+	*Expression
+	Behavior
+	Invert bool // matches and the text between them change places
+}
+
+// Isolates tells whether the step makes a piece of each match and loses nothing, given that the matches of one that removes what
+// is between them cover the text.
+func (s Step) Isolates() bool { return s.Behavior == Isolated || s.Behavior == Removed && s.Invert }
+
+// Rule is steps, each of which cuts the pieces of the one before it. It is immutable and safe for concurrent use.
+type Rule []Step
+
+// NewRule returns the rule that isolates the matches of expressions, one after another.
+func NewRule(expressions ...string) (Rule, error) {
+	var r Rule
+	for _, text := range expressions {
+		e, err := Compile(text)
+		if err != nil {
+			return nil, err
+		}
+		r = append(r, Step{e, Isolated, false})
+	}
+	return r, nil
+}
+
+// Quote returns the expression that matches a text.
+func Quote(text string) string {
+	var b strings.Builder
+	for _, c := range text {
+		if strings.ContainsRune(`\.+*?()|[]{}^$-&`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// Split calls yield with the pieces of a text, none of them empty, in their order. It takes time linear in the text.
+func (r Rule) Split(text string, yield func(piece string)) {
+	if len(r) == 0 {
+		if text != "" {
+			yield(text)
+		}
+		return
+	}
+	next := yield
+	if len(r) > 1 {
+		next = func(piece string) { r[1:].Split(piece, yield) }
+	}
+	r[0].split(text, next)
+}
+
+// split is Rule.Split for one step.
+func (s Step) split(text string, yield func(piece string)) {
+	c := cutter{step: s, text: text, yield: yield}
+	gap := 0 // where the text begins that no match has begun in
+	slack := 4*len(text) + 1<<12
+	var memory fruitless
+	for i := 0; i < len(text); {
+		var end, read int
+		if memory != nil {
+			end = memory.match(s.Expression, text, i)
+		} else {
+			end, read = s.match(text, i)
+			if slack -= read - max(end, i); slack < 0 {
+				memory = fruitless{}
+			}
+		}
+		if end < 0 {
+			_, n := utf8.DecodeRuneInString(text[i:])
+			i += n
+			continue
+		}
+		c.part(gap, i, false)
+		c.part(i, end, true)
+		i, gap = end, end
+	}
+	c.part(gap, len(text), false)
+	c.flush()
+}
+
+// cutter makes pieces of the matches and of what is between them.
+type cutter struct {
+	step  Step
+	text  string
+	yield func(piece string)
+
+	start, end int  // a piece that what follows may join: empty if there is none
+	was        bool // whether the part before was a match
+}
+
+// flush yields the piece that waits.
+func (c *cutter) flush() {
+	if c.start < c.end {
+		c.yield(c.text[c.start:c.end])
+	}
+	c.start = c.end
+}
+
+// part takes the next part of the text, match or not.
+func (c *cutter) part(start, end int, match bool) {
+	if start == end {
+		return
+	}
+	match = match != c.step.Invert
+	joins := false
+	switch c.step.Behavior {
+	case Isolated:
+		c.yield(c.text[start:end])
+		return
+	case Removed:
+		if !match {
+			c.yield(c.text[start:end])
+		}
+		return
+	case MergedWithPrevious:
+		joins = match && !c.was
+	case MergedWithNext:
+		joins = !match && c.was
+	case Contiguous:
+		joins = match == c.was
+	}
+	if !joins || c.start == c.end {
+		c.flush()
+		c.start = start
+	}
+	c.end, c.was = end, match
+}

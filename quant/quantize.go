@@ -1,0 +1,106 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+)
+
+// Quantize rounds src, whole blocks, into dst. The result is the same on every machine. NaN counts as 0.
+//
+// Of the float formats, and of Q4_0, Q4_1 and Q8_0, the result is what GGML's reference code gives: files come out bit-identical to
+// llama.cpp's. Of the others it is what a search finds, whose errors' squares sum to no more than the reference's.
+// For formats that are only read, see CanQuantize, the error wraps ErrReadOnly.
+func (f Format) Quantize(dst []byte, src []float32) error {
+	if f.Valid() && !f.CanQuantize() {
+		return fmt.Errorf("quant: quantize to %s: %w", f, ErrReadOnly)
+	}
+	if err := f.check("quantize", len(src), len(dst)); err != nil {
+		return err
+	}
+	switch f {
+	case F32:
+		copy(dst, rawBytes(src))
+	case F16:
+		narrowF16(dst, src)
+	case BF16:
+		narrowBF16(dst, src)
+	case Q4_0:
+		quantizeQ4_0(dst, src)
+	case Q4_1:
+		quantizeQ4_1(dst, src)
+	case Q8_0:
+		quantizeQ8_0(dst, src)
+	default:
+		f.searchBlocks(dst, src, nil)
+	}
+	return nil
+}
+
+// QuantizeWeighted is Quantize for rows of len(importance) elements, whole blocks each: the error of an element counts as much as
+// its column's importance says, a finite number that is not negative, such as the mean square of the activations that the column is
+// multiplied with. Without importance, and in formats of eight bits and more, it is Quantize.
+func (f Format) QuantizeWeighted(dst []byte, src, importance []float32) error {
+	if len(importance) == 0 || !f.searched() {
+		return f.Quantize(dst, src)
+	}
+	if err := f.check("quantize", len(src), len(dst)); err != nil {
+		return err
+	}
+	if cols := len(importance); len(src)%cols != 0 || cols%f.BlockLen() != 0 {
+		return fmt.Errorf("quant: quantize %d elements to %s with the importance of %d columns: there must be whole rows of whole blocks of %d",
+			len(src), f, cols, f.BlockLen())
+	}
+	total := 0.0
+	for i, v := range importance {
+		if !(v >= 0 && v <= math.MaxFloat32) {
+			return fmt.Errorf("quant: quantize to %s: column %d has the importance %g: it must be a finite number that is not negative", f, i, v)
+		}
+		total += float64(v)
+	}
+	if total == 0 {
+		return f.Quantize(dst, src)
+	}
+	f.searchBlocks(dst, src, importance)
+	return nil
+}
+
+// searched tells whether the format's rounded numbers can be searched.
+func (f Format) searched() bool { return int(f) < len(roundings) && roundings[f].tries > 0 }
+
+// leastImportance is added to the importance of each column, as a part of the mean: columns without any are rounded well, too.
+const leastImportance = 1e-4
+
+// searchBlocks rounds rows of len(importance) elements, or of any length without importance.
+func (f Format) searchBlocks(dst []byte, src, importance []float32) {
+	blockLen, blockBytes := f.BlockLen(), f.BlockBytes()
+	var r rounder
+	r.prepare(f)
+	least := 0.0
+	for _, v := range importance {
+		least += float64(v)
+	}
+	if len(importance) > 0 {
+		least *= leastImportance / float64(len(importance))
+	}
+	var u unpacked
+	for at := 0; at < len(src); at, dst = at+blockLen, dst[blockBytes:] {
+		for i, v := range src[at : at+blockLen] {
+			r.x[i] = finite(v)
+		}
+		if len(importance) > 0 {
+			for i, v := range importance[at%len(importance):][:blockLen] {
+				r.w[i] = float64(v) + least
+			}
+		}
+		r.round(&u)
+		f.pack(dst, &u)
+	}
+}
+
+// finite returns v, 0 for NaN and the largest number of its sign for an infinity.
+func finite(v float32) float64 {
+	if v != v {
+		return 0
+	}
+	return max(-math.MaxFloat32, min(math.MaxFloat32, float64(v)))
+}
