@@ -53,6 +53,16 @@ var formats = map[tensor.DType]format{
 	tensor.IQ4_XS: splitFormat("iq4_xs", tensor.IQ4_XS, 128, 18),
 }
 
+// inBlocks tells whether the weights of a format of a name are blocks, which are multiplied as integers.
+func inBlocks(name string) bool {
+	for _, f := range formats {
+		if f.name == name {
+			return f.split != ""
+		}
+	}
+	return false
+}
+
 // weights are the rows of a table [rows, k] as kernels take them, perhaps in several parts.
 type weights struct {
 	format   format

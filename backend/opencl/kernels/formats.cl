@@ -47,8 +47,7 @@
 #define SCALES_q3_k(blocks) ((blocks) + (blocks) / 8)
 #define SCALES_iq4_xs(blocks) ((blocks) + (blocks) / 8)
 
-// nonlinear_of returns the values of four nibbles, one a byte, of iq4_nl and iq4_xs. They are bytes of two numbers, and not a table, since
-// pocl's compiler loses tables of programs.
+// nonlinear_of returns the values of four nibbles, one a byte, of iq4_nl and iq4_xs. They are bytes of two numbers instead of a table in memory.
 static inline uint nonlinear_one(uint q) {
   const ulong values = q & 8 ? 0x7159453526190D01UL : 0xF6EADDCFBFAD9881UL;
   return (uint)(values >> (q & 7) * 8) & 255;
