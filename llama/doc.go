@@ -1,4 +1,5 @@
-// Package llama runs language models of the Llama family (Llama 3.x, Llama 2) inside the caller's process.
+// Package llama runs language models inside the caller's process: Llama 3.x and 2, and the families Mistral, Qwen2, Qwen3, SmolLM3,
+// Granite, Phi-3, OLMo 2 and Gemma 3, whose layers differ from Llama's in what Config's Variant says.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.
 // A Model never changes and serves any number of goroutines. What changes belongs to a Session, one conversation with its
